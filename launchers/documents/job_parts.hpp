@@ -19,7 +19,7 @@ namespace cybele::launchers {
 /// Binds, environment, folders and files of the job.
 void read_node_files(const document::View& root, Job& job);
 
-/// Fields that need to know a folder before the job runs, beside one that the node knows.
+/// Fields that need to know a folder before the job runs, next to one that the node knows.
 void check_expanded(document::Reading& reading, const document::View& root, const Job& job);
 
 /// The script's shell and arguments, modules, set-up, teardown and directives.

@@ -14,7 +14,7 @@ needs+='|verify|sign|recover|setprim|sif (add|del|dump)|^cybelectl build|recipe 
 needs+='|^cybelectl submit|URL|man -l|image list app|matrix|convert pod|generate|site check|centre.asc|key export|install-as singularity'
 
 prepare() {
-    cybelectl init demo >/dev/null
+    "$CYBELECTL" init demo >/dev/null
     mkdir -p course recipes rootfs old-project results
     cp demo/demo.yaml app.yaml
     cp demo/demo.yaml recipes/one.yaml
@@ -36,11 +36,11 @@ prepare() {
     printf '%s\n' 'slurmstepd: error: Detected 1 oom_kill event in StepId=42.0' >slurm-42.out
     echo secret | tee secret.txt >token.txt
     mksquashfs rootfs root.squashfs -quiet -no-progress >/dev/null
-    cybelectl sif new app.sif >/dev/null
-    cybelectl sif add app.sif root.squashfs --datatype 4 --parttype 2 --partfs 1 --partarch 2 >/dev/null
+    "$CYBELECTL" sif new app.sif >/dev/null
+    "$CYBELECTL" sif add app.sif root.squashfs --datatype 4 --parttype 2 --partfs 1 --partarch 2 >/dev/null
     cp app.sif big.sif
-    cybelectl key new centre.pem >/dev/null
-    cybelectl kube render job.yaml --kind TorqueJob -o torquejob.yaml
+    "$CYBELECTL" key new centre.pem >/dev/null
+    "$CYBELECTL" kube render job.yaml --kind TorqueJob -o torquejob.yaml
     mkdir objects && cp torquejob.yaml objects/
 }
 
@@ -53,7 +53,7 @@ make_room() {
         'cybelectl init --from .' | 'cybelectl job new --image'* | *' -o job.yaml') rm try/job.yaml ;;
         'cybelectl job new --recipe'*) rm try/demo/job.yaml ;;
         *' -o app.yaml') rm try/app.yaml ;;
-        *'--remove') (cd try && cybelectl config trust old-project >/dev/null) ;;
+        *'--remove') (cd try && "$CYBELECTL" config trust old-project >/dev/null) ;;
         *'--variant app-openmpi') cp full/variants.txt try/app.yaml ;;
         *'--arg release=13') cp full/arguments.txt try/app.yaml ;;
     esac
@@ -68,8 +68,8 @@ make_room() {
     mkdir -p full "$HOME/.config/fish/completions"
     (cd full && prepare)
     while read -ra verb; do
-        cybelectl "${verb[@]}" --help | sed -n '/^Examples:$/,$ s/^  //p'
-    done < <(cybelectl help --list) | sort -u >examples
+        "$CYBELECTL" "${verb[@]}" --help | sed -n '/^Examples:$/,$ s/^  //p'
+    done < <("$CYBELECTL" help --list) | sort -u >examples
     (($(wc -l <examples) >= 230))
     while read -r example; do
         rm -rf try || { sleep 1 && rm -rf try; } # where a job of the example before it still writes

@@ -240,8 +240,6 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
     done
 }
 
-own_client() { if [[ $1 == cybelectl ]]; then "$CYBELECTL" "${@:2}"; else "$@"; fi; }
-own_put() { cat >"$1"; }
 @test "ten kinds of scripts of other people, each for Slurm, TORQUE and OpenPBS, run unchanged" {
     for system in slurm torque openpbs; do
         own_submitted "$system" local

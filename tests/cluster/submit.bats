@@ -406,7 +406,6 @@ fake_sbatch() {
 }
 
 own_client() { slurm "$@"; }
-own_put() { cat >"$1"; }
 @test "ten kinds of scripts of other people run unchanged" {
     own_submitted slurm slurm
     own_ended slurm

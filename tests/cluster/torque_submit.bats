@@ -200,8 +200,6 @@ own_script() {
     on_both own_script
 }
 
-own_client() { if [[ $1 == cybelectl ]]; then "$CYBELECTL" "${@:2}"; else "$@"; fi; }
-own_put() { cat >"$1"; }
 others_scripts() {
     own_submitted "$product" "$dialect"
     own_ended "$product"

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# Batch scripts of other people (tests/cases/own_scripts), submitted as they are. The suite that loads it has
-#   own_client WORD…   the client, where the jobs are submitted
-#   own_put FILE       writes standard input to FILE there
+# Batch scripts of other people (tests/cases/own_scripts), submitted as they are. A suite whose jobs are submitted elsewhere replaces
+# the next two functions after it has loaded this file.
 # shellcheck disable=SC2154 # repo is of suite.bash
+
+# own_client WORD…: the client, where the jobs are submitted.
+own_client() { if [[ $1 == cybelectl ]]; then "$CYBELECTL" "${@:2}"; else "$@"; fi; }
+# own_put FILE: writes standard input to FILE there.
+own_put() { cat >"$1"; }
 
 own_kinds=(background array heredoc modules select mail cshell outputs scratch python)
 
