@@ -20,10 +20,20 @@ namespace {
 constexpr int kRegistryOk = 200;
 constexpr int kCreated = 201;
 constexpr int kAccepted = 202;
+constexpr int kBadRequest = 400;
 constexpr int kRegistryNotFound = 404;
 constexpr std::chrono::seconds kUploadStall{
     600}; ///< the registry hashes and moves it before it answers
 constexpr std::uint64_t kMaximumManifest = std::uint64_t{4} << 20U;
+
+/// Whether a registry that keeps its files without locks met another push of the same image: it
+/// read a file that was being written. `docker-registry` then says that a digest or a blob is
+/// wrong.
+bool is_of_other_push(const HttpResponse& answer) {
+    return !answer.failure && answer.status == kBadRequest &&
+           (answer.body.find("DIGEST_INVALID") != std::string::npos ||
+            answer.body.find("MANIFEST_BLOB_UNKNOWN") != std::string::npos);
+}
 
 } // namespace
 
@@ -69,13 +79,24 @@ Result<std::optional<std::string>> Registry::manifest_digest(const std::string& 
     return std::string(answer.header("docker-content-digest"));
 }
 
+Result<HttpResponse> Registry::send_manifest(const Manifest& manifest, const std::string& version) {
+    constexpr unsigned kTries = 4;
+    for (unsigned attempt = 1;; ++attempt) {
+        HttpRequest request;
+        request.method = "PUT";
+        request.url = connection_.repository_url("manifests/" + version);
+        request.headers = {{"Content-Type", manifest.media_type}};
+        request.body = manifest.bytes;
+        CYBELE_TRY(HttpResponse answer, connection_.send(std::move(request)));
+        if (!is_of_other_push(answer) || attempt == kTries ||
+            !connection_.wait_for(attempt, answer, "the manifest of " + reference_.place())) {
+            return answer;
+        }
+    }
+}
+
 Result<bool> Registry::put_manifest(const Manifest& manifest, const std::string& version) {
-    HttpRequest request;
-    request.method = "PUT";
-    request.url = connection_.repository_url("manifests/" + version);
-    request.headers = {{"Content-Type", manifest.media_type}};
-    request.body = manifest.bytes;
-    CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request)));
+    CYBELE_TRY(const HttpResponse answer, send_manifest(manifest, version));
     if (answer.status != kCreated) {
         return fail(connection_.refusal(
             answer, "the registry does not accept the manifest of " + reference_.text_of_place()));

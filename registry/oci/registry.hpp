@@ -58,6 +58,9 @@ public:
     [[nodiscard]] Result<void> ping();
 
 private:
+    /// PUT, again where another push of the same image disturbs it.
+    [[nodiscard]] Result<HttpResponse> send_manifest(const Manifest& manifest,
+                                                     const std::string& version);
     struct Body {
         std::string bytes;
         std::filesystem::path file;

@@ -78,7 +78,7 @@ attached() { oras discover --plain-http --format json "$1" | jq -r '.referrers[]
     plain push app.sif "oras://$host/app:1" --no-attach
     echo '{"note":1}' >note.json
     oras attach --plain-http --artifact-type application/x-note "$host/app:1" note.json:application/x-note
-    for _ in 1 2 3; do
+    for _ in 1 2 3 4 5 6 7 8; do
         plain push app.sif "oras://$host/app:1" >/dev/null &
         pids+=($!)
     done
