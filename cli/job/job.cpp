@@ -17,9 +17,11 @@
 #include "submission/submit/image.hpp"
 #include "submission/submit/places.hpp"
 #include "submission/submit/submit.hpp"
+#include "submission/submit/verification.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 
+#include <filesystem>
 #include <memory>
 
 namespace cybele::cli {
@@ -106,11 +108,15 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
     for (const Fault& note : image.value_or(std::vector<Fault>())) {
         faults.add(note);
     }
-    if (!session.is_quiet) {
-        take(print_job_verdict(session, input));
-    }
     const auto rendered = schedulers::render_script(input.render_input());
     take(rendered);
+    std::error_code unseen;
+    if (login && !faults.has_errors() && std::filesystem::exists(input.image_file, unseen)) {
+        take(submission::verify_image(input, session.environment, *login, Session::clock()));
+    }
+    if (!session.is_quiet && !faults.has_errors()) {
+        take(print_job_verdict(session, input));
+    }
     if (faults.has_errors()) {
         return fail(faults.take());
     }

@@ -173,7 +173,7 @@ Result<int> sign(Session& session, SignVerbOptions& options) {
 }
 
 void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
-    verb.add_option("image", options.image, "the image")->required()->type_name("IMAGE");
+    verb.add_option("image", options.image, "the image file")->required()->type_name("IMAGE");
     verb.add_option("--key", options.keys, "private PEM key; may be given again: one envelope")
         ->type_name("FILE")
         ->allow_extra_args(false);

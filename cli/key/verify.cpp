@@ -162,7 +162,7 @@ Result<int> verify_image(Session& session, VerifyVerbOptions& options) {
         return fail(ErrorCode::kVerification,
                     problem("image-not-verified", printable(options.image) + " is not verified"),
                     printable(verification.because),
-                    "use it only if you know where it comes from; is it the right key?");
+                    std::string(images::remedy_of(verification)));
     }
     return 0;
 }
@@ -177,7 +177,9 @@ std::string refuse_empty(const std::string& value) {
 }
 
 void add_verify_options(CLI::App& verb, VerifyVerbOptions& options) {
-    verb.add_option("image", options.image, "the image")->required()->type_name("IMAGE");
+    verb.add_option("image", options.image, "an image file, or store:NAME")
+        ->required()
+        ->type_name("IMAGE");
     add_many(verb, "--key", options.keys, "public PEM key; may be given again");
     verb.add_flag("--pgp", options.use_pgp, "accept signers in Apptainer's keyrings");
     add_many(verb, "--pgp-keyring", options.keyrings, "accept signers in this keyring");

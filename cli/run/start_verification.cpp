@@ -59,7 +59,7 @@ Result<void> verify_start(const images::Image& image,
         ErrorCode::kVerification,
         problem("image-not-verified", printable(image.path().native()) + " is not verified"),
         printable(found.because),
-        "use it only if you know where it comes from; is it the right key?");
+        std::string(images::remedy_of(found)));
 }
 
 } // namespace

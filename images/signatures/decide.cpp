@@ -280,4 +280,24 @@ void decide(const Image& image,
     verification.because = fmt::format("{}", fmt::join(reasons, "; "));
 }
 
+std::string_view remedy_of(const Verification& verification) {
+    const auto& states = verification.signatures;
+    if (states.empty()) {
+        return "sign it, if it is yours: cybelectl sign IMAGE --key KEY; else get a signed one";
+    }
+    const auto is_changed = [](const SignatureState& state) { return state.is_of_other_bytes; };
+    const auto& groups = verification.groups;
+    if (std::any_of(states.begin(), states.end(), is_changed) ||
+        std::any_of(groups.begin(), groups.end(), [&](const GroupState& state) {
+            return !state.unsigned_objects.empty() && has_valid(verification, state.group);
+        })) {
+        return "get the image again, and do not run this one";
+    }
+    const bool has_some = std::any_of(groups.begin(), groups.end(), [&](const GroupState& state) {
+        return has_valid(verification, state.group);
+    });
+    return has_some ? "ask the missing signers to sign it: cybelectl sign IMAGE --key KEY"
+                    : "name the public key of its signer; its publisher has it";
+}
+
 } // namespace cybele::images

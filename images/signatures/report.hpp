@@ -36,6 +36,8 @@ struct SignatureState {
     std::string root_identity; ///< identity_of() that root
     std::optional<std::int64_t> stamped; ///< Unix seconds, by a valid time stamp
     bool is_valid = false;
+    bool is_of_other_bytes =
+        false;           ///< somebody known signed it, and what it signed was changed since
     std::string because; ///< why not
     std::vector<std::string> warnings;
 };
@@ -58,5 +60,9 @@ struct Verification {
     bool is_verified = false;
     std::string because; ///< why not
 };
+
+/// What to do with an image that is not verified, by its reason: changed, unsigned, or of a signer
+/// whose key was not given.
+[[nodiscard]] std::string_view remedy_of(const Verification& verification);
 
 } // namespace cybele::images

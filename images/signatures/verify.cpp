@@ -89,6 +89,7 @@ public:
             SignatureState& state = states_[claim.state];
             CYBELE_TRY(const std::string because,
                        compare_message(claim.message, image_, state.group, digests_, state.covers));
+            state.is_of_other_bytes = !because.empty();
             if (!because.empty() || state.because.empty()) { // a certificate may be refused already
                 state.because = because;
             }

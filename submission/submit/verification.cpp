@@ -130,7 +130,7 @@ Result<void> verify_file(const JobInput& input,
                                            printable(input.image) + " is not verified, and the " +
                                                demand.who + " asks for it"),
                                    verification.because,
-                                   "run it only if you know where it comes from");
+                                   std::string(images::remedy_of(verification)));
             fault.code = ErrorCode::kVerification;
             return fail(Error(std::move(fault)));
         }

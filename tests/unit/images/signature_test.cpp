@@ -69,12 +69,26 @@ TEST_CASE("an image that the reference signed with two keys is verified with eac
     const auto neither = verify_image(path, {data("ecdsa-public.pem")});
     REQUIRE(neither.has_value());
     CHECK_FALSE(neither->is_verified);
+    CHECK(remedy_of(*neither).starts_with("name the public key"));
     CHECK(neither->because.find("made with another key (SHA256:x6l8Z") != std::string::npos);
     const auto legacy = verify_image(data("one-group-signed-legacy.sif"), {data("rsa-public.pem")});
     REQUIRE(legacy.has_value());
     CHECK_FALSE(legacy->is_verified);
     CHECK(legacy->because.find("Singularity 3.0 to 3.5") != std::string::npos);
     CHECK(legacy->signatures.at(0).kind == SignatureKind::kLegacy);
+}
+
+TEST_CASE("the remedy for an image that is not verified is that of its cause") {
+    const Signed signed_image(image());
+    std::string bytes = content(signed_image.path);
+    const auto at =
+        static_cast<std::size_t>(Image::open(signed_image.path)->descriptors().front().offset);
+    bytes.at(at) = static_cast<char>(bytes.at(at) ^ 1);
+    REQUIRE(write_file(signed_image.path, bytes).has_value());
+    CHECK(remedy_of(signed_image.verify()).starts_with("get the image again"));
+
+    write(signed_image.path, image());
+    CHECK(remedy_of(signed_image.verify()).starts_with("sign it, if it is yours"));
 }
 
 TEST_CASE("openssl verifies the signature in our envelope over the protocol's bytes") {
