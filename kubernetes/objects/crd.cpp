@@ -64,7 +64,9 @@ Tree results() {
                      Map{{"type", "string"},
                          {"minLength", std::int64_t{1}},
                          {"maxLength", std::int64_t{4096}},
-                         {"description", "a file on the cluster, from / on"}}},
+                         {"description",
+                          "a file, a folder or a pattern on the cluster: an absolute path, or one "
+                          "below the workdir"}}},
                     {"mount",
                      Map{{"type", "object"},
                          {"description", "the volume that it is copied to"},

@@ -137,7 +137,7 @@ void refuse_directive(const Object& object,
         return each.option == option;
     });
     std::string_view field = row == std::end(kFields) ? "script" : row->field;
-    if (option == "--gres" && object.job.resources.gpus_as_gres) {
+    if (option == "--gres" && object.job.resources.gpus_as_gres.value_or(false)) {
         field = "resources.gpus-per-node";
     }
     if (field == "queue") {
@@ -164,7 +164,7 @@ void check_absolute(const Object& object, std::string_view field, const std::str
                     fmt::format("'{}' is not an absolute path", printable(path))),
             "nothing in the cluster expands `$`, `~`, `..` or knows where a relative path "
             "starts",
-            "write it from `/` on");
+            "write an absolute path");
     }
 }
 

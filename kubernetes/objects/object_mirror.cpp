@@ -232,7 +232,7 @@ Documents build_mirror_job(const Object& object) {
             "workdir",
             problem("mirror-workdir-missing", "a mirrored job needs an absolute `workdir`"),
             "its record and its output are stored below a folder of the cluster",
-            "write it from `/` on");
+            "write an absolute path");
     }
     const Backend* backend = find_backend(object);
     if (backend == nullptr) {
