@@ -62,7 +62,7 @@ void check_absolute(Reading& reading, const std::string& path, const std::filesy
                          problem("bridge-path-relative",
                                  "'" + printable(value.native()) + "' is not an absolute path"),
                          "it is a folder on the cluster",
-                         "write it from `/` on");
+                         "write an absolute path");
     }
 }
 

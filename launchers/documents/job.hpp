@@ -61,8 +61,9 @@ struct Resources {
     std::optional<std::uint64_t> memory_per_cpu_bytes;
     std::uint32_t gpus_per_node = 0;
     std::string gpu_type;
-    bool gpus_as_gres = false; ///< Slurm: ask by `--gres=gpu:2`, as older clusters need it
-    std::uint32_t gpus = 0;    ///< of the job in all
+    std::optional<bool> gpus_as_gres; ///< Slurm: ask by `--gres=gpu:2`, as older clusters need it;
+                                      ///< unset: as the Site says of the queue
+    std::uint32_t gpus = 0;           ///< of the job in all
     std::uint32_t gpus_per_task = 0;
     std::optional<std::uint32_t> cpus_per_gpu;
     std::optional<std::uint64_t> memory_per_gpu_bytes;

@@ -88,7 +88,7 @@ constexpr Shape kGpuForm{.type = Type::kWord, .words = kGpuForms};
 constexpr Field kGpuFields[] = {
     {"count", &kCount, "how many", true},
     {"type", &kText, "name of the GPU model in the scheduler"},
-    {"form", &kGpuForm, "Slurm's option for it", false, "gpus-per-node"},
+    {"form", &kGpuForm, "Slurm's option for it; unset: the Site's `gpu-form`"},
 };
 constexpr Field kGpuCountFields[] = {
     {"count", &kCount, "how many", true},
@@ -112,7 +112,7 @@ constexpr Field kResourceFields[] = {
     {"tasks", &kCount, "tasks in all; unset: nodes × tasks-per-node"},
     {"cpus-per-task", &kCount, "cores of a task", false, "1"},
     {"memory-per-node", &kSize, "memory on each node"},
-    {"memory-per-cpu", &kSize, "memory a core"},
+    {"memory-per-cpu", &kSize, "memory per core"},
     {"memory-per-gpu", &kSize, "memory per GPU"},
     {"memory", &kMemory, "`all`: all memory of each node"},
     {"gpus-per-node", &kGpus, "GPUs on each node", false, "0"},
@@ -234,7 +234,10 @@ constexpr Field kJobFields[] = {
     {"command", &kArgv, "the program and its arguments; Spark: application and arguments"},
     {"script", &kScript, "instead of `command`; neither: the image's runscript"},
     {"launch", &kLaunch, "how the program is started", false, "serial"},
-    {"shell", &kShell, "batch, serial, openmp: the program that reads `script`, as `[bash, -l]`"},
+    {"shell",
+     &kShell,
+     "batch, serial, openmp: the program that reads `script`, as `[bash, -l]`; no "
+     "`set -eu` then"},
     {"arguments", &kArgv, "batch, serial, openmp: `$1`, `$2` … of `script`"},
     {"modules", &kTexts, "loaded before the program starts, after those of the Site"},
     {"setup", &kScript, "shell code before the program, on the first node"},

@@ -64,8 +64,9 @@ std::string_view field_of_gpus(const Resources& resources) {
 
 void read_resource_options(const View& view, Resources& resources) {
     const View gpus_of_each = view.table("gpus-per-node");
-    resources.gpus_as_gres =
-        gpus_of_each.has("form") && gpus_of_each.text("form") == std::string_view("gres");
+    if (gpus_of_each.has("form")) {
+        resources.gpus_as_gres = gpus_of_each.text("form") == std::string_view("gres");
+    }
     for (const char* field : {"gpus", "gpus-per-task"}) {
         const View gpus = view.table(field);
         const bool is_total = std::string_view(field) == "gpus";

@@ -30,6 +30,7 @@ struct SiteQueue {
     std::optional<std::uint64_t> memory_per_node_bytes;
     std::uint32_t gpus_per_node = 0;
     std::string gpu_type;
+    bool gpus_as_gres = false;                ///< Slurm: ask by `--gres`
     std::string gpu_vendor;                   ///< nvidia, amd, intel; empty: not known
     std::optional<std::chrono::seconds> time; ///< for jobs that name none
     std::optional<std::chrono::seconds> max_time;

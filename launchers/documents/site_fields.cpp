@@ -92,13 +92,16 @@ constexpr Shape kScratch{.type = Type::kMap, .table = &kScratchTable};
 // queues
 constexpr std::string_view kGpuVendors[] = {"nvidia", "amd", "intel"};
 constexpr Shape kGpuVendor{.type = Type::kWord, .words = kGpuVendors};
+constexpr std::string_view kQueueGpuForms[] = {"gpus-per-node", "gres"};
+constexpr Shape kQueueGpuForm{.type = Type::kWord, .words = kQueueGpuForms};
 constexpr Field kQueueFields[] = {
     {"name", &kText, "queue or partition", true},
     {"nodes", &kCount, "most nodes of a job"},
     {"cores-per-node", &kCount, "cores of a node"},
     {"memory-per-node", &kSize, "memory of a node"},
     {"gpus-per-node", &kCount, "GPUs of a node", false, "0"},
-    {"gpu-type", &kText, "their name in the scheduler"},
+    {"gpu-type", &kText, "their name in the scheduler, for Jobs that name none"},
+    {"gpu-form", &kQueueGpuForm, "Slurm's option for them", false, "gpus-per-node"},
     {"gpu-vendor", &kGpuVendor, "who made them, for images that do not say it"},
     {"time", &kDuration, "for jobs that name none"},
     {"max-time", &kDuration, "the longest"},

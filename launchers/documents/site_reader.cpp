@@ -70,6 +70,7 @@ SiteQueue read_queue(const View& view) {
     queue.memory_per_node_bytes = view.maybe_size("memory-per-node");
     queue.gpus_per_node = view.count("gpus-per-node");
     queue.gpu_type = view.text("gpu-type");
+    queue.gpus_as_gres = view.text("gpu-form") == std::string_view("gres");
     queue.gpu_vendor = view.text("gpu-vendor");
     queue.time = view.maybe_duration("time");
     queue.max_time = view.maybe_duration("max-time");

@@ -116,7 +116,7 @@ void check_one_task_a_node(const Job& job, Faults& faults) {
         faults.add(job.fault_at(
             is_packed ? "sweep.pack" : "resources.tasks-per-node",
             problem("launch-one-task-a-node",
-                    fmt::format("launch `{}` is one task a node, and {} are asked",
+                    fmt::format("launch `{}` is one task per node, but {} are requested",
                                 kind_text(job.launch.kind),
                                 resources.tasks_per_node)),
             "what it starts on a node shares that task's cores",
@@ -127,7 +127,7 @@ void check_one_task_a_node(const Job& job, Faults& faults) {
         faults.add(job.fault_at(
             "resources.tasks",
             problem("launch-needs-task-a-node",
-                    fmt::format("launch `{}` is one task a node", kind_text(job.launch.kind))),
+                    fmt::format("launch `{}` is one task per node", kind_text(job.launch.kind))),
             "a node without a task would do nothing",
             "drop `tasks`"));
     }

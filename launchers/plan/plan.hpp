@@ -90,7 +90,9 @@ struct LaunchPlan {
     std::vector<std::string> setup; ///< before the program: of the Site, the queue, the Job
     std::vector<Teardown> teardown; ///< after it: of the Job, the queue, the Site
 
-    std::string queue;      ///< the Job's, else the Site's first
+    std::string queue;    ///< the Job's, else the Site's first
+    std::string gpu_type; ///< the Job's, else that queue's; empty: any
+    bool gpus_as_gres = false;
     std::string gpu_vendor; ///< of that queue, as the Site says: nvidia, amd, intel, or empty
     std::optional<std::chrono::seconds> time;
 };

@@ -57,8 +57,12 @@ Limit counted(std::string_view field,
 }
 
 Limit sized(std::string_view field, std::uint64_t asked, std::optional<std::uint64_t> most) {
-    return {
-        field, "of memory a node", asked, most, format_size(asked), format_size(most.value_or(0))};
+    return {field,
+            "of memory per node",
+            asked,
+            most,
+            format_size(asked),
+            format_size(most.value_or(0))};
 }
 
 std::vector<Limit> limits_of(const Resources& resources, const SiteQueue& queue) {
@@ -66,8 +70,10 @@ std::vector<Limit> limits_of(const Resources& resources, const SiteQueue& queue)
     std::vector<Limit> limits{
         counted("resources.nodes", "nodes", resources.nodes, queue.nodes),
         counted("resources.tasks-per-node", "cores a node", cores, queue.cores_per_node),
-        counted(
-            field_of_gpus(resources), "GPUs a node", gpus_of_node(resources), queue.gpus_per_node)};
+        counted(field_of_gpus(resources),
+                "GPUs per node",
+                gpus_of_node(resources),
+                queue.gpus_per_node)};
     if (resources.memory_per_node_bytes) {
         limits.push_back(sized("resources.memory-per-node",
                                *resources.memory_per_node_bytes,
@@ -131,6 +137,26 @@ std::string remedy(const Limit& limit,
     return fmt::format("write `{}: {}`, or less", field, limit.most_text);
 }
 
+/// Type and form of the GPUs, as the queue has them where the Job does not say it.
+void plan_gpus(const Job& job, const SiteQueue& queue, LaunchPlan& plan, Faults& faults) {
+    plan.gpus_as_gres = job.resources.gpus_as_gres.value_or(queue.gpus_as_gres);
+    if (gpus_of_node(job.resources) == 0 || queue.gpu_type.empty()) {
+        return;
+    }
+    const std::string& wanted = job.resources.gpu_type;
+    plan.gpu_type = queue.gpu_type;
+    if (!wanted.empty() && wanted != queue.gpu_type) {
+        const std::string field = std::string(field_of_gpus(job.resources)) + ".type";
+        faults.add(job.fault_at(
+            field,
+            problem(
+                "queue-gpu-type-missing",
+                fmt::format("queue '{}' has no GPUs of type '{}'", queue.name, printable(wanted))),
+            fmt::format("its GPUs are of type {}, as the Site says", printable(queue.gpu_type)),
+            fmt::format("write `type: {}`, or choose another queue", printable(queue.gpu_type))));
+    }
+}
+
 void check_features(const Job& job, const SiteQueue& queue, Faults& faults) {
     if (queue.features.empty()) {
         return;
@@ -166,6 +192,8 @@ Fault fault_at_queue(
 void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     const Job& job = *input.job;
     plan.queue = job.queue;
+    plan.gpu_type = job.resources.gpu_type;
+    plan.gpus_as_gres = job.resources.gpus_as_gres.value_or(false);
     if (input.site == nullptr || input.site->queues.empty() || !input.place.has_queues) {
         return;
     }
@@ -175,20 +203,22 @@ void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     }
     plan.queue = queue->name;
     plan.gpu_vendor = queue->gpu_vendor;
+    plan_gpus(job, *queue, plan, faults);
     if (!plan.time) {
         plan.time = queue->time;
     }
     for (const Limit& limit : limits_of(job.resources, *queue)) {
         if (limit.most && limit.asked > *limit.most) {
-            faults.add(job.fault_at(limit.field,
-                                    problem("queue-limit-exceeded",
-                                            fmt::format("{} {} are asked, and queue '{}' has {}",
-                                                        limit.asked_text,
-                                                        limit.noun,
-                                                        queue->name,
-                                                        limit.most_text)),
-                                    fmt::format("site '{}' says so", input.site->name),
-                                    remedy(limit, *limit.most, job.resources, input.site->queues)));
+            faults.add(
+                job.fault_at(limit.field,
+                             problem("queue-limit-exceeded",
+                                     fmt::format("{} {} are requested, but queue '{}' has {}",
+                                                 limit.asked_text,
+                                                 limit.noun,
+                                                 queue->name,
+                                                 limit.most_text)),
+                             fmt::format("it is set by site '{}'", input.site->name),
+                             remedy(limit, *limit.most, job.resources, input.site->queues)));
         }
     }
     check_features(job, *queue, faults);

@@ -147,7 +147,7 @@ void plan_cores(const PlanInput& input, const LaunchPlan& plan, SparkPlan& spark
         faults.add(
             job.fault_at("launch.worker-cores",
                          problem("spark-worker-cores",
-                                 fmt::format("workers of {} cores do not fit on {} CPUs a node",
+                                 fmt::format("workers of {} cores do not fit on {} CPUs per node",
                                              spark.worker_cores,
                                              cores)),
                          "more tasks than cores slow every one of them down",

@@ -15,7 +15,7 @@ void plan_torch(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
         faults.add(job.fault_at(job.launch.processes_per_node ? "launch.processes-per-node"
                                                               : field_of_gpus(job.resources),
                                 problem("torch-processes",
-                                        fmt::format("{} processes a node do not fit on {} CPUs",
+                                        fmt::format("{} processes per node do not fit on {} CPUs",
                                                     torch.processes,
                                                     plan.cpus_per_task)),
                                 "each of them computes on at least one",

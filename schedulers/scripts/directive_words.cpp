@@ -129,7 +129,8 @@ std::string_view said_by(const Rendering& rendering, const Directive& directive)
         return launchers::field_of_gpus(job.resources);
     }
     // One option of sbatch has both.
-    const bool is_gres = job.resources.gpus_as_gres && directive.need == "gres";
+    const bool is_gres = rendering.plan.gpus_as_gres &&
+                         launchers::gpus_of_node(job.resources) > 0 && directive.need == "gres";
     if (is_gres) {
         return "resources.gpus-per-node";
     }

@@ -31,8 +31,9 @@ std::string counts_text(const std::map<std::string, std::uint32_t>& counts) {
 }
 
 /// `--gres`: resources of each node, with its GPUs where they are asked for so.
-void add_gres(const launchers::Resources& resources, Values& values) {
-    const bool has_gpus = resources.gpus_as_gres && resources.gpus_per_node > 0;
+void add_gres(const Rendering& rendering, Values& values) {
+    const auto& resources = rendering.input.job->resources;
+    const bool has_gpus = rendering.plan.gpus_as_gres && resources.gpus_per_node > 0;
     values["gpus-as-gres"] = has_gpus;
     values["has-gres"] = has_gpus || !resources.gres.empty();
     values["gres-plus"] = resources.gres.empty() ? "" : ",";
@@ -159,13 +160,13 @@ void add_gpu_options(const Rendering& rendering, Values& values) {
     const std::uint32_t of_node =
         is_counted ? launchers::gpus_of_node(resources) : resources.gpus_per_node;
     values["gpus-per-node"] = count_or_none(of_node);
-    values["gpus-alone"] = of_node > 0 && !resources.gpus_as_gres;
+    values["gpus-alone"] = of_node > 0 && !rendering.plan.gpus_as_gres;
     values["gpus"] = count_or_none(resources.gpus);
     values["gpus-per-task"] = count_or_none(resources.gpus_per_task);
     values["cpus-per-gpu"] = count_or_none(resources.cpus_per_gpu.value_or(0));
-    add_gres(resources, values);
+    add_gres(rendering, values);
     values["gpu-type"] =
-        optional_text(rendering, launchers::field_of_gpus(resources), resources.gpu_type);
+        optional_text(rendering, launchers::field_of_gpus(resources), rendering.plan.gpu_type);
 }
 
 } // namespace

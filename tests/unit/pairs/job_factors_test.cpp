@@ -229,7 +229,7 @@ constexpr Factor kFactors[] = {
                  "teardown": [{"run": "echo queue", "when": "always"},
                               {"run": "echo no", "when": "failure"}, {"run": "echo yes", "when": "success"}]},
                 {"name": "night", "time": "6 h", "gpu-vendor": "intel"}],
-         [{"name": "night", "gpus-per-node": 9, "gpu-vendor": "amd"}], [{"name": "a b"}]])"},
+         [{"name": "night", "gpus-per-node": 9, "gpu-vendor": "amd", "gpu-form": "gres"}], [{"name": "a b"}]])"},
     {"site", "modules", R"([null, ["gcc/12", "a b", "-m", "#%"]])"},
     {"site", "setup", R"([null, "source '/opt/a b.sh'", "a\rb"])"},
     {"site",

@@ -67,6 +67,33 @@ TEST_CASE("the vendor of a queue's GPUs counts for images that do not say one") 
     }
 }
 
+TEST_CASE("type and form of the GPUs are those of the queue, where the Job does not say them") {
+    CHECK(has_part(render_on(site_with(", gpu-type: a100"), "")->text, "--gpus-per-node=a100:"));
+    CHECK(has_part(render_on(site_with(", gpu-type: a100, gpu-form: gres"), "")->text,
+                   "--gres=gpu:a100:"));
+    CHECK(has_part(render_on(site_with(", gpu-form: gres"), "")->text, "--gres=gpu:"));
+    const auto job = [](const std::string& gpus) {
+        return launchers::read_job("kind: Job\nname: a\nimage: a.sif\ncommand: [b]\n"
+                                   "resources: {gpus-per-node: {count: 2, " +
+                                       gpus + "}}\n",
+                                   "j.yaml")
+            .value();
+    };
+    const auto site = site_with(", gpu-type: a100, gpu-form: gres");
+    RenderInput input;
+    input.site = &site;
+    input.dialect = "slurm";
+    input.image = "a.sif";
+    const auto own_form = job("form: gpus-per-node");
+    input.job = &own_form;
+    CHECK(has_part(render_script(input)->text, "--gpus-per-node=a100:2"));
+    const auto other_type = job("type: v100");
+    input.job = &other_type;
+    const auto refused = render_script(input);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().faults()[0].message == "queue 'gpu' has no GPUs of type 'v100'");
+}
+
 TEST_CASE("an image for GPUs of another vendor than the queue's is refused") {
     const auto script = render_on(site_with(", gpu-vendor: amd"), "cuda 12.4");
     REQUIRE(!script.has_value());
