@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/convert.hpp"
 
+#include "launchers/documents/job.hpp"
 #include "schedulers/reading/convert_batch.hpp"
 #include "schedulers/reading/typed_launch.hpp"
 #include "support/quote.hpp"

@@ -163,8 +163,10 @@ void judge_units(const Judging& judging) {
                 fmt::format(
                     "'{}' is {}: other schedulers, and qsub's line under Slurm, read it otherwise",
                     printable(value),
-                    need == "time" ? "minutes, or minutes and seconds, or days, for sbatch"
-                                   : "seconds for PBS"),
+                    need != "time" ? "seconds for PBS"
+                    : value.find('-') != std::string::npos
+                        ? "days and hours for sbatch"
+                        : "minutes, or minutes and seconds, for sbatch"),
                 "write HH:MM:SS, with any number of hours");
         }
         const bool is_memory = need == "memory-per-node" || need == "memory-per-cpu" ||

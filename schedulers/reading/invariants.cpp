@@ -79,7 +79,7 @@ constexpr std::array kInvariants{
               "what is cleaned up is the job's own, and cleaning up a second time does no harm"},
     Invariant{"G5", "no half file under a final name"},
     Invariant{"G6", "how the job ended is written down on every way but KILL"},
-    Invariant{"G7", "from the signal to the end are 60 s at least"},
+    Invariant{"G7", "at least 60 s pass from the signal to the end"},
     Invariant{"H1", "bash and shellcheck find nothing"},
     Invariant{"H2", "parts that sh runs are sh"},
     Invariant{"H3", "the head says what it was made from, and nothing of who made it"},

@@ -91,7 +91,7 @@ const GpuKind& gpu_kind(const Rendering& rendering) {
                                 wanted->label,
                                 rendering.plan.queue,
                                 there->vendor)),
-            fmt::format("site '{}' says so", rendering.input.site->name),
+            fmt::format("it is set by site '{}'", rendering.input.site->name),
             fmt::format("build the image with `gpu: {}`, or choose a queue with GPUs of {}",
                         there->label,
                         wanted->vendor)));
@@ -139,8 +139,10 @@ void add_gpus(const Rendering& rendering, Values& values) {
     values["gpu-listed-by"] = std::string(kind.listed_by);
     values["gpu-what"] =
         fmt::format("this job needs {} {} on a node", count, count == 1 ? "GPU" : "GPUs");
-    values["gpu-help"] =
-        "ask for nodes with GPUs and their driver; the image's Recipe says whose (gpu)";
+    values["gpu-help"] = rendering.input.job->image
+                             ? "ask for nodes with GPUs and their driver; the image's Recipe says "
+                               "whose (gpu)"
+                             : "ask for nodes with GPUs and their driver";
 }
 
 } // namespace cybele::schedulers

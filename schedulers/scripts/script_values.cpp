@@ -246,7 +246,7 @@ void add_resources(const Rendering& rendering, Values& values) {
                           job.resources.memory_per_cpu_bytes.value_or(0) * cpus);
     }
     values["memory-check"] = memory == 0 ? Value() : Value(memory >> 20U);
-    values["memory-what"] = format_size(memory) + " of memory are asked";
+    values["memory-what"] = format_size(memory) + " of memory are requested";
 }
 
 /// One process a node, by the same launcher: its program and the options that count.

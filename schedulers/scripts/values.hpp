@@ -41,6 +41,9 @@ void add_steps(const Rendering& rendering, templates::Values& values);
 /// The script of a batch launch with its shell and arguments, and the programs that it is given.
 void add_batch(const Rendering& rendering, templates::Values& values);
 
+/// Warns of a script that calls programs or reads variables of another batch system.
+void note_foreign_words(const Rendering& rendering);
+
 /// Whether a directive of the dialect carries the text unchanged.
 [[nodiscard]] bool is_carried(const Rendering& rendering, const std::string& text);
 

@@ -31,7 +31,7 @@ void check_paths(const launchers::Site& site, Faults& faults) {
             problem("verification-file-relative",
                     fmt::format("'{}' would not be found on the nodes", printable(path))),
             "a job runs in the folder where it was submitted, not in the folder of the Site's file",
-            "write the path as the nodes know it, from `/` or `~/` on"));
+            "write an absolute path, or one that begins with `~/`, as the nodes know it"));
     }
 }
 

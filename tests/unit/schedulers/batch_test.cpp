@@ -321,6 +321,32 @@ TEST_CASE("directives for other batch systems only are told, and refused where t
     }
 }
 
+TEST_CASE("a script that needs another batch system is told, with the line") {
+    struct Row {
+        const char* script;
+        const char* dialect;
+        const char* said; ///< empty: nothing
+    };
+    for (const Row& row :
+         {Row{"true\nsrun ./app\n", "torque", "the script calls srun in line 2"},
+          Row{"echo $SLURM_NTASKS\n", "pbspro", "reads $SLURM_NTASKS in line 1"},
+          Row{"echo \"${PBS_NODEFILE}\"\n", "slurm", "reads $PBS_NODEFILE in line 1"},
+          Row{"echo ${SLURM_NTASKS:-1}\n", "torque", ""},
+          Row{"# srun is not here\necho 'srun'\n", "torque", ""},
+          Row{"srun ./app\n", "slurm", ""},
+          Row{"srun ./app\n", "slurm-torque", ""},
+          Row{"cat $PBS_NODEFILE\n", "torque", ""}}) {
+        CAPTURE(row.script);
+        CAPTURE(row.dialect);
+        const auto rendered = render_batch(batch("", row.script), row.dialect);
+        REQUIRE(rendered.has_value());
+        const std::string said = format_text(rendered->notes);
+        CHECK((said.find("the script ") == std::string::npos) ==
+              std::string_view(row.said).empty());
+        CHECK(said.find(row.said) != std::string::npos);
+    }
+}
+
 TEST_CASE("directives: those of the Site, of its queue and of the Job come in this order") {
     const launchers::Job job = job_of(
         "kind: Job\nname: run\nqueue: q\ndirectives: {slurm: [--mem=0]}\n" + batch("", "true\n"));

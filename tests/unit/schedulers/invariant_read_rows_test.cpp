@@ -24,8 +24,7 @@ constexpr std::array kReadRows{
             "#SBATCH --ntasks-per-node=2\n",
             "#SBATCH --ntasks-per-node=2 # two\n"},
     ReadRow{"A4", "`select` for TORQUE", "#PBS -l nodes=2:ppn=4", "#PBS -l select=2:ncpus=4"},
-    ReadRow{
-        "A4", "an option that there is not", "#SBATCH --nodes=", "#SBATCH --frobnicate=1 --nodes="},
+    ReadRow{"A4", "an unknown option", "#SBATCH --nodes=", "#SBATCH --frobnicate=1 --nodes="},
     ReadRow{"A5", "minutes as a time limit", "#SBATCH --time=49:00:00", "#SBATCH --time=2940"},
     ReadRow{"A5", "days as a time limit", "walltime=49:00:00", "walltime=2:01:00:00"},
     ReadRow{"A5", "memory without a unit", "--mem=4096M", "--mem=4096"},

@@ -254,7 +254,7 @@ constexpr std::array kRunRows{
            missing_image_is_told},
     RunRow{"C1",
            "the program prints OMP_NUM_THREADS",
-           "the submitter's stays",
+           "the submitter's value stays",
            "export OMP_NUM_THREADS=",
            ": OMP_NUM_THREADS=",
            threads_script,

@@ -225,7 +225,7 @@ TEST_CASE("more than the machine has is refused when the job starts") {
     CHECK(cpus.code == 1);
     CHECK(holds(cpus.errors, "error: 1 ranks per node with 5000 threads each do not fit on "));
     const auto memory = bench.run("command: ['true']\nresources: {memory-per-node: 900 TiB}\n");
-    CHECK(holds(memory.errors, "error: 900 TiB of memory are asked"));
+    CHECK(holds(memory.errors, "error: 900 TiB of memory are requested"));
 }
 
 TEST_CASE("the Job's shell reads the script of one process, which may count its threads itself") {

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/documents/job.hpp"
+#include "schedulers/reading/shell_words.hpp"
+#include "schedulers/scripts/values.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace cybele::schedulers {
+namespace {
+
+/// What only jobs of some batch systems have.
+struct ForeignWords {
+    std::string_view owner;                   ///< for messages
+    std::array<std::string_view, 3> dialects; ///< that have them
+    std::array<std::string_view, 4> programs; ///< commands
+    std::string_view variable;                ///< how its variables begin
+};
+
+constexpr std::array kForeign{
+    ForeignWords{
+        "Slurm", {"slurm", "slurm-torque", ""}, {"srun", "scontrol", "sbcast", "sstat"}, "SLURM_"},
+    ForeignWords{"PBS",
+                 {"torque", "pbspro", "slurm-torque"},
+                 {"pbsdsh", "pbs_tmrsh", "qmgr", "pbs_attach"},
+                 "PBS_"},
+};
+
+/// The first use of a variable that the script does not also accept unset (`${X:-...}`,
+/// `${X-...}`).
+std::string plain_variable(std::string_view line, std::string_view begin) {
+    for (std::size_t at = line.find('$'); at != std::string_view::npos;
+         at = line.find('$', at + 1)) {
+        std::string_view rest = line.substr(at + 1);
+        const bool has_brace = rest.starts_with('{');
+        rest.remove_prefix(has_brace ? 1 : 0);
+        if (!rest.starts_with(begin)) {
+            continue;
+        }
+        const std::size_t size =
+            std::min(rest.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"), rest.size());
+        if (!has_brace || rest.substr(size).starts_with('}')) {
+            return "$" + std::string(rest.substr(0, size));
+        }
+    }
+    return {};
+}
+
+std::string first_foreign(const ForeignWords& foreign, const std::vector<std::string>& lines) {
+    for (const ShellCommand& command : shell_commands(lines)) {
+        const auto& programs = foreign.programs;
+        if (std::find(programs.begin(), programs.end(), command.program()) != programs.end()) {
+            return fmt::format("calls {} in line {}", command.program(), command.line);
+        }
+        for (const ShellWord& word : command.words) {
+            const std::string name = plain_variable(word.raw, foreign.variable);
+            if (!name.empty()) {
+                return fmt::format("reads {} in line {}", name, command.line);
+            }
+        }
+    }
+    return {};
+}
+
+} // namespace
+
+void note_foreign_words(const Rendering& rendering) {
+    const launchers::Job& job = *rendering.input.job;
+    if (job.script.empty()) {
+        return;
+    }
+    const auto pieces = text::split(job.script, '\n');
+    const std::vector<std::string> lines(pieces.begin(), pieces.end());
+    for (const ForeignWords& foreign : kForeign) {
+        const auto& own = foreign.dialects;
+        if (std::find(own.begin(), own.end(), rendering.dialect.name) != own.end()) {
+            continue;
+        }
+        const std::string found = first_foreign(foreign, lines);
+        if (found.empty()) {
+            continue;
+        }
+        Fault note =
+            job.fault_at("script",
+                         problem("script-of-other-scheduler", "the script " + found),
+                         fmt::format("only a job of {} has it; this one is made for {}",
+                                     foreign.owner,
+                                     rendering.dialect.name),
+                         fmt::format("let `launch` start the ranks, or render the Job for {} only",
+                                     foreign.owner));
+        note.is_warning = true;
+        rendering.faults.add(std::move(note));
+    }
+}
+
+} // namespace cybele::schedulers
