@@ -96,30 +96,13 @@ std::vector<recipes::LockedPackage> read_stanzas(std::string_view text) {
     return list;
 }
 
-/// `E: Unable to locate package NAME`, `E: Package 'NAME' has no installation candidate`,
-/// `E: Version '1' for 'NAME' was not found`: the name; nothing of other lines.
-std::string missing_package(std::string_view line) {
-    constexpr std::string_view kUnknown = "Unable to locate package ";
-    if (const auto at = line.find(kUnknown); at != std::string_view::npos) {
-        return std::string(line.substr(at + kUnknown.size()));
-    }
-    const bool is_version = line.find("was not found") != std::string_view::npos;
-    if (!is_version && line.find("has no installation") == std::string_view::npos) {
-        return {};
-    }
-    const auto end = line.rfind('\'');
-    const auto begin = end == std::string_view::npos ? end : line.rfind('\'', end - 1);
-    return begin == std::string_view::npos ? std::string()
-                                           : std::string(line.substr(begin + 1, end - begin - 1));
-}
-
 Error apt_fault(std::string_view errors) {
     constexpr std::size_t kShownLines = 10;
     const std::string because =
         builder::output_because("apt said", builder::last_lines(errors, kShownLines));
     Faults faults;
     for (std::string_view rest = errors; !rest.empty();) {
-        const std::string name = missing_package(next_line(rest));
+        const std::string name = builder::missing_package(next_line(rest));
         if (!name.empty()) {
             Fault fault;
             fault.code = ErrorCode::kInput;

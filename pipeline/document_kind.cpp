@@ -59,6 +59,20 @@ std::string document_kind(const fs::path& file) {
     return kind != nullptr ? kind->scalar : std::string();
 }
 
+std::vector<fs::path> recipes_in(const fs::path& folder) {
+    std::error_code error;
+    std::vector<fs::path> found;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        const bool is_yaml =
+            entry.path().extension() == ".yaml" || entry.path().extension() == ".yml";
+        if (is_yaml && entry.is_regular_file(error) && document_kind(entry.path()) == "Recipe") {
+            found.push_back(entry.path());
+        }
+    }
+    std::sort(found.begin(), found.end());
+    return found;
+}
+
 Result<fs::path> find_recipe(const fs::path& folder) {
     std::error_code error;
     std::string name = fs::absolute(folder, error).lexically_normal().filename().native();
@@ -69,15 +83,7 @@ Result<fs::path> find_recipe(const fs::path& folder) {
     if (fs::is_regular_file(first, error) && document_kind(first) == "Recipe") {
         return first;
     }
-    std::vector<fs::path> found;
-    for (const auto& entry : fs::directory_iterator(folder, error)) {
-        const bool is_yaml =
-            entry.path().extension() == ".yaml" || entry.path().extension() == ".yml";
-        if (is_yaml && entry.is_regular_file(error) && document_kind(entry.path()) == "Recipe") {
-            found.push_back(entry.path());
-        }
-    }
-    std::sort(found.begin(), found.end());
+    const std::vector<fs::path> found = recipes_in(folder);
     if (found.size() == 1) {
         return found.front();
     }
@@ -91,7 +97,8 @@ Result<fs::path> find_recipe(const fs::path& folder) {
         ErrorCode::kInput,
         problem("folder-with-several-recipes", "several Recipes in " + printable(folder.native())),
         printable(found[0].native()) + " and " + printable(found[1].native()) + " are two of them",
-        "name the one to build");
+        "name one of them, or build all: `cybelectl build " + shell_quote(folder.native()) +
+            " --all`");
 }
 
 SourceKind source_kind(const fs::path& source) {

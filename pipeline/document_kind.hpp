@@ -5,8 +5,12 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace cybele::pipeline {
+
+/// All *.yaml of kind Recipe that lie in a folder itself, sorted.
+[[nodiscard]] std::vector<std::filesystem::path> recipes_in(const std::filesystem::path& folder);
 
 /// The one Recipe in a folder: NAME/NAME.yaml, else the only *.yaml of kind Recipe. kInput if there
 /// is none or several.

@@ -106,7 +106,10 @@ Result<std::vector<std::filesystem::path>> recipe_files(const std::filesystem::p
         files.push_back(path / file);
     }
     if (files.empty()) {
-        CYBELE_TRY(const std::filesystem::path own, find_recipe(path));
+        files = recipes_in(path);
+    }
+    if (files.empty()) {
+        CYBELE_TRY(const std::filesystem::path own, find_recipe(path)); // says that there is none
         files.push_back(own);
     }
     return files;

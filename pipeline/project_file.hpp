@@ -37,7 +37,7 @@ struct ProjectFile {
 [[nodiscard]] std::vector<std::filesystem::path>
 documents_of(const std::filesystem::path& folder, const std::vector<std::string>& patterns);
 
-/// The Recipes of a folder, those of its Project or the only one in it; of a file itself.
+/// The Recipes of a folder: those of its Project, else all that lie in it; a file itself.
 [[nodiscard]] Result<std::vector<std::filesystem::path>>
 recipe_files(const std::filesystem::path& path);
 

@@ -68,6 +68,19 @@ Fault unknown(const yaml::Document& document, const yaml::Node& key) {
     return fault;
 }
 
+constexpr std::string_view kPaths[] = {
+    "site", "ca-file", "cache-dir", "store", "tmpdir", "sign-key", "verify-key"};
+
+/// A relative path of a settings file begins at that file's folder, wherever the program is called.
+std::string
+value_in_file(const std::string& name, const std::string& value, const fs::path& settings) {
+    const bool is_path = std::find(std::begin(kPaths), std::end(kPaths), name) != std::end(kPaths);
+    if (!is_path || value.empty() || value.front() == '/' || value.front() == '~') {
+        return value;
+    }
+    return (settings.parent_path() / value).lexically_normal().native();
+}
+
 Result<Values> read_values(std::string text, const fs::path& path) {
     CYBELE_TRY(const yaml::Document document, yaml::parse(std::move(text), path.native()));
     Faults faults;
@@ -88,7 +101,7 @@ Result<Values> read_values(std::string text, const fs::path& path) {
         } else if (value.kind != yaml::Node::Kind::kScalar) {
             wrong("'" + key.scalar + "' requires one word of text", value);
         } else {
-            values[key.scalar] = {value.scalar,
+            values[key.scalar] = {value_in_file(key.scalar, value.scalar, path),
                                   path.native() + ":" + std::to_string(key.mark.line)};
         }
     }

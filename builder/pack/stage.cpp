@@ -114,6 +114,18 @@ private:
     std::shared_ptr<Layers> layers_;
 };
 
+/// The first package that apt did not find, by its output; empty: it named none.
+std::string missing_package_of(std::string_view output) {
+    while (!output.empty()) {
+        const std::string_view line = output.substr(0, output.find('\n'));
+        if (std::string package = missing_package(line); !package.empty()) {
+            return package;
+        }
+        output.remove_prefix(std::min(line.size() + 1, output.size()));
+    }
+    return {};
+}
+
 Error StageBuilder::step_failed(const Section& section,
                                 const std::string& name,
                                 const ScriptEnd& end) const {
@@ -131,7 +143,13 @@ Error StageBuilder::step_failed(const Section& section,
     }
     if (!end.last_lines.empty()) {
         fault.because = output_because("the end of its output", end.last_lines);
-        if (is_network_fault(end.last_lines)) {
+        const std::string package = missing_package_of(end.last_lines);
+        if (!package.empty()) {
+            fault.set(
+                problem("step-package-missing",
+                        fmt::format("{}: there is no package '{}'", name, printable(package))));
+            fault.help = "correct its name or version under `packages`, or in the step";
+        } else if (is_network_fault(end.last_lines)) {
             fault.set(problem("step-without-network", std::move(fault.message)));
             fault.help = fault.help.empty()
                              ? "build where the network is reached, and check https_proxy"

@@ -134,6 +134,24 @@ std::string last_lines(std::string_view text, std::size_t count) {
         "{}", fmt::join(lines.begin() + static_cast<std::ptrdiff_t>(skipped), lines.end(), "\n"));
 }
 
+std::string missing_package(std::string_view line) {
+    constexpr std::string_view kUnknown = "Unable to locate package ";
+    if (!line.starts_with("E: ")) {
+        return {};
+    }
+    if (const auto at = line.find(kUnknown); at != std::string_view::npos) {
+        return std::string(line.substr(at + kUnknown.size()));
+    }
+    const bool is_version = line.find("was not found") != std::string_view::npos;
+    if (!is_version && line.find("has no installation") == std::string_view::npos) {
+        return {};
+    }
+    const auto end = line.rfind('\'');
+    const auto begin = end == std::string_view::npos ? end : line.rfind('\'', end - 1);
+    return begin == std::string_view::npos ? std::string()
+                                           : std::string(line.substr(begin + 1, end - begin - 1));
+}
+
 bool is_network_fault(std::string_view output) {
     return std::any_of(kNetworkFaults.begin(), kNetworkFaults.end(), [&](std::string_view words) {
         return output.find(words) != std::string_view::npos;

@@ -18,6 +18,11 @@ namespace cybele::builder {
 /// Whether the output of apt, dnf, zypper, pip or curl says that the network was not reached.
 [[nodiscard]] bool is_network_fault(std::string_view output);
 
+/// The package that apt does not know, by a line of its output (`E: Unable to locate package NAME`,
+/// `E: Package 'NAME' has no installation candidate`, `E: Version '1' for 'NAME' was not found`);
+/// nothing of other lines.
+[[nodiscard]] std::string missing_package(std::string_view line);
+
 /// What a fault of a program that printed `output` says of it: its end, and where that is so that
 /// the network was not reached (cli/common/refusal.cpp has a page for these words).
 [[nodiscard]] std::string output_because(const std::string& who, std::string_view output);

@@ -97,7 +97,8 @@ void tell_failed(const Session& session, const std::vector<ImageToBuild>& failed
         fmt::format(
             "{} of {} images were not built: {}", failed.size(), all, fmt::join(names, ", "))));
     const ImageToBuild& first = failed.front();
-    fault.help = "build that one alone, with its complete output: `cybelectl build " +
+    fault.help = std::string(failed.size() > 1 ? "build one" : "build that one") +
+                 " alone, with its complete output: `cybelectl build " +
                  shell_quote(first.source.native()) +
                  (first.variant.empty() ? "" : " --variant " + first.variant) + " -v`";
     session.note({fault});
@@ -129,8 +130,9 @@ struct VariantBuild {
 };
 
 /// Runs one variant's program, whose messages go where this program's go.
-VariantBuild build_variant(std::vector<std::string> argv) {
+VariantBuild build_variant(std::vector<std::string> argv, const EnvironmentMap& environment) {
     Command command;
+    command.environment = environment;
     command.argv = std::move(argv);
     command.errors = Command::Stream::kInherit;
     const auto outcome = run_process(command);
@@ -144,6 +146,7 @@ VariantBuild build_variant(std::vector<std::string> argv) {
 
 /// All variants, `count` at a time; `tell` is called for each as it ends, by one at a time.
 std::vector<VariantBuild> run_all(const std::vector<std::vector<std::string>>& commands,
+                                  const EnvironmentMap& environment,
                                   std::size_t count,
                                   const std::function<void(const VariantBuild&)>& tell) {
     std::vector<VariantBuild> results(commands.size()); // each written by one thread
@@ -151,7 +154,7 @@ std::vector<VariantBuild> run_all(const std::vector<std::vector<std::string>>& c
     std::mutex telling;
     const auto work = [&] {
         for (std::size_t i = next++; i < commands.size(); i = next++) {
-            results[i] = build_variant(commands[i]);
+            results[i] = build_variant(commands[i], environment);
             const std::lock_guard<std::mutex> one(telling);
             tell(results[i]);
         }
@@ -225,7 +228,11 @@ Result<int> build_all(Session& session, const BuildOptions& options) {
         session.doing(fmt::format("building images: {} of {} done", ended, images.size()));
     };
     doing();
-    const auto results = run_all(commands, count, [&](const VariantBuild& one) {
+    EnvironmentMap environment = session.environment.all();
+    if (!session.is_json()) {
+        environment[std::string(kMessagesVariable)] = "text"; // of their faults; the image is JSON
+    }
+    const auto results = run_all(commands, environment, count, [&](const VariantBuild& one) {
         ++ended;
         doing();
         if (one.image.is_object() && !session.is_json() && !session.is_quiet) {

@@ -49,6 +49,14 @@ Result<void> take_arguments(BuildOptions& options) {
     return {};
 }
 
+/// Whether the file is there and is what images are built from.
+bool is_document(const std::string& name) {
+    std::error_code error;
+    const std::string extension = std::filesystem::path(name).extension();
+    return std::filesystem::is_regular_file(name, error) &&
+           (extension == ".yaml" || extension == ".yml" || extension == ".def");
+}
+
 /// Other builders take the image first.
 Result<void> check_source(const BuildOptions& options) {
     if (options.more.empty()) {
@@ -59,8 +67,10 @@ Result<void> check_source(const BuildOptions& options) {
                         "one source is built at a time, not '" + printable(options.source) +
                             "' and '" + printable(options.more.front()) + "'"),
                 "the image is named by -o, not by its place",
-                "write `cybelectl build " + printable(options.more.back()) + " -o " +
-                    printable(options.source) + "`");
+                is_document(options.source)
+                    ? "call it for each of them, or for their folder: `cybelectl build DIR --all`"
+                    : "write `cybelectl build " + printable(options.more.back()) + " -o " +
+                          printable(options.source) + "`");
 }
 
 Result<void> check_sandbox_options(const BuildOptions& options) {

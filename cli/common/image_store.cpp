@@ -33,9 +33,45 @@ Result<registry::Store> open_store_for_reading(const Session& session) {
     return registry::Store::open_for_reading(root);
 }
 
+namespace {
+
+/// Whether the store has an image by this name, written without `store:`.
+bool is_in_store(const Session& session, const std::string& image) {
+    const auto name = registry::read_store_argument("store:" + image);
+    if (!name) {
+        return false;
+    }
+    const auto store = open_store_for_reading(session);
+    return store && store->find(*name).has_value();
+}
+
+/// Of a name that is no file: what it is instead, where that is known.
+Result<std::string> image_file(const Session& session, const std::string& image) {
+    std::error_code error;
+    if (fs::exists(fs::symlink_status(image, error))) {
+        return image;
+    }
+    const std::string name = printable(image);
+    if (image.find("://") != std::string::npos) {
+        return fail(ErrorCode::kUsage,
+                    problem("image-of-registry", "'" + name + "' is not a file"),
+                    "this command reads an image file or an image of the store",
+                    "pull it first: cybelectl image pull " + shell_quote(image));
+    }
+    if (is_in_store(session, image)) {
+        return fail(ErrorCode::kInput,
+                    problem("image-in-store", "no such file: " + name),
+                    "the store has an image of this name",
+                    "write `store:" + name + "`");
+    }
+    return image;
+}
+
+} // namespace
+
 Result<std::string> image_path(const Session& session, const std::string& image) {
     if (!registry::is_store_reference(image)) {
-        return image;
+        return image_file(session, image);
     }
     CYBELE_TRY(const registry::StoreName name, registry::read_store_argument(image));
     CYBELE_TRY(const registry::Store store, open_store_for_reading(session));

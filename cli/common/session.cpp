@@ -88,8 +88,8 @@ void Session::note(const std::vector<Fault>& faults) const {
     if (faults.empty()) {
         return;
     }
-    std::string text =
-        is_json() ? shown_faults_json(faults) : shown_faults(faults, is_coloured, verbosity > 0);
+    std::string text = has_json_messages() ? shown_faults_json(faults)
+                                           : shown_faults(faults, is_coloured, verbosity > 0);
     if (!other_name.empty()) {
         text = shown_faults_as_apptainer(faults);
     }

@@ -32,6 +32,9 @@ public:
     [[nodiscard]] virtual std::string line_of(std::string_view what) const = 0;
 };
 
+/// "text": messages are text where the result is JSON.
+inline constexpr std::string_view kMessagesVariable = "CYBELE_MESSAGES";
+
 /// What one call of the program holds: its environment, its streams and what the verb is to do.
 struct Session {
     Environment environment;
@@ -69,6 +72,11 @@ struct Session {
 
     [[nodiscard]] bool is_json() const {
         return format == "json";
+    }
+    /// Faults of the programs that `build --all` starts are for the user's terminal, while their
+    /// result is for that command.
+    [[nodiscard]] bool has_json_messages() const {
+        return is_json() && environment.get_or(kMessagesVariable, "") != "text";
     }
     /// A SOURCE_DATE_EPOCH that is no time is kUsage: nobody wants the clock's instead.
     [[nodiscard]] Result<void> check_epoch() const;

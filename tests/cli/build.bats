@@ -300,6 +300,19 @@ make_oci() {
     run ! "$CYBELECTL" build centre --all --force
     assert_line 'error: 1 of 2 images were not built: centre/recipes/first.yaml'
     assert_line --partial 'help: build that one alone, with its complete output: `cybelectl build centre/recipes/first.yaml -v`'
+    assert_line --partial 'error: %post 1 of 1 failed with exit code 1'
+    refute_output --partial '"faults"'
+    # Without a Project, and without a folder recipes/.
+    mkdir flat
+    cp base.sif centre/recipes/*.yaml flat
+    sed -i '/^steps/d' flat/first.yaml
+    run -0 --separate-stderr "$CYBELECTL" build flat --all
+    assert_line --partial 'built flat/first.sif'
+    assert_line --partial 'built flat/second.sif'
+    run -0 "$CYBELECTL" recipe check flat
+    assert_line 'flat/second.yaml: no problems found'
+    refuses 2 "$CYBELECTL" build flat/first.yaml flat/second.yaml
+    assert_line --partial 'help: call it for each of them'
 }
 
 @test "work that takes long prints a line every ten seconds, also without a terminal; none with -q or JSON" {

@@ -46,7 +46,7 @@ TEST_CASE("variable before project before user before machine before default, wi
     place.trust();
     CHECK(place.load()->get("mirror") == "p");
     CHECK(place.load()->get("scheduler") == "torque");
-    CHECK(place.load()->get("site") == "s");
+    CHECK(place.load()->get("site") == (place.root / "s").native());
     CHECK(place.load()->get("builder") == "embedded");
     CHECK(place.load()->all()[0].origin == (place.root / "user/config.yaml").native() + ":2");
     CHECK(place.load()->files() ==
@@ -78,6 +78,13 @@ TEST_CASE("a project file that the user has not allowed decides nothing that nee
     REQUIRE(write_file(place.project_file, "[\n"));
     CHECK(place.load()->get("mirror") == "u");
     CHECK(place.load()->notes().size() == 1);
+}
+
+TEST_CASE("a relative path of a settings file begins at the file's folder") {
+    const SettingsPlace place;
+    REQUIRE(write_file(place.root / "user/config.yaml", "site: sites/hall.yaml\nstore: /s\n"));
+    CHECK(place.load()->get("site") == (place.root / "user/sites/hall.yaml").native());
+    CHECK(place.load()->get("store") == "/s");
 }
 
 TEST_CASE("an allowed project file rules below a nearer one that is not") {

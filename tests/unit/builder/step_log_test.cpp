@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the output of a step says of its failure.
+#include "builder/steps/step_log.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace cybele;
+
+TEST_CASE("a line of apt names the package that is missing, lines of others do not") {
+    CHECK(builder::missing_package("E: Unable to locate package bcc-no-such") == "bcc-no-such");
+    CHECK(builder::missing_package("E: Package 'libmpi' has no installation candidate") ==
+          "libmpi");
+    CHECK(builder::missing_package("E: Version '9' for 'bc' was not found") == "bc");
+    CHECK(builder::missing_package("config 'a' was not found").empty());
+    CHECK(builder::missing_package("note: Unable to locate package x").empty());
+    CHECK(builder::missing_package("").empty());
+}
