@@ -42,12 +42,16 @@ constexpr Synonym kSynonyms[] = {
     {"torchrun", "torch"},
     {"wlm", "wlm-operator"},
     // fields
+    {"apk", "system"},
+    {"apt", "system"},
+    {"apt-get", "system"},
     {"args", "command"},
     {"bind", "binds"},
     {"build", "steps"},
     {"container", "image"},
     {"cpus", "cpus-per-task"},
     {"dependency", "after"},
+    {"dnf", "system"},
     {"env", "environment"},
     {"from", "base"},
     {"gpus", "gpus-per-node"},
@@ -64,6 +68,8 @@ constexpr Synonym kSynonyms[] = {
     {"size", "memory-per-node"},
     {"volumes", "binds"},
     {"walltime", "time"},
+    {"yum", "system"},
+    {"zypper", "system"},
 };
 
 constexpr std::string_view kUnread = "nothing reads it";

@@ -159,7 +159,7 @@ Complaint check_path(std::string_view text) {
     }
     if (text.front() == '~' && !text.starts_with("~/")) {
         return {"only `~/`, the home directory of who runs it, is known",
-                "write `./" + std::string(text) + "`, or the directory from `/` on"};
+                "write `./" + std::string(text) + "`, or the absolute path of the directory"};
     }
     return {};
 }

@@ -254,38 +254,47 @@ std::string rule_text(const std::string& id) {
     return {};
 }
 
-Result<int> explain_topic(const std::string& topic) {
+/// Words that people try, and the page that is meant.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+    {"ci", "generate"},
+    {"CI", "generate"},
+    {"github", "generate"},
+    {"gitlab", "generate"},
+    {"pre-commit", "generate"},
+    {"settings", "project"},
+    {"config", "project"},
+};
+
+Result<int> explain_topic(std::string topic) {
+    for (const auto& [word, page] : kAliases) {
+        topic = topic == word ? std::string(page) : topic;
+    }
     if (const std::string text = rule_text(topic); !text.empty()) {
         Session::print(text);
         return 0;
     }
-    std::vector<std::string_view> names;
+    std::vector<std::string_view> topics;
     for (const EmbeddedFile& page : embedded::reference_pages()) {
         if (page_name(page.name) == topic) {
             Session::print(page.bytes);
             return 0;
         }
-        names.push_back(page_name(page.name));
+        topics.push_back(page_name(page.name));
     }
     if (const std::string text = error_text(topic); !text.empty()) {
         Session::print(text);
         return 0;
     }
-    std::vector<std::string_view> topics = names;
     for (const schedulers::Symptom& symptom : schedulers::symptoms()) {
         topics.push_back(symptom.id);
     }
     const std::vector<std::string_view> ids = error_ids();
     topics.insert(topics.end(), ids.begin(), ids.end());
     const std::string meant = nearest(topic, topics);
-    std::string known;
-    for (const std::string_view name : names) {
-        known += (known.empty() ? "" : ", ") + std::string(name);
-    }
     return fail(ErrorCode::kUsage,
                 problem("topic-unknown", "no help page for '" + printable(topic) + "'"),
-                "the pages are " + known,
-                meant.empty() ? "name one of them; `cybelectl explain` says what each is about"
+                "a topic is a page, the id of a rule, or the name of a symptom or an error",
+                meant.empty() ? "`cybelectl explain` lists all topics"
                               : "did you mean '" + meant + "'?");
 }
 

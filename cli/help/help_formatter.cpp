@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <array>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cybele::cli {
 namespace {
@@ -147,21 +149,25 @@ public:
         }
         tasks.erase(std::unique(tasks.begin(), tasks.end()), tasks.end());
         const std::string family = app->get_parent() == nullptr ? "" : app->get_name() + " ";
-        bool has_more = false;
+        std::vector<std::string> rare;
         std::string out;
         for (const std::string_view task : tasks) {
             std::string rows;
             for (const CLI::App* command : commands) {
                 if (is_advanced(family + command->get_name())) {
-                    has_more = true;
+                    rare.push_back(command->get_name());
                 } else if (task_of(command) == task) {
                     rows += row(command->get_name(), command->get_description(), kCommandColumn);
                 }
             }
             out += rows.empty() ? rows : fmt::format("\n{}:\n{}", task, rows);
         }
-        return has_more && !family.empty() ? out + "\nRarely used commands: cybelectl help --all\n"
-                                           : out;
+        std::sort(rare.begin(), rare.end());
+        rare.erase(std::unique(rare.begin(), rare.end()), rare.end()); // met once per task
+        return rare.empty() || family.empty()
+                   ? out
+                   : out + fmt::format("\nRarely used: {} (cybelectl help --all)\n",
+                                       fmt::join(rare, ", "));
     }
 
     std::string make_footer(const CLI::App* app) const override {

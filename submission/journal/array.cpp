@@ -308,7 +308,7 @@ Failures failures_of(const std::vector<Entry>& elements) {
 
 std::string Failures::text() const {
     return std::to_string(failed.size()) + " of " + std::to_string(count) + " elements failed" +
-           (failed.empty() ? "" : ": " + array_text(failed));
+           (failed.empty() ? "" : ", index " + array_text(failed));
 }
 
 void fold_elements(const std::vector<Element>& elements, std::size_t owner, Entry& entry) {

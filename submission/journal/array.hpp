@@ -41,7 +41,7 @@ struct Failures {
     std::size_t count = 0; ///< of all elements
     std::vector<std::uint32_t> failed;
 
-    /// `4 of 10 elements failed: 6-9`.
+    /// `4 of 10 elements failed, index 6-9`.
     [[nodiscard]] std::string text() const;
 };
 [[nodiscard]] Failures failures_of(const std::vector<Entry>& elements);

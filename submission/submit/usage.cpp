@@ -21,12 +21,13 @@ std::optional<std::uint64_t> number_at(const nlohmann::json& map, const char* na
                : std::nullopt;
 }
 
-/// The records of a job: its own, or one of each element of an array.
+/// The records of a job, or of an element of an array, whose folder lies in the job's.
 std::vector<Reading> readings_of(const Entry& entry) {
     constexpr std::uint64_t kMost = 65536;
     const std::filesystem::path record(entry.record);
-    std::vector<Reading> readings{{record / "job.json", 0, kMost}};
-    if (entry.array.empty()) {
+    std::vector<Reading> readings{
+        {(entry.is_element ? record.parent_path() : record) / "job.json", 0, kMost}};
+    if (entry.array.empty() || entry.is_element) {
         readings.push_back({record / "exit.json", 0, kMost});
     }
     return readings;

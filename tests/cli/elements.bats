@@ -20,7 +20,7 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     run --separate-stderr submit sweep.yaml --wait
     assert_equal "$status" 7
     id=$output
-    assert_regex "$stderr" '2 of 4 elements failed: 2-3'
+    assert_regex "$stderr" '2 of 4 elements failed, index 2-3'
     run --separate-stderr rows "$id"
     assert_output "$(for row in '0,"done",0' '1,"done",0' '2,"failed",7' '3,"failed",7'; do
         echo "[\"${id}_${row%%,*}\",$row,\"$place/sweep-${id}_${row%%,*}.out\"]"
@@ -104,7 +104,7 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     run --separate-stderr "$CYBELECTL" job collect "$id"
     assert_success
     assert_output "$(printf 'part-%s\n' 0 1 2)"
-    assert_equal "$stderr" "job $id (sweep) failed: exit code 7; 2 of 4 elements failed: 2-3; 3 files (6 B) and a record in $PWD/results"
+    assert_equal "$stderr" "job $id (sweep) failed: exit code 7; 2 of 4 elements failed, index 2-3; 3 files (6 B) and a record in $PWD/results"
     run jq -c '.elements | [.count, .failed, (.list[] | [.index, .state, .code])]' "results/sweep-$id.job.json"
     assert_output '[4,2,[0,"done",0],[1,"done",0],[2,"failed",7],[3,"failed",7]]'
     run --separate-stderr "$CYBELECTL" job collect "$id" --format json

@@ -319,7 +319,7 @@ fake_sbatch() {
         host_job many 'command: [sh, -c, "echo of $1; exit $(($1 % 2 * 7))", run, "@{index}"]' 'array: 0-3' "output: {stdout: $pattern}"
         run --separate-stderr submit many --wait
         assert_equal "$status" 7
-        assert_regex "$stderr" '2 of 4 elements failed: 1,3'
+        assert_regex "$stderr" '2 of 4 elements failed, index 1,3'
         id=$output
         elements=$(slurm cybelectl job list --elements --format json "$id")
         assert_equal "$(jq -r '.jobs[] | "\(.id) \(.state) \(.code)"' <<<"$elements")" \

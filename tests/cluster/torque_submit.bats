@@ -24,7 +24,7 @@ elements_one_by_one() {
     job sweep 'command: [sh, -c, "echo of $1; test $1 -lt 2 || exit 6", run, "@{index}"]' 'array: 1-3' 'resources: {time: 1 min}'
     run --separate-stderr submit sweep --wait
     assert_equal "$status" 6
-    assert_regex "$stderr" '2 of 3 elements failed: 2-3'
+    assert_regex "$stderr" '2 of 3 elements failed, index 2-3'
     id=$output number=${output%%[*}
     run jq -c '.jobs[] | [.id, .index, .state, .code, .stdout]' <<<"$("$CYBELECTL" job list --elements --format json "$id")"
     assert_output "$(printf '%s\n' "[\"${id/\[\]/[1]}\",1,\"done\",0,\"$PWD/sweep-$number-1.out\"]" \

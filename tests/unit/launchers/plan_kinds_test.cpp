@@ -71,11 +71,11 @@ TEST_CASE(
                 "processes-per-node: 4\n"));
     CHECK(plan_of("command: [train.py]\nlaunch: torch\n"
                   "resources: {gpus-per-node: 4, cpus-per-task: 2}\n") ==
-          "4 processes a node do not fit on 2 CPUs\n");
+          "4 processes per node do not fit on 2 CPUs\n");
     CHECK(plan_of("command: [t.py]\nlaunch: torch\nresources: {tasks-per-node: 2}\n") ==
-          "launch `torch` is one task a node, and 2 are asked\n");
+          "launch `torch` is one task per node, but 2 are requested\n");
     CHECK(plan_of("command: [t.py]\nlaunch: torch\nresources: {nodes: 2, tasks: 1}\n") ==
-          "launch `torch` is one task a node\n");
+          "launch `torch` is one task per node\n");
     CHECK(plan_of("launch: torch\n") == "launch `torch` without a program\n");
     CHECK(plan_of("command: [t.py]\nlaunch: {kind: torch, processes-per-node: 2, threads: 3}\n"
                   "resources: {cpus-per-task: 4}\n") ==
@@ -132,7 +132,7 @@ TEST_CASE("spark: what cannot be is refused at its field") {
     CHECK(plan_of(head + "launch: {kind: spark, worker-memory: 8 GiB}\n") ==
           "workers of 8 GiB do not fit in 8 GiB a node\n");
     CHECK(plan_of(head + "launch: {kind: spark, worker-cores: 5}\n") ==
-          "workers of 5 cores do not fit on 4 CPUs a node\n");
+          "workers of 5 cores do not fit on 4 CPUs per node\n");
     CHECK(plan_of(head + "launch: {kind: spark, executor-cores: 4}\n") ==
           "executors of 4 cores do not fit in a worker of 3\n");
     CHECK(holds(plan_of(head + "launch: {kind: spark, executor-cores: 3}\n"),

@@ -103,7 +103,7 @@ TEST_CASE("what is known of the elements is kept with their array, and read agai
     CHECK(kept[1].node == "n1,n2");
     CHECK(kept[1].reason == "a \"reason\"");
     CHECK(kept[2].state == State::kPending);
-    CHECK(submission::failures_of(kept).text() == "1 of 3 elements failed: 5");
+    CHECK(submission::failures_of(kept).text() == "1 of 3 elements failed, index 5");
     std::vector<submission::Element> again;
     submission::add_elements(entry, 0, again);
     CHECK(again[1].entry.ended == 101);
