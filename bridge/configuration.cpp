@@ -104,7 +104,9 @@ Result<Configuration> read_configuration(const std::filesystem::path& file) {
     configuration.site = site_of(configuration.document, cluster);
     configuration.times.claim = configuration.document.hand_over_patience.count();
     configuration.times.keep_records = configuration.document.keep_records.count();
-    configuration.times.vanished = cluster.patience.count();
+    if (cluster.patience) {
+        configuration.times.vanished = cluster.patience->count();
+    }
     return configuration;
 }
 

@@ -98,7 +98,8 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
     take(submission::read_manifest(input.job, session.environment, submission::Contents::kUnread));
     const auto login = submission::login_of(input);
     take(login);
-    if (options.scheduler == "local") {
+    // By default nothing says that it is this machine where it will run.
+    if (input.dialect == "local" && (!options.scheduler.empty() || input.site)) {
         take(submission::check_local(input.job, session.environment));
         take(submission::check_here(input, session.environment, ::geteuid()));
     }

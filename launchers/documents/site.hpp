@@ -69,8 +69,9 @@ struct Site {
     std::string name;
     std::string dialect; ///< slurm, torque, pbspro, slurm-torque, local
     std::string scheduler_version;
-    std::chrono::seconds patience{300}; ///< with a job of which there is no trace any more
-    std::string through = "commands";   ///< commands, ssh, slurmrestd, rimrock
+    /// Until a job without any trace is lost; unset: as usual.
+    std::optional<std::chrono::seconds> patience;
+    std::string through = "commands"; ///< commands, ssh, slurmrestd, rimrock
     std::map<std::string, std::string> through_settings;
     SiteRuntime runtime;
     std::string node_arch;

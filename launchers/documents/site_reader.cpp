@@ -19,7 +19,9 @@ void read_scheduler(const View& root, Site& site) {
     const View scheduler = root.table("scheduler");
     site.dialect = scheduler.text("dialect");
     site.scheduler_version = scheduler.text("version");
-    site.patience = scheduler.duration("patience");
+    if (scheduler.has("patience")) {
+        site.patience = scheduler.duration("patience");
+    }
     const View through = scheduler.table("through");
     for (const std::string_view way : {"ssh", "slurmrestd", "rimrock"}) {
         if (through.has(way)) {

@@ -9,6 +9,7 @@
 #include "support/lock.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 #include <fcntl.h>
@@ -104,8 +105,10 @@ Entry submitted_entry(const ReadyJob& ready, const Submission& submission, std::
     entry.cpus = std::int64_t{job.resources.tasks} * job.resources.cpus_per_task;
     entry.time_limit = job.resources.time.value_or(std::chrono::seconds(0)).count();
     entry.follows = static_cast<std::int64_t>(job.after.size());
-    entry.patience = ready.input.site ? ready.input.site->patience.count() : 0;
-    if (ready.own && entry.patience == 0) {
+    if (ready.input.site && ready.input.site->patience) {
+        // To the journal 0 means that nothing was set.
+        entry.patience = std::max<std::int64_t>(ready.input.site->patience->count(), 1);
+    } else if (ready.own) {
         entry.patience = kPatienceOfOwnScript;
     }
     entry.client = text_of(id_of_process(::getpid()));

@@ -324,6 +324,41 @@ host_job() {
     done
 }
 
+@test "root, a runtime and a python3 that are not there: refused before any scheduler is asked" {
+    mkdir fake bare root # the last as an unpacked image
+    printf '#!/bin/sh\necho asked >>"%s"\n' "$place/asked" | tee fake/qsub >fake/sbatch
+    chmod +x fake/*
+    for program in sh id uname env bash; do
+        ln -s "$(command -v "$program")" bare/
+    done
+    [[ $(id -u) != 0 ]] || for dialect in torque pbspro slurm; do
+        host_job 'command: ["true"]' 'launch: {kind: mpi, guard: false, launcher: mpirun}'
+        PATH=$place/fake:$PATH refuses 3 "$CYBELECTL" submit demo.yaml --scheduler "$dialect"
+        assert_line 'error: mpirun does not start programs as root'
+        assert_line --partial 'demo.yaml:4:'
+        PATH=$place/fake:$PATH run "$CYBELECTL" job check demo.yaml --scheduler "$dialect"
+        assert_success
+        assert_line 'warning: mpirun does not start programs as root'
+    done
+    host_job 'image: ./root' 'command: ["true"]'
+    printf '%s\n' 'kind: Site' 'name: here' 'scheduler: local' 'runtime: {program: apptainer, path: /none/apptainer}' >site.yaml
+    for verb in 'job check' submit; do
+        # shellcheck disable=SC2086
+        refuses 3 "$CYBELECTL" $verb demo.yaml --site site.yaml
+        assert_line 'error: there is no /none/apptainer on this machine'
+        assert_line --partial 'demo.yaml:3:'
+    done
+    host_job 'command: [train.py]' 'launch: torch'
+    for verb in 'job check' submit; do
+        # shellcheck disable=SC2086
+        PATH=$place/bare refuses 3 "$CYBELECTL" $verb demo.yaml --scheduler local
+        assert_line 'error: there is no python3 on this machine'
+        assert_line --partial 'demo.yaml:4:'
+    done
+    assert_file_not_exist asked
+    assert_dir_not_exist .cybelectl
+}
+
 @test "a program of the host that lacks a library is refused before it is submitted, with what to install" {
     printf 'int part(void) { return 0; }\n' >part.c
     printf 'int part(void);\nint main(void) { return part(); }\n' >main.c

@@ -82,13 +82,23 @@ TEST_CASE("site: the schema, the page and its example") {
     CHECK(site->verify_require == "any");
 }
 
+TEST_CASE("site: a patience of its own, none among them, is told from the usual one") {
+    for (const auto& [text, seconds] : {std::pair("1 min", 60), std::pair("0 s", 0)}) {
+        const auto site = read_site("kind: Site\nname: a\nscheduler: {dialect: slurm, patience: " +
+                                        std::string(text) + "}\n",
+                                    "s.yaml");
+        REQUIRE_MESSAGE(site.has_value(), test::told(site));
+        CHECK(site->patience == std::chrono::seconds(seconds));
+    }
+}
+
 TEST_CASE("site: short forms") {
     const auto site = read_site(
         "kind: Site\nname: a\nscheduler: local\nruntime: cybelectl\nverify: p.yaml\n", "s.yaml");
     REQUIRE_MESSAGE(site.has_value(), test::told(site));
     CHECK(site->dialect == "local");
     CHECK(site->through == "commands");
-    CHECK(site->patience == std::chrono::minutes(5));
+    CHECK_FALSE(site->patience.has_value());
     CHECK(site->runtime.program == "cybelectl");
     CHECK(site->verify_policy == "p.yaml");
     CHECK_FALSE(site->pmi.has_value());

@@ -34,6 +34,7 @@ struct Bench {
     Bench() : folder(TempDirectory::make("/tmp", "cybele-run").value()) {
         work = folder.path() / "a b";
         REQUIRE(make_directories(work / "bin").has_value());
+        REQUIRE(make_directories(elsewhere()).has_value());
         const auto own = Environment::of_this_process();
         variables = {{"PATH", (work / "bin").native() + ":" + own.get_or("PATH", "/usr/bin:/bin")},
                      {"HOME", work.native()},
@@ -41,6 +42,10 @@ struct Bench {
                      {"CYBELE_JOB", kUuid}};
     }
 
+    /// Where a script is started: not where it runs, and what a broken one leaves there is removed.
+    [[nodiscard]] fs::path elsewhere() const {
+        return folder.path() / "elsewhere";
+    }
     void program(const std::string& name, const std::string& text) const {
         REQUIRE(write_file(work / "bin" / name, "#!/bin/bash\n" + text, 0755).has_value());
     }
@@ -58,7 +63,7 @@ struct Bench {
         Command bash;
         bash.argv = {"/usr/bin/env", "--default-signal", "/bin/bash", (work / "job.sh").native()};
         bash.environment = variables;
-        bash.directory = "/";
+        bash.directory = elsewhere();
         bash.limit = std::chrono::seconds(90);
         return bash;
     }

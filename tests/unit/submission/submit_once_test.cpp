@@ -296,6 +296,27 @@ TEST_CASE(
     }
 }
 
+TEST_CASE("a job is waited for as its Site says; a script that leaves no record, else for 30 s") {
+    const auto patience = [](bool is_own, std::optional<std::chrono::seconds> of_site) {
+        Bench bench;
+        if (is_own) {
+            bench.ready.own = submission::OwnScript{"a.sh", "none", {"/bin/sh"}, {}, ""};
+        }
+        bench.ready.input.site.emplace().patience = of_site;
+        REQUIRE(bench.submit().has_value());
+        return bench.entries().front().patience;
+    };
+    CHECK(patience(false, std::nullopt) == 0); // as usual
+    CHECK(patience(true, std::nullopt) == 30);
+    CHECK(patience(false, std::chrono::seconds(7)) == 7);
+    CHECK(patience(true, std::chrono::seconds(70)) == 70);
+    CHECK(patience(false, std::chrono::seconds(0)) == 1); // not the usual one
+    Bench bench;
+    bench.ready.own = submission::OwnScript{"a.sh", "none", {"/bin/sh"}, {}, ""};
+    REQUIRE(bench.submit().has_value()); // without a Site
+    CHECK(bench.entries().front().patience == 30);
+}
+
 TEST_CASE("a directory whose name looks like a pattern is the one where the output is") {
     Bench bench("run%j%%x");
     REQUIRE(bench.submit().has_value());
