@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Jobs submitted and followed under the rules of real TORQUE and OpenPBS servers, replayed by tests/parts/torque-rules: the cases of
-# tests/servers/jobs.bats that need no server. About a minute.
+# tests/servers/jobs.bats that need no server. A minute and a half.
 load ../parts/suite.bash
 load torque.bash
 load ../parts/own_scripts.bash
@@ -206,4 +206,89 @@ others_scripts() {
 }
 @test "ten kinds of scripts of other people run unchanged" {
     on_both others_scripts
+}
+
+# The next cases are those of tests/servers/jobs.bats and once.bats of the same names.
+holds() {
+    job long 'command: [sleep, "300"]' 'resources: {time: 10 min}'
+    id=$(submit long)
+    wait_for 20 is_in_state "$id" running
+    run "$CYBELECTL" job hold "$id"
+    assert_equal "$status" 3
+    assert_output --partial 'it does not wait: it is running'
+    assert_equal "$(qstat -f "$id" | sed -n 's/.*Hold_Types = //p')" n # the server was not asked to
+    job waits 'script: echo ran >ran' "after: [{job: '$id', when: any}]" 'resources: {time: 1 min}'
+    if [[ $product == openpbs ]]; then
+        waits=$(submit waits)
+        assert_equal "$(state_of "$waits")" held # for the other one
+        run "$CYBELECTL" job hold "$waits"
+        assert_success
+        assert_equal "$(qstat -f "$waits" | sed -n 's/.*Hold_Types = //p')" u
+        "$CYBELECTL" job cancel "$id"
+        assert_equal "$(state_of "$waits")" held
+        run "$CYBELECTL" job release "$waits"
+        assert_success
+        run "$CYBELECTL" job wait "$waits" --monitoring-period 1
+        assert_success
+        assert_file_exist ran
+    else
+        "$CYBELECTL" job cancel "$id"
+    fi
+}
+@test "a job that runs cannot be held, and the server is not asked to; one that waits is held and released" {
+    on_both holds
+}
+
+comment_is_no_reason() {
+    job fails 'script: exit 4' 'resources: {time: 2 min}'
+    run --separate-stderr submit fails --wait
+    assert_equal "$status" 4
+    refute_regex "$stderr" 'Job (started|run) '
+    refute_regex "$("$CYBELECTL" job list --all)" 'Job (started|run) '
+    job many 'script: echo mine' 'array: 0-1' 'resources: {time: 2 min}'
+    run --separate-stderr submit many --follow
+    assert_success
+    assert_regex "$stderr" "the output of an array is not shown; see .cybelectl job logs '[0-9]+\[0\]\.head'"
+}
+@test "where a job was started is not the reason of its end; --follow of an array says where its output is" {
+    on_both comment_is_no_reason
+}
+
+clients_at_once() {
+    local number
+    local -a clients=()
+    job once 'script: echo x >>ran' 'resources: {time: 2 min}'
+    for number in 1 2 3 4 5 6 7 8; do
+        submit once --wait >"id.$number" 2>/dev/null 3>&- &
+        clients+=($!)
+    done
+    for number in "${clients[@]}"; do
+        wait "$number"
+    done
+    assert_equal "$(sort -u id.? | grep -c '\.head$') $(wc -l <ran)" '8 8'
+}
+@test "eight clients at once submit eight jobs" {
+    on_both clients_at_once
+}
+
+cancel_is_seen() {
+    local waiter asked
+    job long 'command: [sleep, "300"]' 'resources: {time: 10 min}'
+    id=$(submit long)
+    wait_for 20 is_in_state "$id" running
+    mkdir fake
+    printf '%s\n' '#!/bin/sh' "echo >>'$PWD/polls'" "exec $(command -v qstat) \"\$@\"" >fake/qstat
+    chmod +x fake/qstat
+    PATH=$PWD/fake:$PATH "$CYBELECTL" job wait "$id" --monitoring-period 2 >/dev/null 2>&1 3>&- &
+    waiter=$!
+    wait_for 20 test -s polls
+    run "$CYBELECTL" job cancel "$id" --monitoring-period 2
+    assert_success
+    asked=$(wc -l <polls)
+    wait "$waiter" || true
+    assert [ $(($(wc -l <polls) - asked)) -le 2 ]
+    assert_equal "$(state_of "$id")" cancelled
+}
+@test "a cancel of a running job is seen by each client with its second question at the latest" {
+    on_both cancel_is_seen
 }
