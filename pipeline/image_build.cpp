@@ -20,9 +20,12 @@
 #include "support/yaml.hpp"
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 #include <set>
 #include <vector>
+
+#include <unistd.h>
 
 namespace cybele::pipeline {
 
@@ -114,12 +117,16 @@ Result<void> check_output(const fs::path& output,
             "choose another output with -o, or give --force");
     }
     const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
-    if (!fs::is_directory(folder, error)) {
+    if (!fs::exists(folder, error) && !error) {
         return fail(ErrorCode::kInput,
                     problem("output-folder-missing",
                             "the folder " + printable(folder.native()) + " does not exist"),
                     "the image is written there",
                     "make it: `mkdir -p " + shell_quote(folder.native()) + "`");
+    }
+    if (::access((folder / "").c_str(), W_OK | X_OK) != 0) {
+        return fail(
+            system_error("cannot write to the folder " + printable(folder.native()), errno));
     }
     return {};
 }

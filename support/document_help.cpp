@@ -134,7 +134,7 @@ std::string example_map(const Table& table, std::string_view first) {
                 (is_given ? std::string(first) : example_of(*field->shape));
     }
     if (text.empty() && table.rest != nullptr) {
-        return "{NAME: " + example_of(*table.rest) + "}";
+        return "{name: " + example_of(*table.rest) + "}";
     }
     if (text.empty() && !table.fields.empty()) {
         text = std::string(table.fields[0].name) + ": " + example_of(*table.fields[0].shape);
@@ -176,6 +176,9 @@ std::string help_for_list(const Shape& shape, const yaml::Node& value, std::stri
     if (value.kind == Kinds::kMapping && is_argv(shape)) {
         return "write for example `" + example_of(shape) + "`";
     }
+    if (value.kind == Kinds::kMapping && shape.item != nullptr && shape.item->type != Type::kMap) {
+        return "write for example `" + example_of(shape) + "`";
+    }
     if (value.kind == Kinds::kMapping) {
         return flow.empty() ? write("- ") + " before each map, and indent its other fields"
                             : write("[" + std::string(flow) + "]");
@@ -203,6 +206,17 @@ std::string fields_of_items(const yaml::Node& value) {
     return text;
 }
 
+/// The items of a list, as far as they are no lists or maps, are what this shape of a list has.
+bool holds(const Shape& shape, const yaml::Node& value) {
+    return std::all_of(value.items.begin(), value.items.end(), [&](const yaml::Node& item) {
+        if (item.kind != Kinds::kScalar || shape.item == nullptr) {
+            return true;
+        }
+        const bool is_list = shape.item->type == Type::kList || shape.item->type == Type::kMap;
+        return !is_list && check_scalar(*shape.item, item.scalar, item.is_plain).because.empty();
+    });
+}
+
 std::string help_for_map(const Shape& shape, const yaml::Node& value, std::string_view flow) {
     const Table& table = *shape.table;
     if (value.kind == Kinds::kScalar) {
@@ -216,7 +230,7 @@ std::string help_for_map(const Shape& shape, const yaml::Node& value, std::strin
                             : write("{" + fields + "}");
     }
     for (const Field* field : table.all()) {
-        if (field->shape->type == Type::kList && !flow.empty()) {
+        if (field->shape->type == Type::kList && !flow.empty() && holds(*field->shape, value)) {
             return write("{" + std::string(field->name) + ": " + std::string(flow) + "}");
         }
     }

@@ -67,14 +67,19 @@ constexpr SystemProblem kSystemProblems[] = {
     {EACCES, "permission-denied", "check the permissions of the file and of the folders above it"},
     {EPERM, "not-permitted", {}},
     {EROFS, "read-only-file-system", "choose a place that can be written"},
-    {ENOENT, "no-such-file", {}, ErrorCode::kInput},
+    {ENOENT,
+     "no-such-file",
+     "check the path, and that the current folder still exists",
+     ErrorCode::kInput},
     {EISDIR, "is-a-folder", "name a file, not a folder", ErrorCode::kInput},
     {ENOTDIR, "not-a-folder", "a part of the path is a file: correct the path", ErrorCode::kInput},
     {ELOOP, "too-many-links", "name the file that the link is meant to lead to", ErrorCode::kInput},
     {ENAMETOOLONG, "name-too-long", "give it a shorter name", ErrorCode::kInput},
     {EMFILE, "too-many-open-files", "raise the limit of open files (ulimit -n)"},
     {ENOMEM, "no-memory", {}},
-    {EIO, "input-output-error", {}},
+    {EIO, "input-output-error", "ask who runs the disk or the file server: its log says more"},
+    {ENOTCONN, "file-system-gone", "mount the file system again, or use another folder"},
+    {ESTALE, "file-handle-stale", "mount the file system again, or use another folder"},
 };
 constexpr SystemProblem kOtherSystemProblem{0, "system-call-failed", {}};
 

@@ -57,6 +57,28 @@ Result<void> check_kind(int fd, const fs::path& path) {
     return {};
 }
 
+tl::unexpected<Error> missing(const fs::path& path) {
+    const std::string name = printable(path.native());
+    std::error_code error;
+    if (path.is_relative() && fs::current_path(error).empty()) {
+        return fail(ErrorCode::kInput,
+                    problem("current-folder-gone", "no such file: " + name),
+                    "the current folder was removed",
+                    "change to another folder");
+    }
+    if (path.native().find("://") != std::string::npos) {
+        return fail(ErrorCode::kInput,
+                    problem("file-in-registry", "no such file: " + name),
+                    "an image in a registry is not read from here",
+                    "pull it first: `cybelectl image pull " + shell_quote(path.native()) +
+                        " -o image.sif`");
+    }
+    return fail(ErrorCode::kInput,
+                problem("file-missing", "no such file: " + name),
+                {},
+                "check the name and the folder that it is relative to");
+}
+
 } // namespace
 
 Result<UniqueFd> open_for_reading(const fs::path& path) {
@@ -64,10 +86,7 @@ Result<UniqueFd> open_for_reading(const fs::path& path) {
     if (!fd.valid()) {
         const int saved = errno;
         if (saved == ENOENT || saved == ENOTDIR) {
-            return fail(ErrorCode::kInput,
-                        problem("file-missing", "no such file: " + printable(path.native())),
-                        {},
-                        "check the name and the folder that it is relative to");
+            return missing(path);
         }
         return fail(system_error("cannot open " + printable(path.native()), saved));
     }

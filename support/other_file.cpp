@@ -25,6 +25,7 @@ constexpr Start kStarts[] = {
     {"cmake_minimum_required", {"a CMakeLists.txt", kFromFolder}},
     {"import ", {"a program in Python", kFromFolder}},
     {"apiversion:", {"a Kubernetes object", "kube check"}},
+    {"kind: bridge", {"a Bridge", ""}},
     {"kind: job", {"a Job", "job check", "submit"}},
     {"kind: lock", {"a Lock", ""}},
     {"kind: policy", {"a Policy", ""}},

@@ -5,6 +5,7 @@
 #include "support/file.hpp"
 
 #include <memory>
+#include <utility>
 
 namespace cybele::cli {
 namespace {
@@ -14,6 +15,17 @@ struct InstallOptions : BridgeOptions {
     std::string output = "-";
 };
 
+/// As its readers see it: yaml allows a byte order mark and the line ends of Windows.
+std::string plain_text(std::string text) {
+    if (text.starts_with("\xef\xbb\xbf")) {
+        text.erase(0, 3);
+    }
+    for (std::size_t at = text.find("\r\n"); at != std::string::npos; at = text.find("\r\n", at)) {
+        text.erase(at, 1);
+    }
+    return text;
+}
+
 Result<int> print_manifest(const InstallOptions& options) {
     bridge::InstallRequest request;
     CYBELE_TRY(request.configuration, bridge::read_configuration(options.config));
@@ -22,6 +34,8 @@ Result<int> print_manifest(const InstallOptions& options) {
     CYBELE_TRY(request.site_text,
                read_file(request.configuration.document.site)
                    .map_error(during("reading the Site of the bridge")));
+    request.bridge_text = plain_text(std::move(request.bridge_text));
+    request.site_text = plain_text(std::move(request.site_text));
     request.name_space = options.name_space;
     request.image = options.image;
     CYBELE_TRY(const std::string text, bridge::install_manifest(request));

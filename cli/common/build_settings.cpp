@@ -4,6 +4,8 @@
 #include "cli/common/image_store.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <string>
 #include <string_view>
 #include <thread>
 
@@ -45,7 +47,16 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
     build.stages_at_once = build.is_verbose ? 1 : flags.jobs == 0 ? cores() : flags.jobs;
     build.now = session.now();
     build.is_deterministic = session.is_deterministic();
-    build.on_step = [&session](const std::string& line) { session.work(line); };
+    // What is reused takes no time: the line that is repeated while nothing happens is another one.
+    build.on_step = [&session, current = std::make_shared<std::string>("building the image")](
+                        const std::string& line) {
+        session.work(line);
+        if (line.ends_with(": reused")) {
+            session.doing(*current);
+        } else {
+            *current = line;
+        }
+    };
     build.environment = session.environment;
     for (const Folder& folder : kFolders) {
         if (const std::string value = settings.get(folder.setting); !value.empty()) {

@@ -64,6 +64,22 @@ std::string without_returns(const std::string& text, const std::string& file, Co
     return clean;
 }
 
+/// Without a byte order mark, with a warning where there was one.
+std::string without_mark(const std::string& text, const std::string& file, Converted& into) {
+    constexpr std::string_view kMark = "\xef\xbb\xbf";
+    if (!text.starts_with(kMark)) {
+        return text;
+    }
+    Fault fault = document::fault_at(
+        yaml::Source(file, text),
+        {1, 1},
+        problem("byte-order-mark-removed", "removed the byte order mark before the first line"),
+        "with it, the first line is no `#!`, and no batch system reads the directives");
+    fault.is_warning = true;
+    into.left.push_back(std::move(fault));
+    return text.substr(kMark.size());
+}
+
 void tell_remainders(const schedulers::BatchScript& script,
                      const std::vector<schedulers::Remainder>& remainders,
                      const char* what,
@@ -97,7 +113,7 @@ Result<Converted> convert_batch_script(const std::string& text, const std::strin
     const std::string name = std::filesystem::path(file).stem().string();
     CYBELE_CHECK(check_encoding(text, file));
     Converted converted;
-    const std::string clean = without_returns(text, file, converted);
+    const std::string clean = without_returns(without_mark(text, file, converted), file, converted);
     CYBELE_TRY(const auto explanation, schedulers::explain_script(clean, file));
     CYBELE_TRY(const auto conversion, schedulers::convert_script(explanation, name));
     converted.yaml = conversion.yaml;

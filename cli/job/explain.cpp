@@ -5,6 +5,7 @@
 #include "schedulers/reading/explain.hpp"
 #include "schedulers/reading/symptoms.hpp"
 #include "support/file.hpp"
+#include "support/other_file.hpp"
 
 #include <array>
 #include <memory>
@@ -51,6 +52,14 @@ Result<int> explain_script(const Session& session, const ExplainOptions& options
         return explain_log(session, options);
     }
     CYBELE_TRY(std::string text, read_file(options.script));
+    const auto other = recognize_file(text);
+    if (other && other->what != "a script") {
+        return fail(ErrorCode::kInput,
+                    problem("explained-other-file",
+                            "this is " + std::string(other->what) + ", not a batch script"),
+                    "a batch script has #SBATCH or #PBS lines, or begins with `#!`",
+                    help_for_other_file(*other, options.script));
+    }
     CYBELE_TRY(
         const auto explanation,
         schedulers::explain_script(std::move(text), options.script, reader_of(options.scheduler)));

@@ -65,6 +65,9 @@ Result<recipes::ImportRequest> import_request(const RecipeImportOptions& options
     CYBELE_TRY(request.text,
                read_file(options.file, std::size_t{16} << 20U)
                    .map_error(during("reading the file that is imported")));
+    if (request.text.starts_with("\xef\xbb\xbf")) { // a byte order mark, which all of them allow
+        request.text.erase(0, 3);
+    }
     if (options.kind.empty()) {
         CYBELE_TRY(request.kind, recipes::detect_import_kind(request.file, request.text));
     } else {

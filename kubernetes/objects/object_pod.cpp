@@ -190,7 +190,8 @@ std::string quantity(std::int64_t mebibytes) {
 
 Tree limits(const Object& object) {
     const auto memory = launchers::memory_of_node(object.job.resources);
-    if (!memory) {
+    // Spark, which no Pod can express, needs an amount of its own.
+    if (!memory && object.job.launch.kind != launchers::LaunchKind::kSpark) {
         object.refuse("resources.memory-per-node",
                       problem("pod-without-memory", "a Pod needs `memory-per-node`"),
                       "without a limit interLink asks for one megabyte",

@@ -21,7 +21,9 @@ void check_batch_options(const Job& job, Faults& faults) {
                          problem("gpus-batch", "`gpus` on several nodes needs `launch: batch`"),
                          "the batch system may spread them unevenly, and other launches "
                          "check the GPUs of each node",
-                         "write `gpus-per-node` instead"));
+                         fmt::format("write `gpus-per-node: {}` in place of `gpus: {}`",
+                                     (wanted.gpus + wanted.nodes - 1) / wanted.nodes,
+                                     wanted.gpus)));
     }
     const bool is_even = wanted.tasks == std::uint64_t{wanted.nodes} * wanted.tasks_per_node;
     if (wanted.gpus_per_task > 0 && !is_even) {
@@ -29,7 +31,9 @@ void check_batch_options(const Job& job, Faults& faults) {
             "resources.gpus-per-task",
             problem("gpus-per-task-uneven", "`gpus-per-task` needs as many tasks on each node"),
             "`tasks` is less than nodes × tasks-per-node",
-            "write `gpus-per-node` instead"));
+            fmt::format("write `gpus-per-node: {}` in place of `gpus-per-task: {}`",
+                        std::uint64_t{wanted.gpus_per_task} * wanted.tasks_per_node,
+                        wanted.gpus_per_task)));
     }
 }
 

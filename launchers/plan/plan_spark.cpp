@@ -131,7 +131,10 @@ void plan_memory(const PlanInput& input, SparkPlan& spark, Faults& faults) {
                         kLeastExecutorMib,
                         reserved,
                         overhead),
-            fmt::format("write `memory-per-node: {} MiB` or more", least)));
+            job.launch.driver_memory_bytes > launchers::Launch{}.driver_memory_bytes &&
+                    reserved >= usable
+                ? std::string("remove `driver-memory`, or write less than a node has")
+                : fmt::format("write `memory-per-node: {} MiB` or more", least)));
     }
 }
 

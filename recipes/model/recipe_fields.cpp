@@ -233,7 +233,7 @@ constexpr Field kMatrixFields[] = {
 constexpr Table kMatrixTable{
     .title = "matrix", .fields = kMatrixFields, .rest = &kTexts, .rest_key = &kArgumentRule};
 constexpr Shape kMatrix{.type = Type::kMap, .table = &kMatrixTable};
-constexpr std::string_view kCompressionWords[] = {"zstd", "gzip", "xz", "lz4"};
+constexpr std::string_view kCompressionWords[] = {"zstd", "gzip"};
 constexpr std::string_view kSbomWords[] = {"spdx", "none"};
 constexpr Shape kCompression{.type = Type::kWord, .words = kCompressionWords};
 constexpr Shape kSbom{.type = Type::kWord, .words = kSbomWords};

@@ -354,8 +354,8 @@ Result<HttpResponse> Connection::send_named(HttpRequest request, bool is_once) {
 Error Connection::told(const Error& failure) const {
     Fault fault = failure.faults().front();
     if (!access_.is_plain && fault.because.find("wrong version number") != std::string::npos) {
-        fault.because = "it does not speak https:";
-        fault.help = "check its port; give --plain-http if you trust the way to it";
+        fault.because = "it does not speak https: it answers by plain HTTP, or is not a registry";
+        fault.help = "add `--plain-http` if you trust the network between, or correct the port";
     } else if (fault.id == "server-untrusted") {
         fault.help = "name the certificates of its authority: --ca-file FILE";
     }

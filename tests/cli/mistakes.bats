@@ -57,6 +57,30 @@ tries() {
     tries places
 }
 
+@test "wrong types and units, tabs, CRLF, BOM, keys twice, wrong and swapped files, what is unreadable, gone or full, no HOME" {
+    run "$parts_dir/try-mistakes" --kinds --names "$place/names" "$repo/tests/cases/mistakes/others.tsv"
+    echo "# others: ${lines[-1]}" >&3
+    echo "# others, ${lines[-2]}" >&3
+    assert_success
+}
+
+@test "errors of the fields of a Job, a Site and a Recipe, a document for each: the help is applied, or asks a person" {
+    mkdir cells
+    CYBELE_ERRORS=$place/cells "$repo/build/dev/tests/unit_pairs" \
+        --test-case='for each error the cell*,each two fields of a Recipe render*' >/dev/null
+    run "$parts_dir/try-cells" --names "$place/names" cells "$repo/tests/cases/mistakes/person.tsv"
+    echo "# documents of the pairs test: ${lines[-1]}" >&3
+    assert_success
+}
+
+@test "the errors of these tables are made at no fewer than 300 places of the source" {
+    local different applied
+    different=$(cut -d ' ' -f 1 names | sort -u | wc -l)
+    applied=$(grep ' applied$' names | sort -u | wc -l)
+    echo "# errors of different names: $different; the help applied, the error gone and no new one: $applied" >&3
+    ((different >= 300))
+}
+
 # row NAME CODE PLACE SAYS THEN CHANGE COMMAND: a table of one row, tried.
 row() {
     local IFS=$'\t'

@@ -44,3 +44,25 @@ full_disk() {
     rmdir full
     return "$code"
 }
+
+# bare cybelectl WORD…: without the right of root to open everybody's files.
+bare() {
+    local drop=(setpriv --inh-caps=-all --bounding-set=-all)
+    [[ $(id -u) == 0 ]] || drop=()
+    "${drop[@]}" "$(type -P "$1")" -v "${@:2}"
+}
+
+# gone_mount COMMAND: with a file system at gone/ whose server has ended.
+gone_mount() {
+    local sudo=()
+    [[ $(id -u) == 0 ]] || sudo=(sudo -E)
+    mkdir -p gone
+    # shellcheck disable=SC2016
+    "${sudo[@]}" unshare --mount bash -c 'exec 5<>/dev/fuse
+        mount -i -t fuse -o fd=5,rootmode=40000,user_id=0,group_id=0,allow_other gone gone || exit 99
+        exec 5>&-
+        eval "$1"' bash "$1"
+    local code=$?
+    rmdir gone
+    return "$code"
+}

@@ -119,6 +119,14 @@ TEST_CASE("the cells are written into the folder that CYBELE_CELLS names, for ot
             put("site.yaml", cell.site_text);
         }
     }
+}
+
+TEST_CASE("for each error the cell with the fewest is written where CYBELE_ERRORS says") {
+    const auto folder = Environment::of_this_process().get("CYBELE_ERRORS");
+    if (!folder) {
+        return; // tests/cli/mistakes.bats sets it
+    }
+    const Cells& cells = job_cells();
     for (const auto& [id, index] : cells_of_errors(cells)) {
         const Cell& cell = cells.refused[index];
         const auto put = [&, name = id](const char* suffix, const std::string& text) {
