@@ -2,6 +2,7 @@
 #include "bridge/api_server.hpp"
 
 #include "apiserver/patch.hpp"
+#include "bridge/job_status.hpp"
 #include "bridge/times.hpp"
 #include "support/boot_time.hpp"
 #include "support/json.hpp"
@@ -101,8 +102,19 @@ std::string collection_path(Kind kind, const std::string& space) {
     return root + (space.empty() ? "" : "namespaces/" + space + "/") + plural;
 }
 
+std::string job_collection_path(const std::string& space) {
+    return "/apis/batch/v1/" + (space.empty() ? "" : "namespaces/" + space + "/") + "jobs";
+}
+
 std::string object_path(const Object& object) {
-    return collection_path(object.kind, object.space) + "/" + object.name;
+    return (object.form == Form::kJob ? job_collection_path(object.space)
+                                      : collection_path(object.kind, object.space)) +
+           "/" + object.name;
+}
+
+std::string status_body(const Object& object, const Status& status) {
+    return object.form == Form::kJob ? job_status_patch(object, status)
+                                     : status_patch(status, object.resource_version);
 }
 
 WriteResult ApiServer::send(apiserver::Write write) {
@@ -171,12 +183,12 @@ Written ApiServer::claim(const Object& object) {
 }
 
 Written ApiServer::write_status(const Object& object, const Status& status) {
-    apiserver::Write write =
-        patch(object, apiserver::kMergePatch, status_patch(status, object.resource_version));
+    apiserver::Write write = patch(object, apiserver::kMergePatch, status_body(object, status));
     write.path += "/status";
     write.read_path = object_path(object);
     Object changed = object;
     changed.status = status;
+    changed.job.started = job_start(object, status);
     Written written = finish(changed, send(std::move(write)));
     if (written.kind == Written::Kind::kDone) {
         log(object, word_of(status), detail_of(status));
@@ -215,8 +227,9 @@ void ApiServer::tell(const Object& object, const Action::Event& event) {
     if (may_act_ && !may_act_()) {
         return;
     }
-    const apiserver::EventSubject subject{std::string(kGroupVersion),
-                                          std::string(kind_text(object.kind)),
+    const bool is_job = object.form == Form::kJob;
+    const apiserver::EventSubject subject{is_job ? "batch/v1" : std::string(kGroupVersion),
+                                          std::string(kind_of(object)),
                                           object.space,
                                           object.name,
                                           object.uid};

@@ -17,7 +17,12 @@ inline constexpr std::string_view kGroupVersion = "cybelectl.io/v1alpha1";
 
 /// The path of all objects of the kind in a namespace; empty: in all.
 [[nodiscard]] std::string collection_path(Kind kind, const std::string& space);
+/// Of ordinary Jobs.
+[[nodiscard]] std::string job_collection_path(const std::string& space);
 [[nodiscard]] std::string object_path(const Object& object);
+
+/// The body of a merge patch of the object's `/status`.
+[[nodiscard]] std::string status_body(const Object& object, const Status& status);
 
 /// A real API server. Each write is waited for; meanwhile the Lease is renewed.
 class ApiServer : public Server {

@@ -46,6 +46,18 @@ constexpr Right kRights[] = {
     {"coordination.k8s.io", "leases", "", "update", true},
 };
 
+/// Also of a bridge that runs ordinary Jobs.
+constexpr Right kJobRights[] = {
+    {"batch", "jobs", "", "get", false},
+    {"batch", "jobs", "", "list", false},
+    {"batch", "jobs", "", "watch", false},
+    {"batch", "jobs", "", "patch", false},
+    {"batch", "jobs", "status", "patch", false},
+};
+
+/// The first minor version of Kubernetes 1 that leaves Jobs with `managedBy` alone.
+constexpr int kFirstManagedBy = 32;
+
 /// WORKDIR COMMAND: who runs this, and what it finds.
 constexpr std::string_view kSeeAccount = R"sh(id -un
 [ -d "$1" ] && [ -w "$1" ] && [ -x "$1" ] && echo folder
@@ -113,8 +125,29 @@ private:
         good(fmt::format("API server {}, version {}",
                          server,
                          version.is_object() ? printable(version.value("gitVersion", "?")) : "?"));
+        check_managed_by(version);
         check_definition(pump);
         check_rights(pump);
+    }
+
+    [[nodiscard]] bool manages_jobs() const {
+        return request_.configuration.document.manages_jobs;
+    }
+
+    /// An older server starts pods for such a Job, and the work would be done two times.
+    void check_managed_by(const Json& version) {
+        const std::string minor = version.is_object() ? version.value("minor", "") : "";
+        if (!manages_jobs() || text::number(minor).value_or(kFirstManagedBy) >= kFirstManagedBy) {
+            return;
+        }
+        bad("ordinary Jobs",
+            fault_of(ErrorCode::kEnvironment,
+                     problem("bridge-managed-by-unsupported",
+                             "Kubernetes 1." + printable(minor) + " ignores `managedBy` of Jobs"),
+                     "it would start pods for Jobs that the bridge runs; 1.32 is the first that "
+                     "does not",
+                     "remove `managed-jobs` from " +
+                         printable(request_.configuration.file.native())));
     }
 
     void check_definition(Pump& pump) {
@@ -141,7 +174,11 @@ private:
         }
         std::size_t count = 0;
         std::vector<std::string> missing;
-        for (const Right& right : kRights) {
+        std::vector<Right> rights(std::begin(kRights), std::end(kRights));
+        if (manages_jobs()) {
+            rights.insert(rights.end(), std::begin(kJobRights), std::end(kJobRights));
+        }
+        for (const Right& right : rights) {
             for (const std::string& space :
                  right.is_own ? std::vector<std::string>{own_space_} : spaces) {
                 ++count;

@@ -89,7 +89,7 @@ Result<Configuration> read_configuration(const std::filesystem::path& file) {
     CYBELE_TRY(
         std::string site_text,
         read_file(configuration.document.site).map_error(during("reading the Site of the bridge")));
-    CYBELE_TRY(const launchers::Site cluster,
+    CYBELE_TRY(launchers::Site cluster,
                launchers::read_site(std::move(site_text), configuration.document.site));
     if (commands_of(cluster.dialect) == nullptr) {
         return fail(
@@ -107,6 +107,7 @@ Result<Configuration> read_configuration(const std::filesystem::path& file) {
     if (cluster.patience) {
         configuration.times.vanished = cluster.patience->count();
     }
+    configuration.cluster = std::move(cluster);
     return configuration;
 }
 

@@ -4,6 +4,7 @@
 #include "bridge/admission.hpp"
 #include "bridge/view.hpp"
 #include "launchers/documents/bridge.hpp"
+#include "launchers/documents/site.hpp"
 #include "support/error.hpp"
 
 #include <filesystem>
@@ -16,7 +17,8 @@ struct Configuration {
     std::filesystem::path file; ///< of the Bridge
     launchers::Bridge document;
     std::string dialect;
-    Site site;
+    launchers::Site cluster; ///< as its document says
+    Site site;               ///< the same, as admission needs it
     Times times;
 };
 

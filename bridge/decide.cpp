@@ -59,6 +59,10 @@ void refuse(Decision& decision, const Case& one, const Refusal& refusal) {
 }
 
 void admit(Decision& decision, const Case& one) {
+    if (one.object.job.is_suspended) {
+        write(decision, one, suspended_status(one));
+        return;
+    }
     const Condition* accepted = one.object.status.find("Accepted");
     const bool was_accepted = accepted != nullptr && accepted->reason == kAcceptedByAdmin;
     const bool is_old = one.object.created != 0 &&
@@ -73,7 +77,9 @@ void admit(Decision& decision, const Case& one) {
 }
 
 void submit(Decision& decision, const Case& one) {
-    if (const auto refusal = refusal_of(one)) {
+    if (one.object.job.is_suspended) {
+        write(decision, one, suspended_status(one));
+    } else if (const auto refusal = refusal_of(one)) {
         refuse(decision, one, *refusal);
     } else if (!one.world.is_rewound) {
         act(decision, Do::kSubmit);
@@ -100,7 +106,9 @@ void record_id(Decision& decision, const Case& one) {
 /// API server too, because a backup was restored, the record alone prevents a second run.
 void release(Decision& decision, const Case& one) {
     const std::string& id = one.object.status.job_id;
-    if (!one.view.record.was_read) {
+    if (one.object.job.is_suspended) {
+        write(decision, one, suspended_status(one));
+    } else if (!one.view.record.was_read) {
         act(decision, Do::kSearch);
     } else if (one.view.record.answer != id) {
         act(decision, Do::kNoteAnswer, {id});

@@ -33,7 +33,8 @@ Result<std::string> config_map(const InstallRequest& request) {
 std::vector<std::string> rights(const InstallRequest& request) {
     const launchers::Bridge& document = request.configuration.document;
     const std::string plural = text::lowered(kind_text(request.configuration.site.kind)) + "s";
-    const std::string rules = fmt::format(kRulesText, fmt::arg("plural", plural));
+    std::string rules = fmt::format(kRulesText, fmt::arg("plural", plural));
+    rules += document.manages_jobs ? kJobRulesText : "";
     const auto fill = [&](std::string_view form, const std::string& served) {
         return fmt::format(fmt::runtime(form),
                            fmt::arg("name", document.name),
@@ -96,6 +97,9 @@ Result<std::string> install_manifest(const InstallRequest& request) {
         texts.push_back(std::move(text));
     }
     texts.push_back(fmt::format(kPoliciesText, fmt::arg("space", request.name_space)));
+    if (request.configuration.document.manages_jobs) {
+        texts.push_back(fmt::format(kJobPolicyText, fmt::arg("space", request.name_space)));
+    }
     CYBELE_TRY(std::string map, config_map(request));
     texts.push_back(std::move(map));
     if (!request.image.empty()) {

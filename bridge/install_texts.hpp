@@ -32,6 +32,15 @@ inline constexpr std::string_view kRulesText = R"(rules:
   verbs: [create, get, patch]
 )";
 
+/// Of ordinary Jobs, where the Bridge runs them.
+inline constexpr std::string_view kJobRulesText = R"(- apiGroups: [batch]
+  resources: [jobs]
+  verbs: [get, list, watch, patch]
+- apiGroups: [batch]
+  resources: [jobs/status]
+  verbs: [patch]
+)";
+
 inline constexpr std::string_view kRoleText = R"(apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:
@@ -156,6 +165,60 @@ metadata:
   name: cybelectl-finalizer
 spec:
   policyName: cybelectl-finalizer
+  validationActions: [Deny]
+)";
+
+/// Of Jobs that name the bridge in `managedBy`: the same two rules.
+inline constexpr std::string_view kJobPolicyText = R"(apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicy
+metadata:
+  name: cybelectl-jobs
+spec:
+  failurePolicy: Fail
+  matchConstraints:
+    resourceRules:
+    - apiGroups: [batch]
+      apiVersions: [v1]
+      operations: [CREATE, UPDATE]
+      resources: [jobs]
+  matchConditions:
+  - name: managed-by-the-bridge
+    expression: has(object.spec.managedBy) && object.spec.managedBy == 'cybelectl.io/bridge'
+  - name: not-the-bridge
+    expression: request.userInfo.username != 'system:serviceaccount:{space}:cybelectl-bridge'
+  variables:
+  - name: account
+    expression: >-
+      has(object.metadata.annotations) && 'cybelectl.io/account' in object.metadata.annotations
+      ? object.metadata.annotations['cybelectl.io/account'] : ''
+  - name: oldAccount
+    expression: >-
+      oldObject != null && has(oldObject.metadata.annotations) &&
+      'cybelectl.io/account' in oldObject.metadata.annotations
+      ? oldObject.metadata.annotations['cybelectl.io/account'] : ''
+  validations:
+  - expression: >-
+      variables.account == variables.oldAccount || (oldObject == null && authorizer
+      .group('cybelectl.io').resource('accounts').namespace(object.metadata.namespace)
+      .name(variables.account).check('use').allowed())
+    message: >-
+      annotation cybelectl.io/account needs the verb use on accounts.cybelectl.io of that name,
+      and does not change
+  - expression: >-
+      (has(object.metadata.finalizers) && 'cybelectl.io/batch-job' in object.metadata.finalizers) ==
+      (oldObject != null && has(oldObject.metadata.finalizers) &&
+      'cybelectl.io/batch-job' in oldObject.metadata.finalizers) ||
+      (has(object.metadata.deletionTimestamp) &&
+      authorizer.group('cybelectl.io').resource('jobs').namespace(object.metadata.namespace)
+      .name(object.metadata.name).check('forget').allowed())
+    message: only the bridge adds and removes the finalizer cybelectl.io/batch-job
+---
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingAdmissionPolicyBinding
+metadata:
+  name: cybelectl-jobs
+spec:
+  policyName: cybelectl-jobs
   validationActions: [Deny]
 )";
 

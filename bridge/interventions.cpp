@@ -36,7 +36,7 @@ Result<void> accept_object(const ServiceRequest& request, const std::string& pla
     return server->patch("accepting " + place,
                          object_path(object) + "/status",
                          apiserver::kMergePatch,
-                         status_patch(status, object.resource_version));
+                         status_body(object, status));
 }
 
 Result<Object> forget_object(const ServiceRequest& request, const std::string& place) {
@@ -47,7 +47,7 @@ Result<Object> forget_object(const ServiceRequest& request, const std::string& p
                     problem("bridge-forget-not-deleted", fmt::format("{} was not deleted", place)),
                     "only an object whose deletion waits for its job can be forgotten",
                     fmt::format("kubectl delete {} -n {} {} --wait=false",
-                                kind_text(object.kind),
+                                kind_of(object),
                                 object.space,
                                 object.name));
     }

@@ -47,7 +47,7 @@ path_of(const Object& object, const launchers::BridgeAccount& row, bool is_error
                     fmt::format("{}/{} has no job yet", object.space, object.name)),
             "nothing was submitted for it",
             fmt::format(
-                "kubectl describe {} -n {} {}", kind_text(object.kind), object.space, object.name));
+                "kubectl describe {} -n {} {}", kind_of(object), object.space, object.name));
     }
     const Streams paths = output_paths(object, row.workdir);
     std::string path = is_errors ? paths.standard_error : paths.standard_output;

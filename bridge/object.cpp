@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/object.hpp"
 
+#include "bridge/job_status.hpp"
 #include "bridge/patterns.hpp"
 #include "bridge/read_status.hpp"
 #include "bridge/refusals.hpp"
@@ -181,7 +182,11 @@ bool Object::has_finalizer() const {
     return std::find(finalizers.begin(), finalizers.end(), kFinalizer) != finalizers.end();
 }
 
-Result<Object> read_object(std::string_view text) {
+std::string_view kind_of(const Object& object) {
+    return object.form == Form::kJob ? "Job" : kind_text(object.kind);
+}
+
+Result<Object> read_object(std::string_view text, const JobReader& jobs) {
     if (text.size() > kLongestObject) {
         return not_an_object(fmt::format("it has {} bytes", text.size()));
     }
@@ -190,6 +195,8 @@ Result<Object> read_object(std::string_view text) {
     Object object;
     if (kind == "TorqueJob") {
         object.kind = Kind::kTorqueJob;
+    } else if (kind == "Job" && jobs && text_of_member(json, "apiVersion") == "batch/v1") {
+        object.form = Form::kJob;
     } else if (kind != "SlurmJob") {
         return not_an_object(json.is_object()
                                  ? "its kind is '" + printable(kind.substr(0, 64)) + "'"
@@ -205,6 +212,12 @@ Result<Object> read_object(std::string_view text) {
                kNameTooLong,
                fmt::format("the object's name has {} characters, and a batch job's at most 63",
                            object.name.size()));
+    }
+    if (object.form == Form::kJob) {
+        jobs(json, object);
+        object.job.started = time_of_member(member(json, "status"), "startTime");
+        object.status = read_job_status(member(json, "status"), object.uid);
+        return object;
     }
     read_spec(member(json, "spec"), object);
     object.status = read_status(member(json, "status"), object.uid);

@@ -2,6 +2,7 @@
 #include "bridge/object_watch.hpp"
 
 #include "apiserver/revision.hpp"
+#include "bridge/managed_job.hpp"
 #include "support/json.hpp"
 
 namespace cybele::bridge {
@@ -57,8 +58,16 @@ void ObjectWatch::log(std::string what, std::string detail) const {
     }
 }
 
-void ObjectWatch::take(const nlohmann::json& json, Inbox::Item::Kind kind) {
-    auto object = read_object(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+void ObjectWatch::take(nlohmann::json& json, Inbox::Item::Kind kind) {
+    if (jobs_) {
+        if (!is_managed(json)) {
+            return; // Kubernetes' own, or another controller's
+        }
+        json["apiVersion"] = "batch/v1"; // items of a list do not repeat their kind
+        json["kind"] = "Job";
+    }
+    auto object =
+        read_object(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), jobs_);
     if (!object) {
         log("Unreadable", object.error().message());
         return;

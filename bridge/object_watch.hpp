@@ -40,8 +40,9 @@ private:
 /// One watch of a kind, which fills the inbox.
 class ObjectWatch : public apiserver::Observer {
 public:
-    ObjectWatch(Inbox& inbox, std::size_t number, TransitionLog log)
-        : inbox_(inbox), number_(number), log_(std::move(log)) {}
+    /// `jobs`: it is a watch of ordinary Jobs, which reads those that the bridge manages.
+    ObjectWatch(Inbox& inbox, std::size_t number, TransitionLog log, JobReader jobs = {})
+        : inbox_(inbox), number_(number), log_(std::move(log)), jobs_(std::move(jobs)) {}
 
     void on_list_begin() override;
     void on_object(nlohmann::json& object) override;
@@ -52,12 +53,13 @@ public:
     void on_recovered() override;
 
 private:
-    void take(const nlohmann::json& object, Inbox::Item::Kind kind);
+    void take(nlohmann::json& object, Inbox::Item::Kind kind);
     void log(std::string what, std::string detail) const;
 
     Inbox& inbox_;
     std::size_t number_;
     TransitionLog log_;
+    JobReader jobs_;
     bool is_listing_ = false;
     std::set<std::string> listed_;
 };

@@ -17,6 +17,7 @@ constexpr std::array kRefusals{
     RefusalRow{kResultsInvalid, true, "correct spec.results and create the object again"},
     RefusalRow{kDirectiveRefused, true, "remove the line and create the object again"},
     RefusalRow{kWrongSystem, true, "create the object with the other kind"},
+    RefusalRow{kNotConvertible, true, "remove these fields and create the Job again"},
     RefusalRow{kNoAccount, false, "ask the administrator for an account for this namespace"},
     RefusalRow{kAccountNotAdmitted, false, "name one of the namespace's accounts in spec.account"},
     RefusalRow{kAccountAmbiguous, true, "name one of the namespace's accounts in spec.account"},

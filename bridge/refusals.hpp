@@ -20,6 +20,7 @@ inline constexpr std::string_view kAccountAmbiguous = "AccountAmbiguous";
 inline constexpr std::string_view kQueueNotAdmitted = "QueueNotAdmitted";
 inline constexpr std::string_view kQueueLimit = "QueueLimit";
 inline constexpr std::string_view kResultsRootNotAdmitted = "ResultsRootNotAdmitted";
+inline constexpr std::string_view kNotConvertible = "NotConvertible"; ///< of ordinary Jobs
 inline constexpr std::string_view kTooOldToBeSure = "TooOldToBeSure";
 
 /// Reason of `Accepted=True` by a person, after TooOldToBeSure.

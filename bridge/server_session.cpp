@@ -2,6 +2,7 @@
 #include "bridge/server_session.hpp"
 
 #include "bridge/api_server.hpp"
+#include "bridge/managed_job.hpp"
 #include "bridge/patterns.hpp"
 #include "support/http.hpp"
 #include "support/json.hpp"
@@ -50,13 +51,21 @@ tl::unexpected<Error> silent(const std::optional<apiserver::Reply>& reply) {
                 "see whether `kubectl version` works with the same kubeconfig");
 }
 
-Result<Object> object_of_item(PageJson item, const PageJson& list) {
-    item["apiVersion"] = kGroupVersion; // items of a list do not repeat their kind
+std::string text_of_page(const PageJson& json) {
+    return json.dump(-1, ' ', false, PageJson::error_handler_t::replace);
+}
+
+Result<Object> object_of_item(PageJson item, const PageJson& list, const JobReader& jobs) {
+    item["apiVersion"] = page_text(list, "apiVersion"); // items of a list do not repeat their kind
     if (!item.contains("kind")) {
         std::string kind = page_text(list, "kind");
         item["kind"] = kind.substr(0, kind.size() - std::min<std::size_t>(4, kind.size()));
     }
-    return read_object(item.dump(-1, ' ', false, PageJson::error_handler_t::replace));
+    return read_object(text_of_page(item), jobs);
+}
+
+bool is_foreign_job(const PageJson& json, const std::string& path) {
+    return path.starts_with("/apis/batch/") && !is_managed(json);
 }
 
 } // namespace
@@ -68,7 +77,7 @@ bool is_place_text(const std::string& text) {
 }
 
 ServerSession::ServerSession(const ServiceRequest& request, apiserver::Access access)
-    : request_(request),
+    : request_(request), jobs_(job_reader(request.configuration)),
       space_(request.name_space.empty() ? access.name_space() : request.name_space),
       connection_(
           HttpClient::find(request.environment, request.program.native()), std::move(access), 1),
@@ -101,21 +110,39 @@ Result<void> ServerSession::each_object(const std::function<void(const Object&)>
         spaces.emplace_back();
     }
     for (const std::string& space : spaces) {
-        const std::string path = collection_path(request_.configuration.site.kind, space);
-        std::string next;
-        do {
-            std::string query = path + "?limit=200";
-            query += next.empty() ? "" : "&continue=" + percent_encoded_token(next);
-            CYBELE_TRY(const PageJson list, read(query, false));
-            const PageJson& items = page_part(list, "items");
-            for (const PageJson& item : items.is_array() ? items : PageJson::array()) {
-                if (const auto object = object_of_item(item, list)) {
-                    take(*object);
-                }
-            }
-            next = page_text(page_part(list, "metadata"), "continue");
-        } while (!next.empty());
+        for (const std::string& path : collections(space)) {
+            CYBELE_CHECK(each_of(path, take));
+        }
     }
+    return {};
+}
+
+std::vector<std::string> ServerSession::collections(const std::string& space) const {
+    std::vector<std::string> paths{collection_path(request_.configuration.site.kind, space)};
+    if (jobs_) {
+        paths.push_back(job_collection_path(space));
+    }
+    return paths;
+}
+
+Result<void> ServerSession::each_of(const std::string& path,
+                                    const std::function<void(const Object&)>& take) {
+    std::string next;
+    do {
+        std::string query = path + "?limit=200";
+        query += next.empty() ? "" : "&continue=" + percent_encoded_token(next);
+        CYBELE_TRY(const PageJson list, read(query, false));
+        const PageJson& items = page_part(list, "items");
+        for (const PageJson& item : items.is_array() ? items : PageJson::array()) {
+            if (is_foreign_job(item, path)) {
+                continue;
+            }
+            if (const auto object = object_of_item(item, list, jobs_)) {
+                take(*object);
+            }
+        }
+        next = page_text(page_part(list, "metadata"), "continue");
+    } while (!next.empty());
     return {};
 }
 
@@ -128,29 +155,30 @@ Result<Object> ServerSession::object(const std::string& place) {
                     "write it like physics/lolcow");
     }
     const std::size_t slash = place.find('/');
-    const std::string path =
-        collection_path(request_.configuration.site.kind, place.substr(0, slash)) + "/" +
-        place.substr(slash + 1);
-    CYBELE_TRY(const PageJson json, read(path, true));
-    if (json.empty()) {
-        return fail(ErrorCode::kInput,
-                    problem("bridge-object-missing",
-                            fmt::format("{} {} does not exist",
-                                        kind_text(request_.configuration.site.kind),
-                                        place)),
-                    "the API server has no object of that name",
-                    fmt::format("kubectl get {}s -A", kind_text(request_.configuration.site.kind)));
+    for (const std::string& path : collections(place.substr(0, slash))) {
+        CYBELE_TRY(const PageJson json, read(path + "/" + place.substr(slash + 1), true));
+        if (!json.empty() && !is_foreign_job(json, path)) {
+            return read_object(text_of_page(json), jobs_);
+        }
     }
-    return read_object(json.dump(-1, ' ', false, PageJson::error_handler_t::replace));
+    return fail(ErrorCode::kInput,
+                problem("bridge-object-missing",
+                        fmt::format("{} {} does not exist",
+                                    kind_text(request_.configuration.site.kind),
+                                    place)),
+                "the API server has no object of that name",
+                fmt::format("kubectl get {}s -A", kind_text(request_.configuration.site.kind)));
 }
 
 Result<bool> ServerSession::exists(const std::string& place, const std::string& uid) {
     const std::size_t slash = place.find('/');
-    CYBELE_TRY(const PageJson json,
-               read(collection_path(request_.configuration.site.kind, place.substr(0, slash)) +
-                        "/" + place.substr(slash + 1),
-                    true));
-    return page_text(page_part(json, "metadata"), "uid") == uid;
+    for (const std::string& path : collections(place.substr(0, slash))) {
+        CYBELE_TRY(const PageJson json, read(path + "/" + place.substr(slash + 1), true));
+        if (page_text(page_part(json, "metadata"), "uid") == uid) {
+            return true;
+        }
+    }
+    return false;
 }
 
 Result<void> ServerSession::patch(const std::string& what,

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -25,8 +26,8 @@ public:
     [[nodiscard]] Result<nlohmann::json> read(const std::string& path, bool may_be_missing);
     /// All objects that the bridge serves, page by page. Unreadable ones are skipped.
     [[nodiscard]] Result<void> each_object(const std::function<void(const Object&)>& take);
-    /// The object of the bridge's kind with this NAMESPACE/NAME; kUsage where the text is not one,
-    /// kInput where no such object exists.
+    /// The object of the bridge's kind, else the managed Job, with this NAMESPACE/NAME; kUsage
+    /// where the text is not one, kInput where no such object exists.
     [[nodiscard]] Result<Object> object(const std::string& place);
     /// Whether the object still exists under its name with its uid.
     [[nodiscard]] Result<bool> exists(const std::string& place, const std::string& uid);
@@ -39,7 +40,12 @@ public:
 private:
     ServerSession(const ServiceRequest& request, apiserver::Access access);
 
+    [[nodiscard]] std::vector<std::string> collections(const std::string& space) const;
+    [[nodiscard]] Result<void> each_of(const std::string& path,
+                                       const std::function<void(const Object&)>& take);
+
     const ServiceRequest& request_;
+    JobReader jobs_;
     std::string space_;
     apiserver::Connection connection_;
     Pump pump_;

@@ -7,6 +7,7 @@
 #include "apiserver/write.hpp"
 #include "bridge/api_server.hpp"
 #include "bridge/batch_cluster.hpp"
+#include "bridge/managed_job.hpp"
 #include "bridge/object_watch.hpp"
 #include "support/boot_time.hpp"
 #include "support/http.hpp"
@@ -62,8 +63,8 @@ bool is_not_found(const apiserver::Reply& reply, const std::string& name) {
 class Service {
 public:
     Service(const ServiceRequest& request, apiserver::Access access)
-        : request_(request), identity_(identity_of()), seed_(seed_of(identity_)),
-          space_(lease_space(request, access)),
+        : request_(request), jobs_(job_reader(request.configuration)), identity_(identity_of()),
+          seed_(seed_of(identity_)), space_(lease_space(request, access)),
           connection_(HttpClient::find(request.environment, request.program.native()),
                       std::move(access),
                       seed_),
@@ -161,14 +162,21 @@ private:
             spaces.emplace_back(); // all of them
         }
         for (const std::string& space : spaces) {
-            observers_.push_back(
-                std::make_unique<ObjectWatch>(inbox_, observers_.size(), request_.log));
-            apiserver::ListWatchSettings settings;
-            settings.path = collection_path(request_.configuration.site.kind, space);
-            watches_.push_back(std::make_unique<apiserver::ListWatch>(
-                settings, connection_, *observers_.back(), seed_ + watches_.size()));
-            pump_.add(*watches_.back());
+            add_watch(collection_path(request_.configuration.site.kind, space), {});
+            if (jobs_) {
+                add_watch(job_collection_path(space), jobs_);
+            }
         }
+    }
+
+    void add_watch(std::string path, JobReader jobs) {
+        observers_.push_back(std::make_unique<ObjectWatch>(
+            inbox_, observers_.size(), request_.log, std::move(jobs)));
+        apiserver::ListWatchSettings settings;
+        settings.path = std::move(path);
+        watches_.push_back(std::make_unique<apiserver::ListWatch>(
+            settings, connection_, *observers_.back(), seed_ + watches_.size()));
+        pump_.add(*watches_.back());
     }
 
     /// While a command of the cluster has not answered.
@@ -252,7 +260,7 @@ private:
             if (!reply || !reply->ok()) {
                 continue; // the watch shows it
             }
-            auto object = read_object(reply->body);
+            auto object = read_object(reply->body, jobs_);
             if (object && object->uid == uid) {
                 rounds_.put(std::move(*object));
             } else {
@@ -272,6 +280,7 @@ private:
     }
 
     const ServiceRequest& request_;
+    JobReader jobs_;
     std::string identity_;
     std::uint64_t seed_;
     std::string space_;

@@ -89,6 +89,17 @@ std::string dump(const OrderedJson& json) {
     return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
 }
 
+OrderedJson fields_that_are_set(const Status& status) {
+    OrderedJson kept = OrderedJson::object();
+    const OrderedJson all = all_fields(status);
+    for (const auto& [name, value] : all.items()) {
+        if (!value.is_null()) {
+            kept[name] = value;
+        }
+    }
+    return kept;
+}
+
 } // namespace
 
 const Condition* Status::find(std::string_view type) const {
@@ -118,14 +129,13 @@ void Status::set(Condition condition) {
 }
 
 std::string status_json(const Status& status) {
-    OrderedJson kept = OrderedJson::object();
-    const OrderedJson all = all_fields(status);
-    for (const auto& [name, value] : all.items()) {
-        if (!value.is_null()) {
-            kept[name] = value;
-        }
-    }
-    return dump(kept);
+    return dump(fields_that_are_set(status));
+}
+
+std::string status_fields_json(const Status& status) {
+    OrderedJson fields = fields_that_are_set(status);
+    fields.erase("conditions");
+    return dump(fields);
 }
 
 std::string status_patch(const Status& status, std::string_view resource_version) {

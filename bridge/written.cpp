@@ -11,13 +11,6 @@
 namespace cybele::bridge {
 namespace {
 
-/// The status as it is, for the spec as it is.
-Status begun(const Case& one) {
-    Status status = one.object.status;
-    status.generation = one.object.generation;
-    return status;
-}
-
 /// A condition without its time.
 struct Mark {
     std::string_view type;
@@ -32,6 +25,16 @@ void put(Status& status, const Case& one, Mark mark) {
                 std::string(mark.reason),
                 std::move(mark.message),
                 one.world.now});
+}
+
+/// The status as it is, for the spec as it is.
+Status begun(const Case& one) {
+    Status status = one.object.status;
+    status.generation = one.object.generation;
+    if (status.holds("Suspended") && !one.object.job.is_suspended) {
+        put(status, one, {"Suspended", "False", "JobResumed"});
+    }
+    return status;
 }
 
 std::string_view phase_of(submission::State state) {
@@ -78,6 +81,15 @@ Status too_old_status(const Case& one) {
     return status;
 }
 
+Status suspended_status(const Case& one) {
+    Status status = begun(one);
+    status.phase = "Pending";
+    put(status,
+        one,
+        {"Suspended", "True", "JobSuspended", "the batch job waits for it to be resumed"});
+    return status;
+}
+
 Status prepared_status(const Case& one, const std::string& id) {
     Status status = begun(one);
     status.phase = "Pending";
@@ -109,6 +121,14 @@ Status followed_status(const Case& one, const SeenJob& job) {
     if (was_requeued) {
         put(status, one, {"Running", "False", "Requeued"});
         status.started = 0;
+    }
+    if (one.object.job.is_suspended) {
+        put(status,
+            one,
+            {"Suspended",
+             "False",
+             "NotSupported",
+             "a batch job that was handed over is not suspended; delete the Job to cancel it"});
     }
     if (is_running) {
         status.started = job.started;

@@ -14,6 +14,8 @@ namespace cybele::bridge {
 [[nodiscard]] Status refused_status(const Case& one, const Refusal& refusal);
 /// An object so old that a job of it may have left the records.
 [[nodiscard]] Status too_old_status(const Case& one);
+/// A Job that is not to begin yet.
+[[nodiscard]] Status suspended_status(const Case& one);
 /// The id of the job that was handed over held.
 [[nodiscard]] Status prepared_status(const Case& one, const std::string& id);
 /// What the queue shows of a job that lives.

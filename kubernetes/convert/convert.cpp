@@ -17,29 +17,41 @@ namespace cybele::kubernetes {
 namespace {
 
 constexpr std::array kPodFields{
+    LeftField{"automountServiceAccountToken",
+              "a batch job does not speak to the API server",
+              "drop it",
+              Effect::kNone},
+    LeftField{"enableServiceLinks", "a batch job has no services", "drop it", Effect::kNone},
+    LeftField{"preemptionPolicy", "the batch system has its own", "drop it", Effect::kNone},
+    LeftField{"topologySpreadConstraints", "a batch job is one pod", "drop it", Effect::kNone},
     LeftField{"initContainers",
               "a batch job is one program",
               "do its work in `script`, or in a job that this one comes `after`"},
     LeftField{"serviceAccountName", "a batch job does not speak to the API server", "drop it"},
     LeftField{"imagePullSecrets",
               "images are fetched by your own account",
-              "log in with `cybelectl image login`"},
+              "log in with `cybelectl image login`",
+              Effect::kNone},
     LeftField{"securityContext", "a batch job runs as you", "drop it"},
     LeftField{"affinity", "the batch system chooses nodes", "write `resources.constraint`"},
-    LeftField{"tolerations", "the batch system has queues", "write `queue`"},
-    LeftField{"priorityClassName", "the batch system has its own priorities", "write `qos`"},
-    LeftField{"hostNetwork", "a batch job has its node's network", "drop it"},
+    LeftField{"tolerations", "the batch system has queues", "write `queue`", Effect::kNone},
+    LeftField{"priorityClassName",
+              "the batch system has its own priorities",
+              "write `qos`",
+              Effect::kNone},
+    LeftField{"hostNetwork", "a batch job has its node's network", "drop it", Effect::kNone},
     LeftField{"terminationGracePeriodSeconds",
               "the batch system has its own",
-              "write `signal` to be signalled before the end"},
+              "write `signal` to be signalled before the end",
+              Effect::kNone},
 };
 
 constexpr std::array kContainerFields{
-    LeftField{"livenessProbe", "nothing asks a batch job how it is", "drop it"},
-    LeftField{"readinessProbe", "nothing asks a batch job how it is", "drop it"},
-    LeftField{"startupProbe", "nothing asks a batch job how it is", "drop it"},
+    LeftField{"livenessProbe", "nothing asks a batch job how it is", "drop it", Effect::kNone},
+    LeftField{"readinessProbe", "nothing asks a batch job how it is", "drop it", Effect::kNone},
+    LeftField{"startupProbe", "nothing asks a batch job how it is", "drop it", Effect::kNone},
     LeftField{"lifecycle", "a batch job has no hooks", "do it in `script`"},
-    LeftField{"ports", "nothing connects to a batch job", "drop it"},
+    LeftField{"ports", "nothing connects to a batch job", "drop it", Effect::kNone},
     LeftField{"securityContext", "a batch job runs as you", "drop it"},
     LeftField{"workingDir",
               "it is a folder of the container, `workdir` one of the cluster",
@@ -47,9 +59,16 @@ constexpr std::array kContainerFields{
 };
 
 constexpr std::array kJobFields{
-    LeftField{"ttlSecondsAfterFinished", "the batch system forgets jobs automatically", "drop it"},
-    LeftField{"podFailurePolicy", "a batch job is not repeated", "drop it"},
-    LeftField{"suspend", "a Job begins when it is submitted", "submit it later"},
+    LeftField{"podReplacementPolicy", "a batch job is not repeated", "drop it", Effect::kNone},
+    LeftField{"backoffLimitPerIndex", "a batch job is not repeated", "drop it", Effect::kNone},
+    LeftField{"maxFailedIndexes", "a batch job is not repeated", "drop it", Effect::kNone},
+    LeftField{"managedBy", "it names who runs the Job", "drop it", Effect::kNone},
+    LeftField{"ttlSecondsAfterFinished",
+              "the batch system forgets jobs automatically",
+              "drop it",
+              Effect::kNone},
+    LeftField{"podFailurePolicy", "a batch job is not repeated", "drop it", Effect::kNone},
+    LeftField{"suspend", "a Job begins when it is submitted", "submit it later", Effect::kNone},
 };
 
 bool is_job(const yaml::Node& object) {
@@ -193,14 +212,16 @@ void add_job_spec(Conversion& conversion, Tree::Map& job, Tree::Map& resources) 
         conversion.leave(spec->find("activeDeadlineSeconds")->mark,
                          "that the deadline counts from the submission",
                          "a wall time counts from the start",
-                         "raise `resources.time` where the queue is what it was for");
+                         "raise `resources.time` where the queue is what it was for",
+                         Effect::kNone);
     }
     const auto* retries = spec->find("backoffLimit");
     if (retries == nullptr || retries->scalar != "0") {
         conversion.leave(retries == nullptr ? spec->mark : retries->mark,
                          "that a failed pod is started again",
                          "a batch job that failed has ended",
-                         "write `backoffLimit: 0`, or submit it again yourself");
+                         "write `backoffLimit: 0`, or submit it again yourself",
+                         Effect::kNone);
     }
 }
 
@@ -264,11 +285,16 @@ void leave_fields(Conversion& conversion) {
         conversion.leave(policy->mark,
                          fmt::format("`restartPolicy: {}`", printable(policy->scalar)),
                          "a batch job that failed has ended",
-                         "submit it again yourself");
+                         "submit it again yourself",
+                         Effect::kNone);
     }
 }
 
 } // namespace
+
+bool is_without_effect(const Fault& fault) {
+    return fault.id == "pod-field-without-effect";
+}
 
 bool is_object(std::string_view text) {
     return text.starts_with("apiVersion:") || text.find("\napiVersion:") != std::string_view::npos;

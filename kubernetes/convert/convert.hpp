@@ -14,6 +14,9 @@ struct ConvertedObject {
     std::vector<Fault> left; ///< warnings: each field that could not be carried, with its place
 };
 
+/// Whether the program itself would not notice that the field of `left` is missing.
+[[nodiscard]] bool is_without_effect(const Fault& fault);
+
 /// Whether a text looks like a Kubernetes object: a line begins with `apiVersion:`.
 [[nodiscard]] bool is_object(std::string_view text);
 

@@ -166,11 +166,14 @@ std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) {
 
 } // namespace
 
-void Conversion::leave(yaml::Mark mark, std::string what, std::string because, std::string help) {
+void Conversion::leave(
+    yaml::Mark mark, std::string what, std::string because, std::string help, Effect effect) {
+    const std::string message = "not carried: " + std::move(what);
     Fault fault =
         document::fault_at(source,
                            mark,
-                           problem("pod-field-not-carried", "not carried: " + std::move(what)),
+                           effect == Effect::kNone ? problem("pod-field-without-effect", message)
+                                                   : problem("pod-field-not-carried", message),
                            std::move(because),
                            std::move(help));
     fault.is_warning = true;
@@ -208,6 +211,32 @@ std::optional<std::uint64_t> quantity_in_thousandths(std::string_view text) {
     return value;
 }
 
+namespace {
+
+/// A security context that only takes rights away changes nothing: a batch job has no more.
+bool takes_rights_away(const yaml::Node& context) {
+    constexpr std::array<std::string_view, 6> kLess{"runAsNonRoot",
+                                                    "seccompProfile",
+                                                    "allowPrivilegeEscalation",
+                                                    "readOnlyRootFilesystem",
+                                                    "capabilities",
+                                                    "privileged"};
+    return std::all_of(context.entries.begin(), context.entries.end(), [&](const auto& entry) {
+        const std::string& key = entry.first.scalar;
+        const bool is_on = entry.second.scalar == "true";
+        return std::find(kLess.begin(), kLess.end(), key) != kLess.end() &&
+               !(key == "privileged" && is_on) &&
+               (key != "capabilities" || entry.second.find("add") == nullptr);
+    });
+}
+
+Effect effect_of(const LeftField& row, const yaml::Node& value) {
+    const bool is_harmless = row.name == "securityContext" && takes_rights_away(value);
+    return is_harmless ? Effect::kNone : row.effect;
+}
+
+} // namespace
+
 void leave_others(Conversion& conversion,
                   const yaml::Node& map,
                   std::initializer_list<std::string_view> carried,
@@ -223,7 +252,8 @@ void leave_others(Conversion& conversion,
                          fmt::format("`{}`", printable(key.scalar)),
                          row == known.end() ? "a batch job has nothing like it"
                                             : std::string(row->because),
-                         row == known.end() ? "drop it" : std::string(row->help));
+                         row == known.end() ? "drop it" : std::string(row->help),
+                         row == known.end() ? Effect::kNeeded : effect_of(*row, value));
     }
 }
 

@@ -15,6 +15,9 @@
 /// What the steps of a conversion share; used by this folder alone.
 namespace cybele::kubernetes {
 
+/// Whether the program itself would notice that a field is missing.
+enum class Effect { kNeeded, kNone };
+
 /// One conversion: the pod that is read, the Job that is made, what is left behind.
 struct Conversion {
     yaml::Source source;
@@ -25,8 +28,12 @@ struct Conversion {
     std::vector<Fault> left;
     std::map<std::string, std::string> variables; ///< plain ones, for `$(NAME)`
 
-    /// Tells a field that the Job cannot carry.
-    void leave(yaml::Mark mark, std::string what, std::string because, std::string help);
+    /// Reports a field that the Job cannot carry.
+    void leave(yaml::Mark mark,
+               std::string what,
+               std::string because,
+               std::string help,
+               Effect effect = Effect::kNeeded);
 };
 
 /// A number with Kubernetes' suffixes (m, Ki, M …) in thousandths, rounded up; nothing where it is
@@ -38,6 +45,7 @@ struct LeftField {
     std::string_view name;
     std::string_view because;
     std::string_view help;
+    Effect effect = Effect::kNeeded;
 };
 void leave_others(Conversion& conversion,
                   const yaml::Node& map,

@@ -45,6 +45,7 @@ struct Bridge {
     std::chrono::seconds hand_over_patience{60};
     std::chrono::seconds keep_records{2592000};
     std::uint32_t writes_per_second = 50;
+    bool manages_jobs = false; ///< also batch/v1 Jobs that name the bridge in `managedBy`
 
     yaml::Source source{"", ""};
     std::map<std::string, yaml::Mark> marks;

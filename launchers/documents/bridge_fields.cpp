@@ -50,14 +50,14 @@ constexpr Rule kAccountRule{"an account", "^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$", 
 constexpr Shape kNamespace{.type = Type::kText, .rule = &kNamespaceRule};
 constexpr Shape kNamespaces{.type = Type::kList, .item = &kNamespace};
 constexpr Shape kAccountName{.type = Type::kText, .rule = &kAccountRule};
-constexpr Shape kSudo{.type = Type::kFlag};
+constexpr Shape kSwitch{.type = Type::kFlag};
 
 constexpr std::string_view kWayWords[] = {"commands"};
 constexpr Shape kWayWord{.type = Type::kWord, .words = kWayWords};
 constexpr Field kWayFields[] = {
     {"ssh", &kText, "login host, as HOST or USER@HOST; unset: this machine"},
     {"key", &kPath, "private key for ssh; unset: as ssh is configured"},
-    {"sudo", &kSudo, "run the commands with `sudo -n -u ACCOUNT`", false, "false"},
+    {"sudo", &kSwitch, "run the commands with `sudo -n -u ACCOUNT`", false, "false"},
 };
 constexpr Table kWayTable{.title = "way", .fields = kWayFields};
 constexpr Shape kWay{.type = Type::kMap, .table = &kWayTable, .scalar = &kWayWord};
@@ -88,6 +88,11 @@ constexpr Field kBridgeFields[] = {
      "60 s"},
     {"keep-records", &kDuration, "how long records stay on the cluster", false, "30 d"},
     {"writes-per-second", &kCount, "most writes to the API server per second", false, "50"},
+    {"managed-jobs",
+     &kSwitch,
+     "also run ordinary Jobs whose `managedBy` is `cybelectl.io/bridge`",
+     false,
+     "false"},
 };
 constexpr Table kBridgeTable{.title = "Bridge", .fields = kBridgeFields};
 constexpr document::Kind kBridgeKind{

@@ -147,6 +147,7 @@ Result<Bridge> read_bridge(std::string text, const std::filesystem::path& file) 
     bridge.hand_over_patience = root.duration("hand-over-patience");
     bridge.keep_records = root.duration("keep-records");
     bridge.writes_per_second = root.count("writes-per-second");
+    bridge.manages_jobs = root.flag("managed-jobs");
     for (const std::string_view field : {"poll", "writes-per-second"}) {
         const bool is_zero =
             field == "poll" ? bridge.poll.count() == 0 : bridge.writes_per_second == 0;

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+# Ordinary Jobs (batch/v1) that name `cybelectl.io/bridge` in managedBy, on a real API server with its controller-manager and a real Slurm.
+# A minute.
+# shellcheck disable=SC2154 # user is of bridge_parts.bash
+load ../parts/suite.bash
+load nodes.bash
+load bridge_parts.bash
+
+setup_file() {
+    start_bridge_parts
+    cp "$(fixture)/hello-mpi.sif" image.sif
+    printf '%s\n' 'managed-jobs: true' >>bridge.yaml
+    printf '%s\n' "runtime: {program: cybelectl, path: $place/programs/cybelectl}" >>site.yaml
+}
+setup() {
+    enter_nodes
+    rm -f calls ./*.log
+}
+teardown() { stop_bridges; }
+teardown_file() { stop_bridge_parts; }
+
+# managed NAME COMMAND [SPEC [POD [CONTAINER]]]: creates a Job that runs COMMAND by sh in the image; further fields as JSON members.
+managed() {
+    jq -n --arg name "$1" --arg command "$2" --arg image "$place/image.sif" --arg work "$place/work" \
+        "{apiVersion: \"batch/v1\", kind: \"Job\", metadata: {name: \$name, annotations: ${annotations:-{\}}},
+          spec: ({managedBy: \"cybelectl.io/bridge\", template: {spec: ({restartPolicy: \"Never\", containers: [
+            {name: \"main\", image: \$image, command: [\"sh\", \"-c\", \$command]} + {${5:-}}]} + {${4:-}})}} + {${3:-}})}" >"$1.json"
+    kubectl create -f "$1.json"
+}
+of() { kubectl get job "$1" -o "jsonpath={$2}"; }
+of_condition() { of "$1" ".status.conditions[?(@.type==\"$2\")].$3"; }
+record() { of_condition "$1" BatchJob message | jq -r "$2"; }
+is_at() { [[ $(of_condition "$1" "$2" status) == "${3:-True}" ]]; }
+becomes() { wait_for "${3:-60}" is_at "$1" "$2" || { kubectl get job "$1" -o yaml && cat ./*.log work/*.err && return 1; }; }
+is_running() { [[ $(of "$1" .status.ready) == 1 ]]; }
+runs() { wait_for 60 is_running "$1" || { kubectl get job "$1" -o yaml && cat ./*.log work/*.err && return 1; }; }
+
+@test "a Job becomes one batch job, and its status says so by the rules of the server" {
+    local id
+    start_bridge one
+    managed good 'echo "hello from $WHERE $1"; sleep 3' '' '' 'args: ["x", "pod"], env: [{name: "WHERE", value: "a b"}],
+        resources: {limits: {cpu: "1", memory: "100Mi"}}'
+    runs good
+    assert_equal "$(of good .status.active)" 1
+    becomes good Complete
+    kubectl wait --for=condition=complete job/good --timeout=5s
+    assert_equal "$(of good .status.succeeded) $(of good .status.active) $(of good .status.failed)" '1  '
+    [[ $(of good .status.startTime) == 20*Z && $(of good .status.completionTime) == 20*Z ]]
+    assert_equal "$(of_condition good SuccessCriteriaMet status)" True
+    id=$(record good .jobId)
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o '%T %j %u')" "COMPLETED good $user"
+    assert_equal "$(asked sbatch)" 1
+    assert_equal "$(record good '.exitCode, .account')" "0
+$user"
+    grep -qx 'hello from a b pod' work/*good*out work/slurm-"$id".out
+    assert_equal "$(kubectl get pods -o name)" '' # Kubernetes started nothing
+    assert_equal "$(of good .metadata.finalizers)" ''
+    [[ $(kubectl get job good --no-headers) == *Complete*1/1* ]]
+    kubectl get events.events.k8s.io -o json | jq -e '[.items[] | select(.regarding.kind == "Job" and .regarding.name == "good") | .reason] | index("Submitted")'
+    run -0 as_bridge "$CYBELECTL" bridge logs default/good
+    assert_line 'hello from a b pod'
+}
+
+@test "a Job that fails is Failed with its code, a deadline is DeadlineExceeded, and both were started once" {
+    start_bridge one
+    managed bad 'exit 3' 'backoffLimit: 4'
+    managed late "sleep 300.$unique" 'activeDeadlineSeconds: 60'
+    becomes bad Failed
+    kubectl wait --for=condition=failed job/bad --timeout=5s
+    assert_equal "$(of_condition bad Failed reason) $(of_condition bad FailureTarget reason)" 'NonZeroExit NonZeroExit'
+    assert_equal "$(of bad .status.failed) $(of bad .status.succeeded) $(of bad .status.completionTime)" '1  '
+    assert_equal "$(record bad .exitCode)" 3
+    becomes late Failed 150
+    assert_equal "$(of_condition late Failed reason)" DeadlineExceeded
+    assert_equal "$(asked sbatch)" 2
+}
+
+@test "what a batch job cannot be given is told with its field, and nothing is submitted" {
+    start_bridge one
+    managed claims true '' 'volumes: [{name: "data", persistentVolumeClaim: {claimName: "c"}}], initContainers: [{name: "i", image: "x"}]' \
+        'volumeMounts: [{name: "data", mountPath: "/data"}]'
+    managed several true 'completions: 3, parallelism: 3, completionMode: "Indexed"'
+    managed secret true '' 'nodeSelector: {"gpu": "a100", "kubernetes.io/os": "linux"}' 'env: [{name: "T", valueFrom: {secretKeyRef: {name: "s", key: "t"}}}]'
+    annotations='{"cybelectl.io/queue": "nosuch"}' managed elsewhere true
+    for one in claims several secret; do
+        becomes "$one" Failed 30
+        assert_equal "$(of_condition "$one" Failed reason)" NotConvertible
+        kubectl wait --for=condition=failed "job/$one" --timeout=5s
+    done
+    [[ $(of_condition claims Failed message) == *"\`initContainers\`"*"the volume 'data'"* || $(of_condition claims Failed message) == *"the volume 'data'"*initContainers* ]]
+    [[ $(of_condition several Failed message) == *'several pods'* ]]
+    [[ $(of_condition secret Failed message) == *"the variable 'T'"*'nodeSelector `gpu`'* ]]
+    [[ $(of_condition secret Failed message) != *kubernetes.io/os* ]]
+    assert_equal "$(of claims .status.failed)$(of claims .metadata.finalizers)" ''
+    kubectl get events.events.k8s.io -o json | jq -e '[.items[] | select(.regarding.name == "claims") | .reason] == ["NotConvertible"]'
+    assert_equal "$(asked sbatch)" "$([[ $(of_condition elsewhere Failed reason) == Refused ]] && echo 1 || echo 0)"
+}
+
+@test "a suspended Job waits, and one that is resumed runs; deletion while it runs ends the batch job first" {
+    local id
+    start_bridge one
+    managed paused "sleep 300.$unique" 'suspend: true'
+    becomes paused Suspended 30
+    assert_equal "$(asked sbatch)" 0
+    kubectl patch job paused --type merge -p '{"spec": {"suspend": false}}'
+    runs paused
+    is_at paused Suspended False
+    id=$(record paused .jobId)
+    kubectl delete job paused --wait=true --timeout=60s
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" CANCELLED
+    assert_equal "$(in_queue)" ''
+}
+
+@test "a Job is adopted after kill -9, other Jobs are left alone, and with its TTL the finished one goes" {
+    start_bridge one
+    managed kept 'sleep 8' 'ttlSecondsAfterFinished: 2'
+    jq '.metadata.name = "other" | del(.spec.managedBy)' kept.json | kubectl create -f -
+    jq '.metadata.name = "foreign" | .spec.managedBy = "example.org/other"' kept.json | kubectl create -f -
+    runs kept
+    stop_bridge one KILL
+    rm calls
+    start_bridge two
+    is_gone_from() { ! kubectl get job kept 2>/dev/null; }
+    wait_for 90 is_gone_from
+    assert_equal "$(asked sbatch)" 0
+    grep -q 'default/kept Complete' two.log
+    assert_equal "$(of foreign .status)" '{}'
+    assert_equal "$(of_condition other BatchJob status)$(of other .metadata.finalizers)" ''
+    run -0 as_bridge "$CYBELECTL" bridge orphans
+    refute_output --partial kept
+    kubectl delete job other foreign
+}
+
+@test "install gives the rights for Jobs, the policy keeps finalizer and account, and an older server is reported" {
+    kubectl create serviceaccount eve
+    kubectl create rolebinding eve --clusterrole=edit --serviceaccount=default:eve
+    "$CYBELECTL" bridge install >install.yaml
+    cmp install.yaml <("$CYBELECTL" bridge install)
+    run ! grep -E '"\*"|\[\*' install.yaml
+    kubectl apply -f install.yaml
+    sed "s|users:.*|users: [{name: admin, user: {token: \"$(kubectl create token cybelectl-bridge -n cybelectl)\"}}]|; \
+        s|user: admin}|user: admin, namespace: cybelectl}|" kubernetes/kubeconfig >bridge.conf
+    run -0 as_bridge "$CYBELECTL" bridge check --kubeconfig bridge.conf
+    assert_line 'ok: 16 rights on the API server'
+    as_eve() { kubectl --as=system:serviceaccount:default:eve "$@"; }
+    managed mine 'true' 'suspend: true'
+    is_refused() { ! as_eve patch job mine --type merge -p '{"metadata": {"finalizers": ["cybelectl.io/batch-job"]}}' 2>refusal; }
+    wait_for 20 is_refused
+    grep -q 'only the bridge' refusal
+    run ! as_eve patch job mine --type merge -p "{\"metadata\": {\"annotations\": {\"cybelectl.io/account\": \"$user\"}}}"
+    assert_output --partial 'needs the verb use'
+    run ! as_eve patch job mine --subresource status --type merge -p '{"status": {"active": 1}}'
+    start_bridge one --kubeconfig bridge.conf
+    kubectl patch job mine --type merge -p '{"spec": {"suspend": false}}'
+    becomes mine Complete
+    kubectl delete job mine
+}
