@@ -2,7 +2,7 @@
 # `cybelectl bridge run` between a real API server and real TORQUE and OpenPBS servers: TorqueJobs to jobs of alice, and back. Three minutes
 # for each server. The bridge runs on this machine; its login on the head node is a command in place of ssh, since that node has a network
 # of its own.
-# shellcheck disable=SC2154 # product and given are of servers.bash
+# shellcheck disable=SC2154,SC2317 # product and given are of servers.bash; functions for wait_for
 load ../parts/suite.bash
 load servers.bash
 
