@@ -26,6 +26,21 @@ constexpr std::array<std::string_view, 5> kEmptyMeansDefault = {
 constexpr std::array<std::string_view, 4> kRunSearch = {
     "LD_LIBRARY_PATH", "PYTHONPATH", "PERL5LIB", "R_LIBS"};
 
+/// Read by the shell that reads %environment, so that they need no export.
+constexpr std::array<std::string_view, 2> kReadByTheRuntime = {"APPTAINER_SHELL",
+                                                               "SINGULARITY_SHELL"};
+/// What base images often export; of a base that is not known, nothing is said about them.
+constexpr std::array<std::string_view, 10> kOftenExported = {"LC_ALL",
+                                                             "LANGUAGE",
+                                                             "JAVA_HOME",
+                                                             "CUDA_HOME",
+                                                             "ROS_DISTRO",
+                                                             "PYTHONPATH",
+                                                             "GOPATH",
+                                                             "R_HOME",
+                                                             "CONDA_DIR",
+                                                             "DEBIAN_FRONTEND"};
+
 template <class List>
 bool holds_variable(const List& list, std::string_view name) {
     return std::find(list.begin(), list.end(), name) != list.end();
@@ -217,11 +232,15 @@ void environment_value(Lint& lint,
                        const Assignment& assignment,
                        const Names& known) {
     const Section& section = *script.section;
-    const bool is_exported =
-        assignment.is_exported || holds_variable(kExported, assignment.name) ||
-        (has_known_base(*script.stage) && base_may_set(*script.stage, assignment.name));
-    if (!is_exported && !is_exported_later(all, assignment.name) && !exports_all(script) &&
-        !serves_others(all, assignment.name)) {
+    const bool may_be_exported = has_known_base(*script.stage)
+                                     ? base_may_set(*script.stage, assignment.name)
+                                     : holds_variable(kOftenExported, assignment.name);
+    const bool is_exported = assignment.is_exported || holds_variable(kExported, assignment.name) ||
+                             holds_variable(kReadByTheRuntime, assignment.name) || may_be_exported;
+    // An empty value unsets the host's variable, exported or not.
+    const bool is_empty = unquoted(assignment.value).empty() || assignment.value == "''";
+    if (!is_exported && !is_empty && !is_exported_later(all, assignment.name) &&
+        !exports_all(script) && !serves_others(all, assignment.name)) {
         lint.tell("CD202",
                   section,
                   *assignment.word,
@@ -257,7 +276,7 @@ void environment(Lint& lint, const Script& script) {
                       *script.section,
                       command.words.front(),
                       "'source' is not a word of POSIX sh");
-        } else if (program == "exit" ||
+        } else if ((program == "exit" && !command.is_nested && command.joined == Join::kEnd) ||
                    (program == "set" && !command.has_word("-a") && !command.has_word("--"))) {
             lint.tell("CD206",
                       *script.section,
@@ -276,7 +295,8 @@ void used_in_post(Lint& lint, const std::vector<Script>& posts, const Names& env
         for (const ScriptCommand& command : script.commands) {
             for (const ScriptWord& word : command.words) {
                 for (const std::string& used : used_names(word.text)) {
-                    if (environment.contains(used) && !so_far.may_hold(used) &&
+                    const bool joins_itself = assigned_name(word.text) == used; // CD201 tells
+                    if (environment.contains(used) && !joins_itself && !so_far.may_hold(used) &&
                         !holds_variable(kAlwaysSet, used) && !base_may_set(*script.stage, used) &&
                         told.insert(used).second) {
                         lint.tell("CD210",

@@ -119,7 +119,7 @@ void one_name(Lint& lint,
               std::map<std::string, std::string>& destinations,
               std::set<std::string, std::less<>>& made) {
     const std::string& to = line.destination;
-    if (to.empty() || to.ends_with('/')) {
+    if (to.empty() || to.ends_with('/') || to.starts_with('#')) { // CD401 tells of comments
         note_folders(made, to);
         return;
     }

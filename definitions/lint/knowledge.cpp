@@ -145,7 +145,7 @@ bool has_plain_base(const Stage& stage) {
 }
 
 bool is_usual_folder(std::string_view path) {
-    while (path.ends_with('/')) {
+    while (path.ends_with('/') || path.ends_with("/.")) {
         path.remove_suffix(1);
     }
     return std::find(kUsualFolders.begin(), kUsualFolders.end(), path) != kUsualFolders.end();

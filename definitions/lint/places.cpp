@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "definitions/grammar/grammar.hpp"
 #include "definitions/lint/context.hpp"
 #include "support/quote.hpp"
 
@@ -82,9 +83,11 @@ void launch_settings(Lint& lint, const Script& script) {
             const std::string_view name = assigned_name(word.text);
             const bool is_default = word.text.find("${" + std::string(name) + ":-") !=
                                     std::string::npos; // the job's value counts
+            const std::string low = lower(name);
+            const bool is_message = mentions(low, {"warn", "allow_run_as_root", "show_help"});
             const bool is_place = name.ends_with("_DIR") || name.ends_with("_HOME") ||
                                   name.ends_with("_VERSION") || name.ends_with("_ROOT");
-            if (!is_default && !is_place &&
+            if (!is_default && !is_place && !is_message &&
                 std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) {
                     return name.starts_with(begin);
                 })) {

@@ -17,6 +17,8 @@ constexpr std::array<std::string_view, 12> kKeywords = {
     "if", "then", "else", "elif", "fi", "do", "done", "while", "until", "!", "{", "}"};
 /// Keywords before a command whose failure decides what is done, and ends nothing.
 constexpr std::array<std::string_view, 4> kConditions = {"if", "elif", "while", "until"};
+constexpr std::array<std::string_view, 3> kOpening = {"if", "do", "{"};
+constexpr std::array<std::string_view, 3> kClosing = {"fi", "done", "}"};
 constexpr std::array<std::string_view, 6> kPrefixes = {
     "sudo", "env", "exec", "command", "nice", "time"};
 
@@ -55,6 +57,7 @@ private:
     bool wants_delimiter_ = false;
     bool strips_ = false;
     bool is_condition_ = false;
+    int depth_ = 0; ///< of `if`, loops, `case` and braces
     ScriptCommand command_;
     std::vector<ScriptCommand> commands_;
 };
@@ -66,13 +69,17 @@ void Scanner::end_command(Join join) {
         const std::string& keyword = words.front().text;
         is_condition_ = is_word_of(kConditions, keyword) || (is_condition_ && keyword == "!");
         is_negated = is_negated || keyword == "!";
+        depth_ += is_word_of(kOpening, keyword) ? 1 : is_word_of(kClosing, keyword) ? -1 : 0;
         words.erase(words.begin());
     }
     if (words.empty()) {
         return;
     }
+    depth_ -= words.front().text == "esac" ? 1 : 0;
     command_.join = join;
     command_.is_condition = is_condition_ || is_negated;
+    command_.is_nested = depth_ > 0;
+    depth_ += words.front().text == "case" ? 1 : 0;
     commands_.push_back(std::move(command_));
     command_ = {};
     command_.joined = join;

@@ -24,6 +24,7 @@ struct ScriptCommand {
     Join join = Join::kEnd;
     Join joined = Join::kEnd;  ///< to the one before
     bool is_condition = false; ///< of if, while or until, or negated by `!`: may fail
+    bool is_nested = false;    ///< in if, a loop, case or braces
     bool ends_group = false;   ///< the last one in parentheses, whose result is theirs
 
     /// The program's name without its folder, behind assignments and `sudo`, `env`, `exec` …; "".

@@ -15,7 +15,10 @@ namespace {
 constexpr std::array<std::string_view, 11> kNeverFail = {
     "echo", "printf", "yes", "true", ":", "ls", "uname", "lsb_release", "nproc", "export", "set"};
 /// CD309 tells of what is piped into them.
-constexpr std::array<std::string_view, 4> kShellPrograms = {"sh", "bash", "dash", "zsh"};
+constexpr std::array<std::string_view, 7> kShellPrograms = {
+    "sh", "bash", "dash", "zsh", "python", "python3", "perl"};
+/// What a pipeline ends with whose failure is meant to be ignored.
+constexpr std::array<std::string_view, 2> kIgnores = {"true", ":"};
 constexpr std::array<std::string_view, 13> kTests = {"[",
                                                      "[[",
                                                      "test",
@@ -67,6 +70,25 @@ std::vector<std::string> argument_words(const Section& section) {
     return words;
 }
 
+/// Whether `set -e` comes before the first command that may fail.
+bool begins_with_errexit(const Section& section) {
+    for (const ScriptCommand& command : script_commands(section.text)) {
+        const std::string program = command.program();
+        const bool is_option = program == "set" || program == "shopt";
+        for (std::size_t i = 1; program == "set" && i < command.words.size(); ++i) {
+            const std::string& word = command.words[i].text;
+            if (word == "errexit" ||
+                (word.starts_with('-') && word.find('e') != std::string::npos)) {
+                return true;
+            }
+        }
+        if (!is_option && !program.empty() && !is_program_of(kNeverFail, program)) {
+            return false;
+        }
+    }
+    return false;
+}
+
 void interpreter(Lint& lint, const Section& section) {
     const auto words = argument_words(section);
     const auto option = std::find(words.begin(), words.end(), "-c");
@@ -76,7 +98,7 @@ void interpreter(Lint& lint, const Section& section) {
         const bool stops = std::any_of(option + 2, words.end(), [](const std::string& word) {
             return word.starts_with('-') && word.find('e') != std::string::npos;
         });
-        if (!stops) {
+        if (!stops && !begins_with_errexit(section)) {
             lint.tell(
                 "CD101",
                 {section.line, 0},
@@ -160,6 +182,7 @@ void failures(Lint& lint, const Script& script, bool is_last) {
         if (command.join == Join::kPipe && has_next && !has_pipefail &&
             !is_program_of(kNeverFail, program) &&
             !is_program_of(kNoticesLoss, commands[i + 1].program()) &&
+            !is_program_of(kIgnores, commands[i + 1].program()) &&
             !is_program_of(kShellPrograms, commands[i + 1].program())) {
             lint.tell(
                 "CD104",
@@ -239,7 +262,8 @@ void runscript(Lint& lint, const Script& script) {
             });
         });
     const bool prints_last = is_program_of(kPrinters, script.commands.back().program());
-    if (passes && (executes || prints_last)) {
+    const bool is_pipeline = script.commands.back().joined == Join::kPipe; // exec replaces no pipe
+    if ((passes && (executes || prints_last)) || is_pipeline) {
         return; // a script that ends with its own words has no program to replace it
     }
     lint.tell("CD106",

@@ -151,9 +151,19 @@ bool is_answered(const Script& script, const ScriptCommand& command, const Manag
            });
 }
 
+/// Whether the command names what it installs, or mends broken dependencies.
+bool installs_something(const ScriptCommand& command, const Manager& manager) {
+    bool is_behind_verb = false;
+    return std::any_of(command.words.begin(), command.words.end(), [&](const ScriptWord& word) {
+        const bool is_operand = is_behind_verb && !word.text.starts_with('-');
+        is_behind_verb = is_behind_verb || word.text == manager.verb || word.text == "in";
+        return is_operand || word.text == "-f" || word.text == "--fix-broken";
+    });
+}
+
 void install(Lint& lint, const Script& script, const ScriptCommand& command, bool is_last_stage) {
     const Manager* manager = manager_of(command);
-    if (manager == nullptr) {
+    if (manager == nullptr || !installs_something(command, *manager)) {
         return;
     }
     const Section& section = *script.section;

@@ -5,6 +5,7 @@
 #include "recipes/forms/words.hpp"
 #include "recipes/import/dockerfile_words.hpp"
 #include "recipes/tables/tables.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -114,6 +115,13 @@ private:
                 return;
             }
         }
+        if (row.agent == "shub") {
+            state_.stage.image = local_name(from);
+            differ("from",
+                   "Singularity Hub was closed in April 2021, so no build can read this base",
+                   "save that image as " + state_.stage.image + ", or name another one in `base`");
+            return;
+        }
         state_.stage.image = std::string(row.prefix) + literal(from);
         Draft piece;
         piece.stages.emplace_back();
@@ -122,6 +130,15 @@ private:
         if (const auto fault = fault_of(piece)) {
             state_.ledger.refuse(mark("from"), {fault->message, fault->because, fault->help});
         }
+    }
+
+    /// "user/tool:1.0" → "tool.sif"
+    static std::string local_name(const std::string& from) {
+        std::string name =
+            from.substr(from.rfind('/') == std::string::npos ? 0 : from.rfind('/') + 1);
+        name.resize(std::min(name.find_first_of(":@"), name.size()));
+        std::erase_if(name, [](char c) { return !is_word_character(c) && c != '-' && c != '.'; });
+        return (name.empty() ? "base" : name) + ".sif";
     }
 
     void bootstrap(const std::string& agent) {

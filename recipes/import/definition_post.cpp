@@ -197,9 +197,9 @@ private:
                 manager_ = manager;
                 return Sense::kKept;
             }
-            if (word.text.find("-release") != std::string::npos && !word.text.starts_with('-')) {
-                return stays("'" + printable(word.text) + "' may add a repository");
-            }
+        }
+        if (!repository_.empty()) {
+            return stays("'" + repository_ + "' may have added a repository");
         }
         dockerfile::LiftContext context;
         context.manager = manager;
@@ -218,6 +218,10 @@ private:
         }
         if (is_lifted() && lift.recommends != packages_.recommends) {
             return stays("other packages are installed without those that they recommend");
+        }
+        for (const auto& name : lift.system) {
+            const bool may_add = manager != "apt" && name.find("-release") != std::string::npos;
+            repository_ = may_add ? printable(name) : repository_;
         }
         manager_ = manager;
         row_ = &row;
@@ -273,6 +277,7 @@ private:
     std::string head_;
     Packages packages_;
     std::string manager_;
+    std::string repository_; ///< a package that may have added one
     std::string why_not_;
     std::vector<std::string> comments_;
     const ProgramRow* row_ = nullptr;
@@ -362,7 +367,7 @@ void carry_post(State& state,
     const PostShell shell = shell_of(post.arguments);
     std::string rest = post.text;
     std::vector<std::string> comments;
-    if (shell.shell == "sh" && shell.program.empty()) {
+    if (shell.program.empty()) {
         Front front(state, post.text);
         front.run();
         if (front.is_lifted()) {

@@ -87,7 +87,14 @@ private:
 
     void close(ShellLine& own, std::size_t end) {
         const std::string_view all = text_.substr(begin_, end - begin_);
-        const std::string_view command = trimmed(all, " \t\n");
+        std::string_view command = trimmed(all, " \t\n");
+        while (
+            command.ends_with('\\') && !command.ends_with("\\\\") &&
+            text_.substr(static_cast<std::size_t>(command.data() - text_.data()) + command.size())
+                .starts_with('\n')) {
+            command.remove_suffix(1); // continued by the line that begins with `&&`
+            command = trimmed(command, " \t\n");
+        }
         if (command.empty()) {
             return;
         }

@@ -228,16 +228,27 @@ TEST_CASE("what the runtime and the bases know is not reported") {
         {"CD104", post("if make | grep x; then true; fi\ncurl a | tar xz\n(a && b)\na && b || c")},
         {"CD104", post("set +e\na | b\nset -e")},
         {"CD104", post("export A=1 && echo a && make\ntrue")},
+        {"CD104", post("rm -r /tmp/a | true\nwget -O - https://a | perl - b")},
+        {"CD106", kLintHead + "%runscript\nfortune | cowsay\n"},
         {"CD106", kLintHead + "%runscript\nexec echo a\n"},
         {"CD106", kLintHead + "%runscript\nif [ $1 = a ]; then a; fi\necho usage\n"},
         {"CD106", kLintHead + "%runscript\nexec a \"${@}\"\n"},
         {"CD016", kLintHead + "%environment # a\nexport A=1\n%environment # b\nexport B=1\n"},
+        {"CD101", kLintHead + "%post -c /bin/bash\nexport A=1\nset -euo pipefail\nmake\n"},
         {"CD201", docker("debian:12") + "%post\nexport LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH\n"},
         {"CD201",
          docker("nvidia/cuda:12") + "%environment\nexport LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH\n"},
         {"CD202", environment("PATH=/x:$PATH")},
         {"CD202", environment("A=1") + "%environment\nexport A\n"},
+        {"CD202", environment("XDG_RUNTIME_DIR=\"\"")},
+        {"CD202", environment("SINGULARITY_SHELL=/bin/bash")},
+        {"CD206", environment("if [ -n \"$A\" ]; then exit 1; fi\n[ -n \"$B\" ] || exit 1")},
         {"CD206", environment("set -- --login")},
+        {"CD210",
+         docker("debian:12") +
+             "%environment\nexport MODULES=1\n%post\nexport MODULES=/x:$MODULES\n"},
+        {"CD402", docker("debian:12") + "%files\n*.sh /.\n/a # b\n/c # d\n"},
+        {"CD304", post("apt-get install")},
         {"CD208", post("export CPPFLAGS=-I/x JAVA_HOME=/opt/java")},
         {"CD304", post("yes | apt-get install a\napt-get -qqy install b\nyum -ym install c")},
         {"CD304",
@@ -246,6 +257,9 @@ TEST_CASE("what the runtime and the bases know is not reported") {
         {"CD304", post("conda run -n a python -m ipykernel install")},
         {"CD501", kLintHead + "%files\na.tgz /tmp/a.tgz\n%post\ntar xf /tmp/a.tgz\n"},
         {"CD506", environment("export OMPI_DIR=/opt/ompi OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}")},
+        {"CD506",
+         environment(
+             "export UCX_WARN_UNUSED_ENV_VARS=n OMPI_MCA_btl_base_warn_component_unused=0")},
         {"CD507", kLintHead + "%setup\n\n# nothing\n"}};
     for (const auto& [rule, text] : rows) {
         CAPTURE(rule);

@@ -92,7 +92,18 @@ TEST_CASE("installations in front of %post become packages, with what they recom
          "apt",
          0},
         {"centos:7", "yum -y install gcc\nyum clean all\n", {"gcc"}, true, "yum", 0},
-        {"centos:7", "yum -y install epel-release\nyum -y install jq\n", {}, false, "", 1},
+        {"centos:7",
+         "yum -y install epel-release\nyum -y install jq\n",
+         {"epel-release"}, // may add a repository, so the rest waits for it
+         true,
+         "yum",
+         1},
+        {"ubuntu:22.04",
+         "apt-get update \\\n    && apt-get install -y jq lsb-release \\\n    && make\n",
+         {"jq", "lsb-release"},
+         true,
+         "",
+         1},
         {"rockylinux/rockylinux:9", "dnf install -y gcc && make\n", {"gcc"}, true, "", 1},
         {"alpine:3.22", "apk add --no-cache jq\n", {"jq"}, false, "", 0},
     };
@@ -105,6 +116,13 @@ TEST_CASE("installations in front of %post become packages, with what they recom
         CHECK(recipe.packages.manager == row.manager);
         CHECK(recipe.steps.size() == row.steps);
     }
+}
+
+TEST_CASE("a base of the closed Singularity Hub is named and becomes a file") {
+    const std::string text = "Bootstrap: shub\nFrom: user/tool-kit:1.0\n%post\ntrue\n";
+    CHECK(recipe_from(text).base->image == "tool-kit.sif");
+    CHECK(messages_from(text) == Texts{"2 carried, but: From: user/tool-kit:1.0"});
+    CHECK(rendered_from(text).stages.back().header_value("bootstrap") == "localimage");
 }
 
 TEST_CASE("what installs more later reads the index again, which the packages' end removed") {

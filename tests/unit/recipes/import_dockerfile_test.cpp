@@ -365,7 +365,7 @@ TEST_CASE("any Dockerfile of these instructions: every line is carried or named"
             for (const auto& fault : imported.error().faults()) {
                 RC_ASSERT(fault.code == ErrorCode::kInput);
                 RC_ASSERT(fault.message.find("does not come before") != std::string::npos ||
-                          fault.message.find("stands twice") != std::string::npos);
+                          fault.message.find("appears two times") != std::string::npos);
             }
             return;
         }
