@@ -65,6 +65,8 @@ TEST_CASE("bridge: refusals with place and remedy") {
          6},
         {good, "writes-per-second: 0\n", "'writes-per-second' is 0", 6},
         {good, "poll: 0 s\n", "'poll' is 0", 6},
+        {good, "reader: {ssh: -oProxy}\n", "is not a login host", 6},
+        {good, "reader: {key: k}\n", "without 'ssh'", 6},
     };
     for (const Row& row : rows) {
         CAPTURE(row.accounts);

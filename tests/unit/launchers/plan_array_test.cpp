@@ -59,6 +59,13 @@ TEST_CASE("a shell that the command names may read the variable") {
     }
 }
 
+TEST_CASE("a name that the sweep does not have is refused with the near one") {
+    const std::string sweep = "sweep: {lr: [a, b], seed: 1-2}\n";
+    CHECK(faults_of("command: [run, '@{lr}', '@{seed}', '@{index}']\n" + sweep).empty());
+    CHECK(faults_of("command: [run, '@{lr}', '@{sede}']\n" + sweep) ==
+          "3:25 the sweep has no parameter 'sede' -> write `@{seed}`\n");
+}
+
 TEST_CASE("@{index} is refused where there is no index, and where nothing replaces it") {
     CHECK(faults_of("command: [run, '@{index}']\n")
               .ends_with("add `array: 0-9`, or use `--array 0-9`\n"));

@@ -243,6 +243,54 @@ TEST_CASE("limits of the Site's queue are told all at once") {
     CHECK(make_plan({&small, &site, nullptr, kLocal}, none).queue.empty());
 }
 
+TEST_CASE("where the queue has none of it, the remedy is the first queue that the job fits in") {
+    const std::string queues = "queues:\n  - {name: batch, gpus-per-node: 0, nodes: 9}\n"
+                               "  - {name: small, gpus-per-node: 4, nodes: 2}\n"
+                               "  - {name: cards, gpus-per-node: 4, nodes: 3}\n";
+    const Site site = site_of(queues);
+    const auto help = [&site](const std::string& nodes) {
+        const Job job = job_of("resources: {gpus-per-node: 4, nodes: " + nodes +
+                               "}\nlaunch: mpi\nqueue: batch\n");
+        Faults faults;
+        (void)make_plan({&job, &site, nullptr, kSlurm}, faults);
+        REQUIRE(faults.has_errors());
+        return faults.all().front().help;
+    };
+    CHECK(help("2") == "write `queue: small`");
+    CHECK(help("3") == "write `queue: cards`");
+    CHECK(help("4") == "remove `gpus-per-node`: no queue of the site has them");
+}
+
+TEST_CASE("set-up and limits are those of the queue that the Job names, else of the first") {
+    const Site site = site_of("queues:\n  - {name: first, setup: of first}\n"
+                              "  - {name: other, setup: of other}\n"
+                              "  - {name: third, setup: of third}\n");
+    const auto setup = [&site](const std::string& fields, const PlaceTraits& place) {
+        const Job job = job_of("launch: serial\n" + fields);
+        Faults faults;
+        return make_plan({&job, &site, nullptr, place}, faults).setup;
+    };
+    CHECK(setup("", kSlurm) == std::vector<std::string>{"of first"});
+    CHECK(setup("queue: other\n", kSlurm) == std::vector<std::string>{"of other"});
+    CHECK(setup("queue: third\n", kSlurm) == std::vector<std::string>{"of third"});
+    CHECK(setup("queue: none\n", kSlurm).empty());
+    CHECK(setup("queue: other\n", kLocal).empty());
+}
+
+TEST_CASE("a single rank of a node has all its cores, whatever its launcher binds") {
+    const auto pins = [](const std::string& resources) {
+        const Job job = job_of("launch: mpi\nresources: " + resources + "\n");
+        const images::ImageFacts facts = facts_of("openmpi 4.1.4");
+        Faults faults;
+        const LaunchPlan plan = make_plan({&job, nullptr, &facts, kTorque}, faults);
+        return std::any_of(plan.variables.begin(), plan.variables.end(), [](const auto& row) {
+            return row.first == "OMP_PLACES";
+        });
+    };
+    CHECK(pins("{nodes: 3, tasks-per-node: 1, cpus-per-task: 4}"));
+    CHECK_FALSE(pins("{nodes: 3, tasks-per-node: 2, cpus-per-task: 4}"));
+}
+
 TEST_CASE("a time without a limit, and a limit without a time, are no fault") {
     const std::pair<const char*, const char*> rows[] = {
         {"{time: 3 h}", ""}, {"{nodes: 1}", ", max-time: 2 h"}, {"{time: 2 h}", ", max-time: 2 h"}};

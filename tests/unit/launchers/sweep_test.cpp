@@ -33,6 +33,19 @@ TEST_CASE("a sweep is the product of its lists, the last of them changes first")
     CHECK(job->array == "0-5");
 }
 
+TEST_CASE("a text that is almost a range is one value, and the most rows that there may be are") {
+    for (const char* text : {"1-3:x", "1-3:0", "1-x", "x-3", "3-1"}) {
+        CAPTURE(text);
+        const auto job = read_sweep_job("{lr: '" + std::string(text) + "'}");
+        REQUIRE(job);
+        CHECK(job->sweep->rows == std::vector<std::vector<std::string>>{{text}});
+    }
+    const auto most = read_sweep_job("{lr: 1-10000, seed: [a]}");
+    REQUIRE(most);
+    CHECK(most->sweep->rows.size() == 10'000);
+    CHECK(refusal_of("{lr: 1-10001, seed: [a]}") == "sweep-too-large");
+}
+
 TEST_CASE("rows that `exclude` names are left out, and at-once limits the array") {
     const auto job = read_sweep_job(
         "{lr: [a, b], seed: 1-3, exclude: [{lr: a, seed: '2'}, {lr: b}], at-once: 2}");
