@@ -340,6 +340,30 @@ TEST_CASE("values that a directive cannot carry are refused, in Slurm blanks are
           std::string::npos);
 }
 
+TEST_CASE(
+    "an output below the home is refused where a directive names it, else the shell finds it") {
+    launchers::Job job = job_of(std::string(kNeedsHead));
+    job.output.standard_error = "~/of errors/%j";
+    RenderInput input;
+    input.job = &job;
+    input.image = "a.sif";
+    for (const char* dialect : {"slurm", "slurm-torque"}) {
+        CAPTURE(dialect);
+        input.dialect = dialect;
+        const auto script = render_script(input);
+        REQUIRE_FALSE(script.has_value());
+        const Fault& fault = script.error().faults().front();
+        CHECK(fault.message == "`~` cannot be carried by a directive, which no shell reads");
+        CHECK(fault.help == "write `of errors/%j`");
+    }
+    for (const char* dialect : {"torque", "pbspro"}) {
+        CAPTURE(dialect);
+        input.dialect = dialect;
+        CHECK(render_script(input)->text.find(R"(2>"$HOME"/'of errors/'"$job_number")") !=
+              std::string::npos);
+    }
+}
+
 TEST_CASE("time is HH:MM:SS with any number of hours") {
     CHECK(clock_text(std::chrono::seconds(59)) == "00:00:59");
     CHECK(clock_text(std::chrono::hours(49)) == "49:00:00");
