@@ -362,6 +362,30 @@ void BatchCluster::cancel(const std::vector<Named>& jobs) {
     }
 }
 
+OutputSight BatchCluster::read_output(const Object& object, const std::string& account) {
+    OutputSight sight;
+    Login* login = login_of(account);
+    if (login == nullptr || object.status.job_id.empty()) {
+        return sight;
+    }
+    sight.paths = output_paths(object, login->workdir);
+    if (sight.paths == Streams()) {
+        return sight;
+    }
+    Call call = record_call(
+        kReadTails,
+        *login,
+        {login->workdir.native(), sight.paths.standard_output, sight.paths.standard_error});
+    call.directory.clear();
+    const auto answers = login->host->exchange({call}, {});
+    if (!answers) {
+        report(answers.error().message());
+    } else if (answers->outcomes.front().ok()) {
+        sight.tail = read_tails(answers->outcomes.front().output);
+    }
+    return sight;
+}
+
 std::optional<Collected> BatchCluster::collect(const Object& object, const std::string& account) {
     Login* login = login_of(account);
     if (login == nullptr || !may_act()) {

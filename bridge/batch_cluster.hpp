@@ -52,6 +52,8 @@ public:
     note_answer(const Object& object, const std::string& account, const std::string& id) override;
     void release(const std::vector<Named>& jobs) override;
     void cancel(const std::vector<Named>& jobs) override;
+    [[nodiscard]] OutputSight read_output(const Object& object,
+                                          const std::string& account) override;
     [[nodiscard]] std::optional<Collected> collect(const Object& object,
                                                    const std::string& account) override;
     void note_orphan(const Object& object, const std::string& account) override;

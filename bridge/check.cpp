@@ -55,6 +55,15 @@ constexpr Right kJobRights[] = {
     {"batch", "jobs", "status", "patch", false},
 };
 
+/// Also of a bridge with virtual nodes.
+constexpr Right kPodRights[] = {
+    {"", "pods", "", "create", false},
+    {"", "pods", "", "delete", false},
+    {"", "pods", "", "list", false},
+    {"", "pods", "", "watch", false},
+    {"", "pods", "status", "patch", false},
+};
+
 /// The first minor version of Kubernetes 1 that leaves Jobs with `managedBy` alone.
 constexpr int kFirstManagedBy = 32;
 
@@ -177,6 +186,9 @@ private:
         std::vector<Right> rights(std::begin(kRights), std::end(kRights));
         if (manages_jobs()) {
             rights.insert(rights.end(), std::begin(kJobRights), std::end(kJobRights));
+        }
+        if (request_.configuration.document.virtual_nodes) {
+            rights.insert(rights.end(), std::begin(kPodRights), std::end(kPodRights));
         }
         for (const Right& right : rights) {
             for (const std::string& space :

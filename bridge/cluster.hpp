@@ -56,6 +56,11 @@ public:
     /// Whether it worked, the next poll says.
     virtual void release(const std::vector<Named>& jobs) = 0;
     virtual void cancel(const std::vector<Named>& jobs) = 0;
+    /// Where the job wrote its output, and the last of it; empty where that cannot be read.
+    [[nodiscard]] virtual OutputSight read_output(const Object& /*object*/,
+                                                  const std::string& /*account*/) {
+        return {};
+    }
     /// Copies results; unset: not finished yet.
     [[nodiscard]] virtual std::optional<Collected> collect(const Object& object,
                                                            const std::string& account) = 0;

@@ -120,4 +120,21 @@ fi
 exit 0
 )sh";
 
+/// WORKDIR STDOUT STDERR: the last of both, in the form of the report.
+inline constexpr std::string_view kReadTails = R"sh(cd "$1" 2>/dev/null || exit 1
+[ "$2" != "$3" ] || set -- "$1" "$2" ''
+for stream in stdout stderr; do
+    file=$2
+    [ $stream = stdout ] || file=$3
+    if [ -n "$file" ] && [ -f "$file" ] && [ -r "$file" ]; then
+        tail=$(tail -c 2048 -- "$file" && echo x) || continue
+        tail=${tail%x}
+        echo "tail $stream $(printf %s "$tail" | wc -c)"
+        printf %s "$tail"
+        echo
+    fi
+done
+echo complete
+)sh";
+
 } // namespace cybele::bridge

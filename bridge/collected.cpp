@@ -112,6 +112,12 @@ Collected not_collected(std::string_view reason, std::string message, std::int64
     return {{"ResultsCollected", "False", std::string(reason), std::move(message), now}};
 }
 
+Streams read_tails(std::string_view text) {
+    constexpr std::string_view kHead = "collected\n"; // the report of results, without any
+    const auto report = read_collected(std::string(kHead) + std::string(text), 0);
+    return report ? report->tail : Streams();
+}
+
 std::optional<Collected> read_collected(std::string_view text, std::int64_t now) {
     Collected collected;
     while (!text.empty()) {

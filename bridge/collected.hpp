@@ -16,6 +16,9 @@ namespace cybele::bridge {
 not_collected(std::string_view reason, std::string message, std::int64_t now);
 
 /// The report of kCollectResults; unset: it is not finished, or is not a complete report.
+/// Reads what kReadTails prints; empty where it is not complete.
+[[nodiscard]] Streams read_tails(std::string_view text);
+
 [[nodiscard]] std::optional<Collected> read_collected(std::string_view text, std::int64_t now);
 
 } // namespace cybele::bridge

@@ -99,6 +99,13 @@ Result<Configuration> read_configuration(const std::filesystem::path& file) {
             "it hands jobs over held, to slurm, torque, slurm-torque or pbspro",
             "name a Site of one of these in `site` of " + printable(file.native()));
     }
+    if (configuration.document.virtual_nodes && cluster.queues.empty()) {
+        return fail(ErrorCode::kInput,
+                    problem("bridge-nodes-without-queues",
+                            "`virtual-nodes` is set, and the Site lists no queues"),
+                    "each node stands for a queue of the Site",
+                    "add `queues` to " + printable(configuration.document.site.native()));
+    }
     CYBELE_CHECK(check_queues(configuration.document, cluster));
     configuration.dialect = cluster.dialect;
     configuration.site = site_of(configuration.document, cluster);

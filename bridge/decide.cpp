@@ -131,7 +131,17 @@ const SeenJob* witness_of(const Case& one) {
                : nullptr;
 }
 
+/// Results bring the last of the output with them.
+bool needs_output(const Case& one) {
+    return one.world.reads_tails && !one.view.output.was_asked && !one.object.spec.results &&
+           one.object.deleted == 0;
+}
+
 void conclude(Decision& decision, const Case& one) {
+    if (needs_output(one)) {
+        act(decision, Do::kReadOutput);
+        return;
+    }
     const SeenJob* witness = witness_of(one);
     Status status = witness != nullptr
                         ? ended_status(one, *witness)
@@ -139,6 +149,10 @@ void conclude(Decision& decision, const Case& one) {
                                           kLeftNoTrace,
                                           "neither queue nor accounting know the job, and it "
                                           "left no record of its end");
+    if (one.view.output.was_asked) {
+        status.output = one.view.output.paths;
+        status.tail = one.view.output.tail;
+    }
     const std::string reason = status.reason;
     write(decision, one, std::move(status));
     tell(decision,

@@ -23,6 +23,7 @@ struct Action {
         kNoteAnswer,  ///< cluster: the record gets the id, the first of `ids`
         kRelease,     ///< cluster: `ids`
         kCancel,      ///< cluster: `ids`
+        kReadOutput,  ///< cluster: the last of the output
         kCollect,     ///< cluster: results
         kNoteOrphan,  ///< cluster: the record says that the job has no object
         kForget,      ///< drop what is remembered
@@ -47,8 +48,9 @@ struct Decision {
 };
 
 /// The rule: what is done next for an object, by what stands in it, what is seen of its job and
-/// what time it is. Pure. After kSearch, kClose, kInquire, kSubmit and each write to the API server
-/// it is asked again with the answer; a decision without actions ends the round for the object.
+/// what time it is. Pure. After kSearch, kClose, kInquire, kSubmit, kReadOutput and each write to
+/// the API server it is asked again with the answer; a decision without actions ends the round for
+/// the object.
 [[nodiscard]] Decision decide(const Case& one);
 
 } // namespace cybele::bridge

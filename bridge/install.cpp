@@ -35,6 +35,7 @@ std::vector<std::string> rights(const InstallRequest& request) {
     const std::string plural = text::lowered(kind_text(request.configuration.site.kind)) + "s";
     std::string rules = fmt::format(kRulesText, fmt::arg("plural", plural));
     rules += document.manages_jobs ? kJobRulesText : "";
+    rules += document.virtual_nodes ? kPodRulesText : "";
     const auto fill = [&](std::string_view form, const std::string& served) {
         return fmt::format(fmt::runtime(form),
                            fmt::arg("name", document.name),
@@ -50,6 +51,9 @@ std::vector<std::string> rights(const InstallRequest& request) {
         texts.push_back(fill(kRoleText, served));
     }
     texts.push_back(fill(kLeaseRoleText, {}));
+    if (document.virtual_nodes) {
+        texts.push_back(fill(kNodeRoleText, {}));
+    }
     return texts;
 }
 

@@ -41,6 +41,55 @@ inline constexpr std::string_view kJobRulesText = R"(- apiGroups: [batch]
   verbs: [patch]
 )";
 
+/// Of pods that stand for jobs, with virtual nodes.
+inline constexpr std::string_view kPodRulesText = R"(- apiGroups: [""]
+  resources: [pods]
+  verbs: [create, delete, list, watch]
+- apiGroups: [""]
+  resources: [pods/status]
+  verbs: [patch]
+)";
+
+inline constexpr std::string_view kNodeRoleText = R"(apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRole
+metadata:
+  name: cybelectl-bridge-{name}-nodes
+rules:
+- apiGroups: [""]
+  resources: [nodes]
+  verbs: [create]
+- apiGroups: [""]
+  resources: [nodes/status]
+  verbs: [patch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: cybelectl-bridge-{name}-nodes
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cybelectl-bridge-{name}-nodes}}
+subjects:
+- {{kind: ServiceAccount, name: cybelectl-bridge, namespace: {space}}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: Role
+metadata:
+  name: cybelectl-bridge-{name}-nodes
+  namespace: kube-node-lease
+rules:
+- apiGroups: [coordination.k8s.io]
+  resources: [leases]
+  verbs: [create, patch]
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: cybelectl-bridge-{name}-nodes
+  namespace: kube-node-lease
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: cybelectl-bridge-{name}-nodes}}
+subjects:
+- {{kind: ServiceAccount, name: cybelectl-bridge, namespace: {space}}}
+)";
+
 inline constexpr std::string_view kRoleText = R"(apiVersion: rbac.authorization.k8s.io/v1
 kind: Role
 metadata:

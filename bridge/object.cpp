@@ -182,6 +182,30 @@ bool Object::has_finalizer() const {
     return std::find(finalizers.begin(), finalizers.end(), kFinalizer) != finalizers.end();
 }
 
+void forget_script(Object& object) {
+    if (object.status.job_id.empty()) {
+        return;
+    }
+    std::string kept;
+    for (std::string_view rest = object.spec.batch; !rest.empty();) {
+        const std::string_view line =
+            rest.substr(0, std::min(rest.find('\n'), rest.size() - 1) + 1);
+        rest.remove_prefix(line.size());
+        std::string_view body = line; // the reader accepts blanks before a directive
+        body.remove_prefix(std::min(body.find_first_not_of(" \t\n"), body.size()));
+        const bool is_comment = body.starts_with('#');
+        const bool is_word =
+            body.size() > 1 && is_comment && (body[1] == '!' || (body[1] >= 'A' && body[1] <= 'Z'));
+        if (is_word || body.starts_with(':')) { // a comment for PBS, a command for others
+            kept += line;
+        } else if (!body.empty() && !is_comment) {
+            break; // directives come before the first command
+        }
+    }
+    kept.shrink_to_fit();
+    object.spec.batch = std::move(kept);
+}
+
 std::string_view kind_of(const Object& object) {
     return object.form == Form::kJob ? "Job" : kind_text(object.kind);
 }

@@ -90,6 +90,10 @@ using JobReader = std::function<void(const nlohmann::json& job, Object& object)>
 /// that it has a condition.
 [[nodiscard]] Result<Object> read_object(std::string_view json, const JobReader& jobs = {});
 
+/// Once a job was handed over, only the directives of its script are of use: the rest is dropped,
+/// so that many objects need little memory.
+void forget_script(Object& object);
+
 /// How kubectl names the kind of the object.
 [[nodiscard]] std::string_view kind_of(const Object& object);
 

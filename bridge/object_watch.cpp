@@ -72,6 +72,7 @@ void ObjectWatch::take(nlohmann::json& json, Inbox::Item::Kind kind) {
         log("Unreadable", object.error().message());
         return;
     }
+    forget_script(*object);
     if (is_listing_) {
         listed_.insert(object->uid);
     }

@@ -89,6 +89,10 @@ private:
         case Action::Kind::kCancel:
             add(batch_.cancels, action.ids);
             return false;
+        case Action::Kind::kReadOutput:
+            view_.output = cluster_.read_output(object_, account);
+            view_.output.was_asked = true; // an end is not late for its output
+            return true;
         case Action::Kind::kCollect:
             return take_results(cluster_.collect(object_, account));
         case Action::Kind::kNoteOrphan:

@@ -13,6 +13,7 @@ constexpr std::size_t kMostDeparted = 10000;
 
 void Rounds::put(Object object) {
     const std::string uid = object.uid;
+    forget_script(object);
     departed_.erase(uid); // the past came back
     objects_[uid].object = std::move(object);
 }
@@ -32,6 +33,14 @@ void Rounds::keep_only(const std::set<std::string>& uids) {
 const Object* Rounds::find(const std::string& uid) const {
     const auto found = objects_.find(uid);
     return found == objects_.end() ? nullptr : &found->second.object;
+}
+
+void Rounds::each(const std::function<void(const Object&)>& take) const {
+    for (const auto& [uid, tracked] : objects_) {
+        if (!tracked.is_gone) {
+            take(tracked.object);
+        }
+    }
 }
 
 void Rounds::turn(Tracked& tracked, const Sides& sides, const World& world, RoundReport& report) {
@@ -58,6 +67,7 @@ void Rounds::turn(Tracked& tracked, const Sides& sides, const World& world, Roun
         return;
     }
     tracked.object = std::move(*outcome.object);
+    forget_script(tracked.object);
     tracked.memory = outcome.memory;
 }
 

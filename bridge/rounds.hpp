@@ -38,6 +38,8 @@ public:
     void keep_only(const std::set<std::string>& uids);
     [[nodiscard]] const Object* find(const std::string& uid) const;
 
+    void each(const std::function<void(const Object&)>& take) const;
+
     RoundReport round(Server& server, Cluster& cluster, const World& world);
 
 private:

@@ -9,6 +9,7 @@
 #include "bridge/batch_cluster.hpp"
 #include "bridge/managed_job.hpp"
 #include "bridge/object_watch.hpp"
+#include "bridge/virtual_nodes.hpp"
 #include "support/boot_time.hpp"
 #include "support/http.hpp"
 #include "support/json.hpp"
@@ -86,11 +87,13 @@ public:
               return admit(object, request_.configuration.site);
           }) {
         world_.times = request.configuration.times;
+        world_.reads_tails = request.configuration.document.reads_tails;
         server_.may_act([this] { return leads(); });
         pump_.add(lease_);
         pump_.add(writer_);
         pump_.add(events_);
         add_watches();
+        add_virtual_nodes();
     }
 
     void run() {
@@ -104,6 +107,9 @@ public:
                 break;
             }
             follow_lease();
+            if (nodes_) {
+                nodes_->keep_nodes(boot_time(), was_answered_);
+            }
             if (is_due()) {
                 round();
             }
@@ -169,6 +175,18 @@ private:
         }
     }
 
+    /// A view: what it writes is never read again by a round.
+    void add_virtual_nodes() {
+        if (!request_.configuration.document.virtual_nodes) {
+            return;
+        }
+        VirtualNodes::Settings settings{
+            request_.configuration, [this] { return leads(); }, request_.clock, request_.log};
+        nodes_ = std::make_unique<VirtualNodes>(
+            std::move(settings), connection_, writer_, seed_ + watches_.size() + 1);
+        nodes_->add_to(pump_);
+    }
+
     void add_watch(std::string path, JobReader jobs) {
         observers_.push_back(std::make_unique<ObjectWatch>(
             inbox_, observers_.size(), request_.log, std::move(jobs)));
@@ -230,6 +248,9 @@ private:
         next_poll_ = before + request_.configuration.document.poll;
         const RoundReport report = rounds_.round(server_, cluster_, world_);
         must_read_ = report.must_read;
+        if (nodes_) {
+            rounds_.each([this](const Object& object) { nodes_->show(object); });
+        }
         if (report.is_complete && world_.is_rewound && is_synced()) {
             world_.is_rewound = false;
             log("Compared", "all jobs were compared with the objects");
@@ -298,6 +319,7 @@ private:
     Inbox inbox_;
     std::vector<std::unique_ptr<ObjectWatch>> observers_;
     std::vector<std::unique_ptr<apiserver::ListWatch>> watches_;
+    std::unique_ptr<VirtualNodes> nodes_;
     std::set<std::string> must_read_;
     std::set<std::string> reported_;
     Moment next_poll_{0};

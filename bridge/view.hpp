@@ -52,6 +52,13 @@ struct AccountedSight {
     std::optional<SeenJob> job;
 };
 
+/// Where a job that has ended wrote its output, and the last of it.
+struct OutputSight {
+    bool was_asked = false;
+    Streams paths;
+    Streams tail;
+};
+
 /// All that is known of one object's job at one moment.
 struct View {
     std::string account; ///< as which the job is, or would be, submitted; empty: not known
@@ -59,6 +66,7 @@ struct View {
     QueueSight queue;
     RecordSight record;
     AccountedSight accounted;
+    OutputSight output;
 };
 
 /// What the bridge remembers of an object between two rounds. Losing it costs time only.
@@ -86,9 +94,10 @@ struct Times {
 
 /// The circumstances that are the same for all objects of a round.
 struct World {
-    std::int64_t now = 0;    ///< Unix seconds
-    bool is_leader = true;   ///< the Lease is this process's
-    bool is_rewound = false; ///< the past came back, and not everything was compared yet
+    std::int64_t now = 0;     ///< Unix seconds
+    bool is_leader = true;    ///< the Lease is this process's
+    bool is_rewound = false;  ///< the past came back, and not everything was compared yet
+    bool reads_tails = false; ///< the last of the output becomes part of the status
     Times times;
 };
 

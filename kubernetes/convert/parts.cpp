@@ -166,16 +166,18 @@ std::uint64_t rounded_up(std::uint64_t value, std::uint64_t unit) {
 
 } // namespace
 
-void Conversion::leave(
-    yaml::Mark mark, std::string what, std::string because, std::string help, Effect effect) {
-    const std::string message = "not carried: " + std::move(what);
-    Fault fault =
-        document::fault_at(source,
-                           mark,
-                           effect == Effect::kNone ? problem("pod-field-without-effect", message)
-                                                   : problem("pod-field-not-carried", message),
-                           std::move(because),
-                           std::move(help));
+void Conversion::leave(yaml::Mark mark,
+                       const std::string& what,
+                       std::string because,
+                       std::string help,
+                       Effect effect) {
+    Fault fault = document::fault_at(
+        source,
+        mark,
+        effect == Effect::kNone ? problem("pod-field-without-effect", "not carried: " + what)
+                                : problem("pod-field-not-carried", "not carried: " + what),
+        std::move(because),
+        std::move(help));
     fault.is_warning = true;
     left.push_back(std::move(fault));
 }

@@ -30,7 +30,7 @@ struct Conversion {
 
     /// Reports a field that the Job cannot carry.
     void leave(yaml::Mark mark,
-               std::string what,
+               const std::string& what,
                std::string because,
                std::string help,
                Effect effect = Effect::kNeeded);

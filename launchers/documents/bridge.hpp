@@ -34,6 +34,12 @@ struct BridgeAccount {
     std::vector<std::string> results_roots;
 };
 
+/// Queues as nodes of Kubernetes, and jobs as their pods.
+struct BridgeNodes {
+    std::string prefix; ///< of the names of nodes
+    std::map<std::string, std::string> labels;
+};
+
 /// The document of kind Bridge, read and checked.
 struct Bridge {
     std::string name;
@@ -45,6 +51,8 @@ struct Bridge {
     std::chrono::seconds hand_over_patience{60};
     std::chrono::seconds keep_records{2592000};
     std::uint32_t writes_per_second = 50;
+    std::optional<BridgeNodes> virtual_nodes;
+    bool reads_tails = true;   ///< the last of the output in the status of each object
     bool manages_jobs = false; ///< also batch/v1 Jobs that name the bridge in `managedBy`
 
     yaml::Source source{"", ""};

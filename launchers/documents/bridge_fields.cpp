@@ -74,6 +74,15 @@ constexpr Table kAccountTable{.title = "accounts", .fields = kAccountFields};
 constexpr Shape kAccountItem{.type = Type::kMap, .table = &kAccountTable};
 constexpr Shape kAccounts{.type = Type::kList, .item = &kAccountItem};
 
+constexpr Table kNodeLabelTable{.title = "labels", .rest = &kText};
+constexpr Shape kNodeLabels{.type = Type::kMap, .table = &kNodeLabelTable};
+constexpr Field kVirtualNodesFields[] = {
+    {"prefix", &kNamespace, "beginning of the name of each node, as PREFIX-QUEUE", true},
+    {"labels", &kNodeLabels, "further labels of each node"},
+};
+constexpr Table kVirtualNodesTable{.title = "virtual-nodes", .fields = kVirtualNodesFields};
+constexpr Shape kVirtualNodes{.type = Type::kMap, .table = &kVirtualNodesTable};
+
 constexpr Field kBridgeFields[] = {
     {"name", &kName, "name of the bridge and of its Lease", true},
     {"site", &kPath, "the Site of the cluster: batch system, queues and their limits", true},
@@ -88,6 +97,8 @@ constexpr Field kBridgeFields[] = {
      "60 s"},
     {"keep-records", &kDuration, "how long records stay on the cluster", false, "30 d"},
     {"writes-per-second", &kCount, "most writes to the API server per second", false, "50"},
+    {"virtual-nodes", &kVirtualNodes, "show each queue as a node, and each job as a pod of it"},
+    {"tails", &kSwitch, "put the last 2 KiB of each output stream into the status", false, "true"},
     {"managed-jobs",
      &kSwitch,
      "also run ordinary Jobs whose `managedBy` is `cybelectl.io/bridge`",

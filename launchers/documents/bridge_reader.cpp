@@ -147,6 +147,11 @@ Result<Bridge> read_bridge(std::string text, const std::filesystem::path& file) 
     bridge.hand_over_patience = root.duration("hand-over-patience");
     bridge.keep_records = root.duration("keep-records");
     bridge.writes_per_second = root.count("writes-per-second");
+    if (root.has("virtual-nodes")) {
+        const View nodes = root.table("virtual-nodes");
+        bridge.virtual_nodes = BridgeNodes{nodes.text("prefix"), nodes.map("labels")};
+    }
+    bridge.reads_tails = root.flag("tails");
     bridge.manages_jobs = root.flag("managed-jobs");
     for (const std::string_view field : {"poll", "writes-per-second"}) {
         const bool is_zero =

@@ -31,6 +31,7 @@ teardown_file() { stop_bridge_parts; }
     assert_equal "$(condition first Complete status)" True
     kubectl wait --for=condition=Complete slurmjob/first --timeout=5s
     assert_equal "$(field first .metadata.finalizers)" ''
+    assert_equal "$(field first .status.tail.stdout) $(field first .status.output.stdout)" "hello $place/work/first.out"
     grep -q 'default/first Complete: job' one.log
 }
 
@@ -43,6 +44,15 @@ teardown_file() { stop_bridge_parts; }
     assert_equal "$(field code .status.exitCode) $(condition code Failed reason)" '3 NonZeroExit'
     assert_equal "$(field signal .status.signal) $(condition signal Failed reason)" '9 Signal'
     kubectl wait --for=condition=Failed slurmjob/code --timeout=5s
+}
+
+@test "a job that a person cancels on the cluster says so" {
+    start_bridge one
+    job cancelled "sleep 300.$unique"
+    wait_for 30 reaches cancelled Running
+    slurm scancel "$(field cancelled .status.jobId)"
+    ends cancelled Failed
+    assert_equal "$(condition cancelled Failed reason)" CancelledOnCluster
 }
 
 @test "a script that Slurm refuses is final, with Slurm's own words" {

@@ -111,3 +111,28 @@ TEST_CASE("a report that is cut is not a report") {
     CHECK_FALSE(bridge::read_collected("complete\n", 1));
     CHECK(bridge::read_collected("collected\ncount 0\ncomplete\n", 1));
 }
+
+TEST_CASE("the last of both outputs is read without results; one file is read once") {
+    CollectPlace place;
+    CollectPlace::write(place.root / "a.err", std::string(5000, 'x') + "end\n");
+    const auto tails = [&place](const std::string& out, const std::string& err) {
+        submission::Call call;
+        call.argv = {"sh",
+                     "-c",
+                     std::string(bridge::kReadTails),
+                     "cybelectl",
+                     place.root.native(),
+                     out,
+                     err};
+        const auto answers = place.host->exchange({call}, {});
+        REQUIRE(answers);
+        return bridge::read_tails(answers->outcomes.front().output);
+    };
+    const bridge::Streams both = tails((place.work / "job.out").native(), "a.err");
+    CHECK(both.standard_output == "said?\n");
+    CHECK(both.standard_error.size() == 2048);
+    CHECK(both.standard_error.ends_with("xend\n"));
+    CHECK(tails("a.err", "a.err").standard_error.empty());
+    CHECK(tails("nosuch", "") == bridge::Streams());
+    CHECK(bridge::read_tails("tail stdout 5\nabc") == bridge::Streams());
+}

@@ -237,3 +237,24 @@ TEST_CASE("every end has a reason, and those that a requeue may follow are known
     lost.state = State::kLost;
     CHECK_FALSE(bridge::is_explained(lost));
 }
+
+TEST_CASE(
+    "the last of the output is read before the end is written, once, and no end waits for it") {
+    Scene scene;
+    scene.with_id("9", "RUNNING").shows("9", State::kDone, "COMPLETED");
+    CHECK(find(scene.decide(), Action::Kind::kReadOutput) == nullptr); // only where it is wanted
+    scene.world.reads_tails = true;
+    auto decision = scene.decide();
+    CHECK(find(decision, Action::Kind::kReadOutput) != nullptr);
+    CHECK(find(decision, Action::Kind::kWriteStatus) == nullptr);
+    scene.view.output = {true, {"/w/a.out", "/w/a.err"}, {"last\n", ""}};
+    decision = scene.decide();
+    REQUIRE(find(decision, Action::Kind::kWriteStatus) != nullptr);
+    CHECK(find(decision, Action::Kind::kWriteStatus)->status.tail.standard_output == "last\n");
+    CHECK(find(decision, Action::Kind::kWriteStatus)->status.output.standard_error == "/w/a.err");
+    scene.view.output = {true, {}, {}};
+    CHECK(find(scene.decide(), Action::Kind::kWriteStatus) != nullptr);
+    scene.view.output = {};
+    scene.object.spec.results = bridge::ResultsWish{"out", "{}"}; // they bring it
+    CHECK(find(scene.decide(), Action::Kind::kReadOutput) == nullptr);
+}

@@ -238,3 +238,21 @@ TEST_CASE("each reason is one word, has a remedy and is found again") {
     }
     CHECK(bridge::find_refusal("Nonsense") == nullptr);
 }
+
+TEST_CASE("of a script whose job was handed over the directives stay") {
+    bridge::Object object = read(plain_object());
+    const std::string script =
+        "#!/bin/sh\n#SBATCH -o a\n\n# words\n#\n#SBATCH -p long\necho a\n#SBATCH -o b\n";
+    object.spec.batch = script;
+    object.status = bridge::Status();
+    bridge::forget_script(object);
+    CHECK(object.spec.batch == script); // it is still to be handed over
+    object.status.job_id = "7";
+    bridge::forget_script(object);
+    CHECK(object.spec.batch == "#!/bin/sh\n#SBATCH -o a\n#SBATCH -p long\n");
+    bridge::forget_script(object);
+    CHECK(object.spec.batch == "#!/bin/sh\n#SBATCH -o a\n#SBATCH -p long\n");
+    object.spec.batch = "#!/bin/sh";
+    bridge::forget_script(object);
+    CHECK(object.spec.batch == "#!/bin/sh");
+}

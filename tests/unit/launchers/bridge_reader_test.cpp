@@ -34,6 +34,8 @@ TEST_CASE("bridge: defaults") {
     CHECK(bridge->poll == std::chrono::seconds(15));
     CHECK(bridge->hand_over_patience == std::chrono::seconds(60));
     CHECK(bridge->writes_per_second == 50);
+    CHECK(bridge->reads_tails);
+    CHECK_FALSE(bridge->manages_jobs);
 }
 
 TEST_CASE("bridge: refusals with place and remedy") {

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "apiserver/list_watch.hpp"
+#include "apiserver/write.hpp"
+#include "bridge/configuration.hpp"
+#include "bridge/object.hpp"
+#include "bridge/pump.hpp"
+#include "bridge/transition.hpp"
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <nlohmann/json_fwd.hpp>
+
+/// A view of queues as nodes and of jobs as pods, for people and tools that look at these. Nothing
+/// is decided by it: it is made from what the rounds know, and who deletes it changes no job.
+namespace cybele::bridge {
+
+/// The node of a queue, as the API server gets it.
+[[nodiscard]] nlohmann::json node_json(const Configuration& configuration,
+                                       const launchers::SiteQueue& queue);
+/// Its status at a moment (Unix seconds) of its heartbeat.
+[[nodiscard]] nlohmann::json
+node_status_json(const launchers::SiteQueue& queue, bool is_ready, std::int64_t heartbeat);
+/// The pod that stands for an object's job on the node of its queue.
+[[nodiscard]] nlohmann::json pod_json(const Configuration& configuration, const Object& object);
+[[nodiscard]] nlohmann::json pod_status_json(const Object& object);
+
+class VirtualNodes : public apiserver::Observer {
+public:
+    struct Settings {
+        const Configuration& configuration;
+        std::function<bool()> may_act;       ///< the Lease is this process's
+        std::function<std::int64_t()> clock; ///< Unix nanoseconds
+        TransitionLog log;
+    };
+    VirtualNodes(Settings settings,
+                 apiserver::Transport& transport,
+                 apiserver::Writer& writer,
+                 std::uint64_t seed);
+
+    /// Watches the pods of this view.
+    void add_to(Pump& pump);
+    /// Makes nodes that are missing, and renews their Leases. Often; it knows when it is time.
+    void keep_nodes(apiserver::Moment now, bool is_answered);
+    /// Shows an object as its pod, after each round.
+    void show(const Object& object);
+
+    void on_list_begin() override;
+    void on_object(nlohmann::json& pod) override;
+    void on_deleted(nlohmann::json& pod) override;
+    void on_list_end() override;
+    void on_rewound(const std::string& seen, const std::string& now) override;
+    void on_trouble(const Error& error) override;
+    void on_recovered() override {}
+
+private:
+    struct Pod {
+        std::string uid;
+        std::string path;
+        std::string shown; ///< its phase, reason and code
+    };
+
+    void keep_node(const launchers::SiteQueue& queue, bool is_answered);
+    void make_node(const launchers::SiteQueue& queue);
+    void keep_lease(const std::string& node, const std::string& uid);
+    void make_pod(const Object& object);
+    void send(std::string method,
+              std::string path,
+              std::string_view type,
+              const nlohmann::json& body,
+              std::function<void(const apiserver::WriteResult&)> on_end = {});
+    void report(const apiserver::WriteResult& outcome);
+    [[nodiscard]] std::string node_name(const std::string& queue) const;
+
+    Settings settings_;
+    apiserver::Transport& transport_;
+    apiserver::Writer& writer_;
+    std::vector<std::unique_ptr<apiserver::ListWatch>> watches_;
+    std::uint64_t seed_;
+    std::map<std::string, Pod> pods_; ///< by the uid of the object
+    std::set<std::string> pending_;   ///< pods that are being written
+    std::set<std::string> reported_;
+    apiserver::Moment due_{0};
+    bool is_listed_ = false;
+};
+
+} // namespace cybele::bridge

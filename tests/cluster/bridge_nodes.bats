@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# Queues as nodes and jobs as pods, on a real API server with its controller-manager and a real Slurm. A minute.
+# shellcheck disable=SC2154 # user is of bridge_parts.bash
+load ../parts/suite.bash
+load nodes.bash
+load bridge_parts.bash
+
+setup_file() {
+    start_bridge_parts
+    printf '%s\n' 'kind: Site' 'name: here' 'scheduler: slurm' \
+        'queues: [{name: batch, nodes: 2, cores-per-node: 4, memory-per-node: 4 GiB, max-time: 1 h}]' >site.yaml
+    printf '%s\n' 'namespaces: [default]' 'virtual-nodes: {prefix: slurm-hall, labels: {site: hall}}' >>bridge.yaml
+    # The bridge has the rights that install prints, and no more.
+    "$CYBELECTL" bridge install >install.yaml
+    kubectl apply -f install.yaml >&2
+    sed "s|users:.*|users: [{name: admin, user: {token: \"$(kubectl create token cybelectl-bridge -n cybelectl --duration 2h)\"}}]|; \
+        s|user: admin}|user: admin, namespace: cybelectl}|" kubernetes/kubeconfig >bridge.conf
+}
+setup() {
+    enter_nodes
+    rm -f ran calls ./*.log
+}
+teardown() { stop_bridges; }
+teardown_file() { stop_bridge_parts; }
+
+node=slurm-hall-batch
+of_node() { kubectl get node "$node" -o "jsonpath={$1}"; }
+is_ready() { [[ $(of_node '.status.conditions[?(@.type=="Ready")].status') == True ]]; }
+phase() { kubectl get pod "$1-job" -o 'jsonpath={.status.phase}'; }
+has_phase() { [[ $(phase "$1") == "$2" ]]; }
+shows() { wait_for "${3:-30}" has_phase "$1" "$2" || { kubectl get pods -o yaml && cat ./*.log && return 1; }; }
+
+@test "each queue is a node that is ready, with the labels of the paper, and is made again after its deletion" {
+    local uid start
+    run ! grep -E '"\*"|\[\*' install.yaml
+    start_bridge one --kubeconfig bridge.conf
+    start=$SECONDS
+    wait_for 30 is_ready || { cat one.log && return 1; }
+    echo "Ready after $((SECONDS - start)) s" >&3
+    assert_equal "$(of_node '.metadata.labels.wlm\.sylabs\.io/nodes} {.metadata.labels.wlm\.sylabs\.io/wall-time} {.metadata.labels.site')" '2 3600 hall'
+    assert_equal "$(of_node '.status.capacity.cpu} {.status.capacity.hpc\.cybelectl\.io/nodes} {.spec.taints[0].effect')" '8 2 NoSchedule'
+    assert_equal "$(of_node '.metadata.labels.kubernetes\.io/os')" ''
+    uid=$(of_node .metadata.uid)
+    kubectl get lease -n kube-node-lease "$node"
+    kubectl delete node "$node"
+    is_new() { [[ $(of_node .metadata.uid) != "$uid" ]] && is_ready; }
+    wait_for 30 is_new
+    sleep 50 # longer than a node's Lease
+    is_ready
+    assert_equal "$(grep -c Trouble one.log)" 0 || { cat one.log && return 1; }
+}
+
+@test "each job is a pod in its phase; deleting pod, node or both changes no job, and the view can be removed" {
+    local id
+    start_bridge one --kubeconfig bridge.conf
+    wait_for 60 is_ready
+    job long "sleep 60.$unique"
+    job bad 'exit 3'
+    job good 'sleep 1'
+    shows long Running 60
+    shows bad Failed 60
+    shows good Succeeded
+    id=$(field long .status.jobId)
+    assert_equal "$(kubectl get pod long-job -o 'jsonpath={.spec.nodeName} {.status.containerStatuses[0].containerID}')" "$node slurm://$id"
+    assert_equal "$(kubectl get pod bad-job -o 'jsonpath={.status.containerStatuses[0].state.terminated.exitCode}')" 3
+    kubectl delete pod long-job --wait=false
+    is_again() { has_phase long Running && [[ -z $(kubectl get pod long-job -o 'jsonpath={.metadata.deletionTimestamp}') ]]; }
+    wait_for 40 is_again
+    kubectl delete node "$node"
+    wait_for 30 is_ready
+    assert_equal "$(slurm squeue -h -j "$id" -o %T)" RUNNING
+    # The object's deletion takes job and pod with it.
+    kubectl delete slurmjob long good --wait=true --timeout=60s
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" CANCELLED
+    are_gone() { ! kubectl get pod long-job 2>/dev/null && ! kubectl get pod good-job 2>/dev/null; }
+    wait_for 40 are_gone
+    # Without the view.
+    job last "sleep 12.$unique"
+    shows last Running 60
+    stop_bridge one
+    kubectl delete nodes,pods -A -l cybelectl.io/bridge=test --wait=false
+    sed -i '/^virtual-nodes/d' bridge.yaml
+    start_bridge two --kubeconfig bridge.conf
+    ends last Succeeded 60
+    run ! kubectl get node "$node"
+    assert_equal "$(runs_of last)" 1
+}
