@@ -10,12 +10,21 @@
 namespace cybele::cli {
 namespace {
 
+/// Whether Kubernetes can start the program without the cluster.
+bool has_own_image(const submission::JobInput& input) {
+    return input.job.kubernetes && !input.job.kubernetes->image.empty();
+}
+
 kubernetes::ObjectOptions object_options(const submission::JobInput& input,
                                          const TargetOptions& options) {
     kubernetes::ObjectOptions object;
     object.kind = options.kind.empty()
                       ? kubernetes::default_kind(input.site ? &*input.site : nullptr)
                       : options.kind;
+    // A bridge would carry the Job to the cluster, which is the other side already.
+    if (options.kind.empty() && !options.is_yaml && has_own_image(input)) {
+        object.kind = kubernetes::kPlainKind;
+    }
     object.name_space = options.name_space;
     return object;
 }
@@ -40,6 +49,18 @@ submit_yaml(Session& session, const submission::JobInput& input, const TargetOpt
                kubernetes::apply_objects(object.text, session.environment));
     Session::print(names);
     return 0;
+}
+
+/// Why the rule chose Kubernetes.
+std::vector<Fault> placement_note(const submission::Placement& placement) {
+    const submission::PlacementReason& reason = placement.table[placement.decided];
+    Fault note;
+    note.is_warning = true;
+    note.set(problem("target-chosen",
+                     "`target: auto` chose Kubernetes by the rule `" + reason.rule + "`"));
+    note.because = reason.because;
+    note.help = "see the complete table with --explain";
+    return {note};
 }
 
 } // namespace
@@ -87,15 +108,18 @@ Result<std::optional<int>> submit_elsewhere(Session& session,
     if (*placement.target == submission::Target::kCluster) {
         return std::optional<int>();
     }
-    if (target == "auto") {
+    if (target == "auto" && !has_own_image(input)) {
         return fail(Error(input.job.fault_at(
             "target",
-            problem("target-kubernetes-unsupported",
-                    "`target: auto` chose Kubernetes, which is not supported yet"),
+            problem("target-kubernetes-without-image",
+                    "`target: auto` chose Kubernetes, and the Job has no image for it"),
             placement.table[placement.decided].because,
-            "write `--target cluster`, or `--target kubernetes` to send the object there")));
+            "add `kubernetes: {image: REGISTRY/NAME:TAG}`, or write `--target cluster`")));
     }
-    if (!submission::has_bridge(input) && options.kind.empty()) {
+    if (target == "auto") {
+        session.note(placement_note(placement));
+    }
+    if (!submission::has_bridge(input) && options.kind.empty() && !has_own_image(input)) {
         return fail(Error(input.job.fault_at(
             "target",
             problem("kubernetes-kind-unknown",

@@ -42,6 +42,7 @@ using Documents = std::vector<Tree>;
 [[nodiscard]] Documents build_wlm_object(const Object& object); ///< TorqueJob, SlurmJob
 [[nodiscard]] Documents build_mirror_job(const Object& object);
 [[nodiscard]] Documents build_pod(const Object& object);
+[[nodiscard]] Documents build_job(const Object& object); ///< for Kubernetes itself
 
 /// The labels that the node must have: the Site's virtual node, then the Job's.
 [[nodiscard]] Tree::Map node_selector(const Object& object);

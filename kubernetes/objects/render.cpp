@@ -58,7 +58,7 @@ struct Kind {
     bool is_ours_too;     ///< `kube crd` defines it in our own group
     bool has_fixed_type;  ///< apiVersion and kind are Kubernetes' own
 };
-constexpr std::array<Kind, 4> kObjectKinds{
+constexpr std::array<Kind, 5> kObjectKinds{
     {{"TorqueJob",
       "torque",
       "wlm.sylabs.io/v1alpha1",
@@ -76,7 +76,8 @@ constexpr std::array<Kind, 4> kObjectKinds{
       true,
       false},
      {"MirrorJob", "", "batch/v1", build_mirror_job, extract_mirrored, false, false, true},
-     {"Pod", "slurm", "v1", build_pod, nullptr, false, false, true}}};
+     {"Pod", "slurm", "v1", build_pod, nullptr, false, false, true},
+     {kPlainKind, "", "batch/v1", build_job, nullptr, false, false, true}}};
 
 struct Bridge {
     std::string_view name;
@@ -111,7 +112,8 @@ const Kind* find_kind(std::string_view name, const Site* site) {
         site != nullptr && site->kubernetes && !name.empty() && site->kubernetes->kind == name;
     const auto* found =
         std::find_if(kObjectKinds.begin(), kObjectKinds.end(), [&](const Kind& kind) {
-            return is_the_sites ? is_same_word(kind.name, name) : kind.name == name;
+            const bool is_bridged = kind.name != kPlainKind; // a mirror Job is a Job, too
+            return is_the_sites ? is_bridged && is_same_word(kind.name, name) : kind.name == name;
         });
     if (found != kObjectKinds.end()) {
         return found;
@@ -388,6 +390,9 @@ std::string make_script(const Kind& kind,
                         const ObjectOptions& options,
                         std::vector<Fault>& notes,
                         Faults& faults) {
+    if (kind.build == build_job) {
+        return {}; // the container is started by Kubernetes
+    }
     if (!kind.dialect.empty()) {
         input.dialect = kind.dialect;
     }
@@ -432,7 +437,9 @@ Result<schedulers::RenderedScript> render_object(schedulers::RenderInput input,
     note_results(object, *kind);
     note_controller(object, *kind);
     check_object_size(object);
-    refuse_asked(object, kUnservedByAll);
+    if (kind->build != build_job) {
+        refuse_asked(object, kUnservedByAll);
+    }
     const Documents documents = kind->build(object);
     if (faults.has_errors()) {
         return fail(faults.take());

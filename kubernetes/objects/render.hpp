@@ -30,6 +30,9 @@ struct ObjectOptions {
 
 [[nodiscard]] std::vector<std::string> kind_names();
 
+/// The kind that no bridge carries: Kubernetes runs it.
+inline constexpr std::string_view kPlainKind = "Job";
+
 /// The API group of our own definitions of TorqueJob and SlurmJob.
 inline constexpr std::string_view kOwnGroup = "cybelectl.io";
 

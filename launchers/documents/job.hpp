@@ -133,6 +133,7 @@ struct JobImage {
 
 struct KubernetesTarget {
     std::string name_space = "default";
+    std::string image; ///< of a registry, where the Job stays on Kubernetes
     std::map<std::string, std::string> node_selector;
     std::string results_host_path;
     std::string results_claim;

@@ -203,6 +203,7 @@ constexpr Table kKubeResultTable{
 constexpr Shape kKubeResults{.type = Type::kMap, .table = &kKubeResultTable};
 constexpr Field kJobKubernetesFields[] = {
     {"namespace", &kName, "the namespace of the objects", false, "default"},
+    {"image", &kText, "image of a registry, for a run on Kubernetes itself (`kind: Job`)"},
     {"node-selector", &kSelector, "labels that the node must have"},
     {"results", &kKubeResults, "where results are put"},
 };

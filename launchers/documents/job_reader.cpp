@@ -164,6 +164,7 @@ void read_places(const View& root, Job& job) {
         const View view = root.table("kubernetes");
         KubernetesTarget target;
         target.name_space = view.text("namespace");
+        target.image = view.text("image");
         target.node_selector = view.map("node-selector");
         const View results = view.table("results");
         target.results_host_path = results.text("host-path");

@@ -61,6 +61,9 @@ struct SiteKubernetes {
     std::string api_version;
     std::string kind;
     std::string node_name;
+    std::optional<std::uint32_t> pod_cores;        ///< that a pod can have at most
+    std::optional<std::uint64_t> pod_memory_bytes; ///< likewise
+    std::optional<std::chrono::seconds> pod_time;  ///< after which pods are moved away
     std::optional<Connector> connector;
 };
 

@@ -133,6 +133,9 @@ constexpr Field kSiteKubernetesFields[] = {
     {"api-version", &kText, "of its objects, where the bridge's default does not fit"},
     {"kind", &kText, "of its objects, likewise"},
     {"node-name", &kText, "the virtual node that stands for the cluster"},
+    {"pod-cores", &kCount, "cores that a pod can have at most; for `target: auto`"},
+    {"pod-memory", &kSize, "memory that a pod can have at most; for `target: auto`"},
+    {"pod-time", &kDuration, "how long a pod is left alone; for `target: auto`"},
     {"connector", &kConnector, "settings of mirror Jobs"},
 };
 constexpr Table kSiteKubernetesTable{.title = "kubernetes", .fields = kSiteKubernetesFields};

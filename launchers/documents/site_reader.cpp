@@ -90,6 +90,9 @@ SiteKubernetes read_kubernetes(const View& view) {
     kubernetes.api_version = view.text("api-version");
     kubernetes.kind = view.text("kind");
     kubernetes.node_name = view.text("node-name");
+    kubernetes.pod_cores = view.maybe_count("pod-cores");
+    kubernetes.pod_memory_bytes = view.maybe_size("pod-memory");
+    kubernetes.pod_time = view.maybe_duration("pod-time");
     if (view.has("connector")) {
         const View inner = view.table("connector");
         Connector connector;

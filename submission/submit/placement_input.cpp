@@ -44,6 +44,11 @@ PlacementInput placement_input(const JobInput& input,
     known.time = resources.time;
     known.cluster.refusals = refusals_of(schedulers::render_script(input.render_input()));
     if (has_bridge(input)) {
+        known.pod_cores = input.site->kubernetes->pod_cores;
+        known.pod_memory_bytes = input.site->kubernetes->pod_memory_bytes;
+        known.eviction = input.site->kubernetes->pod_time;
+    }
+    if (has_bridge(input) || object.kind == kubernetes::kPlainKind) {
         known.kubernetes.refusals =
             refusals_of(kubernetes::render_object(input.render_input(), object));
     } else {

@@ -71,8 +71,37 @@ target_of() { submit --target auto --explain --format json | jq -r '.target + " 
     submit --target cluster --dry-run | grep -q '^#SBATCH'
     sed -i 's/^target:.*/target: auto\nlaunch: mpi/' job.yaml
     refuses 3 submit --dry-run
-    assert_line 'error: `target: auto` chose Kubernetes, which is not supported yet'
+    assert_line 'error: `target: auto` chose Kubernetes, and the Job has no image for it'
     assert_line --partial ' --> job.yaml:'
     submit --target kubernetes --dry-run | grep -q '^kind: SlurmJob'
     submit --dry-run -N 2 | grep -q '^#SBATCH --nodes=2'
+}
+
+@test "with an image for Kubernetes, auto chooses between two real sides by the size of the job, and says why" {
+    sed -i 's|connector: .*|pod-cores: 8, pod-memory: 16 GiB, pod-time: 1 h}|; s/cores-per-node: 4, max-time: 1 h/cores-per-node: 64, max-time: 4 h/' site.yaml
+    printf '%s\n' 'kind: Job' 'name: wheat' 'image: /data/wheat.sif' 'command: [train, "$HOME"]' 'target: auto' \
+        'kubernetes: {image: registry.example/wheat:1}' 'resources: {cpus-per-task: 4, memory-per-node: 2 GiB, time: 30 min}' >job.yaml
+    run --separate-stderr submit --dry-run
+    assert_success
+    assert_line --index 0 'apiVersion: batch/v1'
+    assert_line --index 1 'kind: Job'
+    assert_line --regexp '^ *image: "registry.example/wheat:1"$'
+    assert_line --partial 'activeDeadlineSeconds: 1800'
+    [[ $stderr == *'chose Kubernetes by the rule `tie`'*'because: '* ]]
+    "$CYBELECTL" kube render job.yaml --kind Job -q | cmp - <(submit --dry-run -q)
+    run submit --dry-run -c 16
+    assert_line '#SBATCH --cpus-per-task=16'
+    run submit --explain -c 16
+    assert_line --regexp '^\* size +cluster +16 cores on a node are asked, one of Kubernetes has 8$'
+    sed -i 's/2 GiB/32 GiB/' job.yaml
+    assert_equal "$(target_of)" 'cluster size'
+    sed -i 's/32 GiB/2 GiB/; s/30 min/2 h/' job.yaml
+    run submit --explain
+    assert_line --regexp '^\* time +cluster +it runs 7200 s, and pods are moved away after 3600 s$'
+    sed -i 's/2 h/30 min/' job.yaml
+    echo 'launch: mpi' >>job.yaml
+    assert_equal "$(target_of)" 'cluster ability'
+    sed -i '/^launch/d; /^kubernetes/d' job.yaml
+    refuses 3 "$CYBELECTL" kube render job.yaml --kind Job
+    assert_line 'error: a Job of Kubernetes needs `kubernetes.image`'
 }

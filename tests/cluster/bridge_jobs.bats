@@ -155,3 +155,21 @@ $user"
     becomes mine Complete
     kubectl delete job mine
 }
+
+@test "one Job is rendered for both sides, and Kubernetes takes the one that stays with it" {
+    printf '%s\n' 'kind: Job' 'name: both' "image: $place/image.sif" 'script: |' "  echo \"here \$WHERE\"" 'environment: {WHERE: "$(A) $$"}' 'array: 0-1' \
+        'kubernetes: {image: registry.example/both:1, namespace: default, results: {claim: data, path: /results}}' \
+        'resources: {cpus-per-task: 2, memory-per-node: 1 GiB, time: 10 min}' >both.yaml
+    "$CYBELECTL" kube render both.yaml --kind Job -q >both.yml
+    kubectl apply --validate=strict -f both.yml
+    assert_equal "$(of both '.spec.completions} {.spec.activeDeadlineSeconds} {.spec.template.spec.containers[0].image')" '2 600 registry.example/both:1'
+    has_pods() { (($(kubectl get pods -l job-name=both -o name | wc -l) == 2)); }
+    wait_for 30 has_pods
+    # No kubelet is here: the pods end as one would write it.
+    for one in $(kubectl get pods -l job-name=both -o name); do
+        kubectl patch "$one" --subresource status --type merge -p '{"status": {"phase": "Succeeded"}}'
+    done
+    kubectl wait --for=condition=complete job/both --timeout=30s
+    assert_not_exist calls # of any command of Slurm
+    kubectl delete job both
+}

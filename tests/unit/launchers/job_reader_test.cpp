@@ -86,6 +86,7 @@ verify: {keys: [a.pub], require: 1}
 target: auto
 kubernetes:
   namespace: lab
+  image: lab/a:1
   node-selector: {kubernetes.io/arch: amd64}
   results: {claim: data, path: /out, host-path: /x}
 script: echo

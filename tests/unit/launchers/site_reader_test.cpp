@@ -36,6 +36,9 @@ kubernetes:
   api-version: v1
   kind: Job
   node-name: n
+  pod-cores: 8
+  pod-memory: 64 GiB
+  pod-time: 1 d
   connector: {image: docker://c:1, backend: b, credentials: c, monitoring-period: 10 s, grace: 5 s}
 )";
 

@@ -178,6 +178,7 @@ constexpr Factor kFactors[] = {
          "pol icy.yaml", {"keys": ["%k"], "require": "any"}])"},
     {"job", "target", R"([null, "auto", "cluster", "kubernetes"])"},
     {"job", "kubernetes.namespace", R"([null, "crops", "A b"])"},
+    {"job", "kubernetes.image", R"([null, "lab.example/a-3:7"])"},
     {"job",
      "kubernetes.node-selector",
      R"([null, {"zone.example/row": "north-3"}, {"a b": "c"}, {"x": "~y"}])"},
@@ -252,7 +253,7 @@ constexpr Factor kFactors[] = {
          {"bridge": "wlm-operator", "node-name": "slurm-hall"}, {"bridge": "interlink", "kind": "A b"},
          {"bridge": "hpc-connector", "connector": {"image": "mirror.example/c:3", "backend": "barn",
                 "credentials": "key", "monitoring-period": "45 s", "grace": "90 s"}},
-         {"bridge": "cybelectl", "connector": {"image": "mirror.example/c:4", "credentials": "key", "grace": "30 s"}}])"},
+         {"bridge": "cybelectl", "pod-cores": 7, "pod-memory": "9 GiB", "pod-time": "3 h", "connector": {"image": "mirror.example/c:4", "credentials": "key", "grace": "30 s"}}])"},
 };
 
 /// The paths of a table's fields that hold values, as `queues[].name`.
