@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+# Two namespaces with two accounts of a real Slurm at the same time, each by a way of its own. Three minutes.
+# shellcheck disable=SC2154 # user is of bridge_parts.bash
+load ../parts/suite.bash
+load nodes.bash
+load bridge_parts.bash
+
+setup_file() {
+    start_bridge_parts
+    kubectl create namespace physics >&2
+    kubectl create namespace biology >&2
+    mkdir ways guest-home
+    # The login of the user guest: a command in place of ssh, since the head node has a network of its own.
+    # shellcheck disable=SC2016 # of the script that is written
+    printf '%s\n' '#!/bin/bash' 'case $1 in -O) exit 0 ;; esac' \
+        "exec '$parts_dir/slurm' exec '$place' setpriv --reuid=61234 --regid=61234 --clear-groups env HOME='$place/guest-home' PATH=/usr/local/bin:/usr/bin:/bin sh -c \"\${!#}\"" >ways/ssh
+    chmod +x ways/ssh
+    chmod 700 work
+    chown 61234:61234 guest-home
+    chmod 700 guest-home
+    printf '%s\n' 'kind: Bridge' 'name: test' 'site: site.yaml' 'poll: 1 s' 'hand-over-patience: 4 s' 'accounts:' \
+        "  - {namespace: physics, account: $user, workdir: $place/work}" \
+        "  - {namespace: biology, account: guest, way: {ssh: guest@head}, workdir: $place/guest-home}" >bridge.yaml
+}
+setup() {
+    [[ $(id -u) == 0 ]] || skip 'only root can be two users'
+    enter_nodes
+    PATH=$place/ways:$PATH
+    rm -f calls ./*.log
+}
+teardown() { stop_bridges; }
+teardown_file() { stop_bridge_parts; }
+
+# jobs_of SPACE FOLDER COUNT: objects whose jobs write who they are, and try to read the other's folder.
+jobs_of() {
+    local one
+    for one in $(seq "$3"); do
+        printf '%s\n' --- 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: $1-$one, namespace: $1}" 'spec:' '  batch: |' \
+            '    #!/bin/sh' "    #SBATCH --output=$2/$1-$one.out --mem=10" '    id -u' "    ls '$place/work'/.cybelectl '$place/guest-home'/.cybelectl >/dev/null 2>&1 || echo closed" \
+            '    env | grep -c -E "KUBE|eyJ|TOKEN" || true'
+    done | kubectl create -f - >&2
+}
+ended() { kubectl get slurmjobs -n "$1" -o 'jsonpath={range .items[*]}{.status.status}{"\n"}{end}' | grep -c Succeeded || true; }
+have_ended() { (($(ended "$1") == $2)); }
+
+@test "50 jobs of each of two accounts at the same time belong to the right one, which sees neither the other's records nor a token" {
+    local one
+    start_bridge one
+    jobs_of physics "$place/work" 50 &
+    jobs_of biology "$place/guest-home" 50
+    wait $!
+    wait_for 480 have_ended physics 50 || { cat one.log && return 1; }
+    wait_for 240 have_ended biology 50 || { cat one.log && return 1; }
+    for one in $(seq 50); do
+        assert_equal "$(cat "guest-home/biology-$one.out")" $'61234\nclosed\n0'
+        assert_equal "$(sed '/^closed$/d' "work/physics-$one.out")" "$(id -u)"$'\n0'
+    done
+    assert_equal "$(slurm squeue -h -t all -o %u | sort | uniq -c | awk '{ print $1, $2 }')" $'50 guest\n50 root'
+    assert_equal "$(stat -c %u guest-home/.cybelectl/* | sort -u)" 61234
+    assert_equal "$(kubectl get slurmjobs -A -o 'jsonpath={range .items[*]}{.metadata.namespace} {.status.account}{"\n"}{end}' | sort -u)" \
+        $'biology guest\nphysics root'
+}
+
+@test "a forged id of another account's job reaches nothing" {
+    local id
+    start_bridge one
+    printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: victim, namespace: physics}' \
+        "spec: {batch: \"#!/bin/sh\\nsleep 100.$unique\\n\"}" | kubectl create -f -
+    is_running() { [[ $(kubectl get slurmjob -n physics victim -o 'jsonpath={.status.status}') == Running ]]; }
+    wait_for 40 is_running
+    id=$(kubectl get slurmjob -n physics victim -o 'jsonpath={.status.jobId}')
+    stop_bridge one
+    printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: thief, namespace: biology, finalizers: [cybelectl.io/batch-job]}' \
+        'spec: {batch: "#!/bin/sh\ntrue\n"}' | kubectl create -f -
+    kubectl patch slurmjob -n biology thief --subresource status --type merge \
+        -p "{\"status\": {\"jobId\": \"$id\", \"submitToken\": \"$(kubectl get slurmjob -n biology thief -o 'jsonpath={.metadata.uid}')\", \"account\": \"guest\", \"status\": \"Running\", \"state\": \"RUNNING\"}}"
+    kubectl delete slurmjob -n biology thief --wait=false
+    start_bridge two
+    sleep 15
+    assert_equal "$(slurm squeue -h -j "$id" -o '%T %u')" "RUNNING $user"
+    kubectl delete slurmjob -n physics victim --wait=true --timeout=60s
+}
