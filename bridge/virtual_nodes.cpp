@@ -26,6 +26,8 @@ constexpr std::int64_t kHeartbeat = 300;
 constexpr std::int64_t kLeaseOfNode = 40;
 constexpr std::chrono::milliseconds kKeep{10'000};
 constexpr std::chrono::milliseconds kPatienceOfView{20'000};
+constexpr std::string_view kNodeLeases =
+    "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 constexpr std::string_view kBridgeLabel = "cybelectl.io/bridge";
 constexpr std::string_view kUidLabel = "cybelectl.io/uid";
 constexpr const char* kContainers[] = {"batch", "batch-stderr"};
@@ -41,8 +43,12 @@ std::string view_text(const ViewJson& json, std::string_view name) {
     return value.is_string() ? value.get<std::string>() : std::string();
 }
 
+launchers::BridgeNodes view_settings(const Configuration& configuration) {
+    return configuration.document.virtual_nodes.value_or(launchers::BridgeNodes());
+}
+
 std::string node_of(const Configuration& configuration, const std::string& queue) {
-    return configuration.document.virtual_nodes->prefix + "-" + queue;
+    return view_settings(configuration).prefix + "-" + queue;
 }
 
 bool is_label_of_node(std::string_view text) {
@@ -121,7 +127,8 @@ ViewJson node_json(const Configuration& configuration, const launchers::SiteQueu
                     {kBridgeLabel, configuration.document.name},
                     {"cybelectl.io/queue", queue.name},
                     {"wlm.sylabs.io/partition", queue.name}};
-    for (const auto& [key, value] : configuration.document.virtual_nodes->labels) {
+    const launchers::BridgeNodes settings = view_settings(configuration);
+    for (const auto& [key, value] : settings.labels) {
         labels[key] = value;
     }
     const auto add = [&labels](const char* name, const auto& value) {
@@ -351,22 +358,20 @@ void VirtualNodes::make_node(const launchers::SiteQueue& queue) {
 }
 
 void VirtualNodes::keep_lease(const std::string& node, const std::string& uid) {
-    constexpr const char* kLeases =
-        "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
     const ViewJson spec{{"holderIdentity", node},
                         {"leaseDurationSeconds", kLeaseOfNode},
                         {"renewTime", apiserver::micro_time(settings_.clock())}};
     send("PATCH",
-         std::string(kLeases) + "/" + node,
+         std::string(kNodeLeases) + "/" + node,
          apiserver::kMergePatch,
          {{"spec", spec}},
-         [this, node, uid, spec, kLeases](const WriteResult& outcome) {
+         [this, node, uid, spec](const WriteResult& outcome) {
              if (outcome.kind != WriteResult::Kind::kGone) {
                  report(outcome);
                  return;
              }
              send("POST",
-                  kLeases,
+                  std::string(kNodeLeases),
                   apiserver::kJsonBody,
                   {{"apiVersion", "coordination.k8s.io/v1"},
                    {"kind", "Lease"},

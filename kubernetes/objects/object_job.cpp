@@ -187,7 +187,7 @@ std::optional<Tree> results_volume(const Object& object) {
     if (!results) {
         return std::nullopt;
     }
-    const auto& wanted = *object.job.kubernetes;
+    const auto wanted = object.job.kubernetes.value_or(launchers::KubernetesTarget());
     Tree::Map volume{{"name", "results"}};
     if (wanted.results_claim.empty()) {
         volume.emplace_back(
@@ -239,8 +239,10 @@ Tree::Map job_pod(const Object& object) {
     if (volume) {
         container.emplace_back(
             "volumeMounts",
-            Tree::List{Tree::Map{{"name", "results"},
-                                 {"mountPath", object.job.kubernetes->results_path}}});
+            Tree::List{Tree::Map{
+                {"name", "results"},
+                {"mountPath",
+                 object.job.kubernetes.value_or(launchers::KubernetesTarget()).results_path}}});
     }
     Tree::Map pod{{"restartPolicy", "Never"}, {"automountServiceAccountToken", false}};
     Tree::Map selector;
