@@ -262,19 +262,6 @@ TEST_CASE("job: refusals across fields, with place and remedy") {
     }
 }
 
-TEST_CASE("job: what follows from a wrong field is not reported, and each half of a range counts") {
-    const auto faults_of = [](const std::string& fields) {
-        const auto job = read_job("kind: Job\nname: a\ncommand: [x]\n" + fields, "j.yaml");
-        return job ? std::size_t{0} : job.error().faults().size();
-    };
-    CHECK(faults_of("resources: {nodes: x, tasks: 4}\n") == 1);
-    for (const char* range : {"a-5", "5-a", "a-b", "1-5:a", "-5", "5-"}) {
-        CAPTURE(range);
-        CHECK(faults_of("array: '" + std::string(range) + "'\n") == 1);
-    }
-    CHECK(faults_of("array: 1-5:2\n") == 0);
-}
-
 TEST_CASE("job: all faults at once") {
     const auto job = read("resources: {time: 30, memory-per-node: 4}\nlaunch: mip\nnope: 1\n");
     REQUIRE_FALSE(job.has_value());

@@ -59,6 +59,19 @@ TEST_CASE("a shell that the command names may read the variable") {
     }
 }
 
+TEST_CASE("job: what follows from a wrong field is not reported, and each half of a range counts") {
+    const auto count_of = [](const std::string& fields) {
+        const auto job = read_job("kind: Job\nname: a\ncommand: [x]\n" + fields, "j.yaml");
+        return job ? std::size_t{0} : job.error().faults().size();
+    };
+    CHECK(count_of("resources: {nodes: x, tasks: 4}\n") == 1);
+    for (const char* range : {"a-5", "5-a", "a-b", "1-5:a", "-5", "5-"}) {
+        CAPTURE(range);
+        CHECK(count_of("array: '" + std::string(range) + "'\n") == 1);
+    }
+    CHECK(count_of("array: 1-5:2\n") == 0);
+}
+
 TEST_CASE("a name that the sweep does not have is refused with the near one") {
     const std::string sweep = "sweep: {lr: [a, b], seed: 1-2}\n";
     CHECK(faults_of("command: [run, '@{lr}', '@{seed}', '@{index}']\n" + sweep).empty());
