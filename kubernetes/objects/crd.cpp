@@ -279,7 +279,10 @@ Result<std::string> crd(const std::string& kind, const std::string& group) {
                                 kind == "MirrorJob" || kind == "Pod"
                                     ? "; a " + kind + " is made of kinds that every cluster has"
                                     : ""),
-                    fmt::format("write `{}`", nearest_crd(kind)));
+                    kind == "MirrorJob" || kind == "Pod"
+                        ? "install nothing: apply what `cybelectl kube render JOB --kind " + kind +
+                              "` prints"
+                        : fmt::format("write `{}`", nearest_crd(kind)));
     }
     const std::string in_group = group.empty() ? std::string(kOwnGroup) : group;
     if (!is_group(in_group)) {

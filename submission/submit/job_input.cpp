@@ -9,6 +9,7 @@
 #include "submission/submit/own_outputs.hpp"
 #include "submission/submit/own_script.hpp"
 #include "support/file.hpp"
+#include "support/other_file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -254,6 +255,36 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
     }
 }
 
+/// The first document of a kind in a folder, by name: "a Job"; empty where there is none.
+fs::path first_document(const fs::path& folder, std::string_view kind) {
+    std::error_code error;
+    fs::path first;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        if (entry.path().extension() != ".yaml" || !entry.is_regular_file(error)) {
+            continue;
+        }
+        const auto text = read_file(entry.path());
+        const auto known = text ? recognize_file(*text) : std::nullopt;
+        if (known && known->what == kind && (first.empty() || entry.path() < first)) {
+            first = entry.path();
+        }
+    }
+    return first;
+}
+
+std::string help_without_job(const fs::path& folder) {
+    if (const fs::path job = first_document(folder, "a Job"); !job.empty()) {
+        return "name the Job's file: " + shell_quote(job.lexically_normal().native());
+    }
+    if (const fs::path recipe = first_document(folder, "a Recipe"); !recipe.empty()) {
+        return "write a Job for the Recipe: `cybelectl job new --recipe " +
+               shell_quote(recipe.lexically_normal().native()) + " -o " +
+               shell_quote((folder / "job.yaml").lexically_normal().native()) + "`";
+    }
+    return "name the Job's file, or make a project: `cybelectl init NAME`, of existing source "
+           "`cybelectl init --from DIR`";
+}
+
 Result<fs::path> find_job(const fs::path& file) {
     std::error_code error;
     if (!fs::is_directory(file, error)) {
@@ -264,7 +295,7 @@ Result<fs::path> find_job(const fs::path& file) {
         return fail(ErrorCode::kInput,
                     problem("folder-without-job", "no job.yaml in " + printable(file.native())),
                     {},
-                    "name the Job's file, or make a project with `cybelectl init NAME`");
+                    help_without_job(file));
     }
     return job;
 }

@@ -95,3 +95,19 @@ compare() {
     assert_output '' # "unreached": parsed, and ended where it looked for its stages
     assert [ "$(grep -c ^accept real)" -ge 5 ]
 }
+
+@test "the real Apptainer accepts definitions of the pairs test of Recipes: a sample, all in long/cells" {
+    local -a sample=()
+    local file number=0
+    mkdir pairs
+    CYBELE_RECIPE_CELLS=$PWD/pairs "$repo/build/dev/tests/unit_pairs" --test-case='each two fields of a Recipe render*' >/dev/null
+    for file in "$PWD"/pairs/*.def; do
+        ((number++ % ${CYBELE_CELLS_STEP:-20})) || sample+=("$file")
+    done
+    "$parts_dir/definition-verdicts" "${sample[@]}" >real
+    echo "# definitions of the pairs test: ${#sample[@]} of $number: $(cut -d ' ' -f 1 real | sort | uniq -c | tr -s ' \n' ' ')" >&3
+    run grep ^reject real
+    assert_output '' # "unreached": parsed, and ended where it looked for its stages
+    assert [ "${#sample[@]}" -ge 100 ]
+    assert [ "$(grep -c ^accept real)" -ge 40 ]
+}
