@@ -2,6 +2,8 @@
 #include "cli/apptainer/other_verbs.hpp"
 
 #include "cli/apptainer/instance_verbs.hpp"
+#include "cli/apptainer/key_verbs.hpp"
+#include "cli/apptainer/overlay_create.hpp"
 #include "cli/image/start_image.hpp"
 #include "images/sif/sif.hpp"
 #include "support/file.hpp"
@@ -95,13 +97,11 @@ Result<OwnWords> push(Session& session, const OtherCall& call) {
     return OwnWords{std::move(words), std::nullopt};
 }
 
-Result<OwnWords> sign_or_verify(const OtherCall& call) {
+Result<OwnWords> sign_or_verify(const Session& session, const OtherCall& call) {
     std::vector<std::string> words = words_of(call);
     if (call.has("--keyidx")) {
-        return fail(ErrorCode::kEnvironment,
-                    problem("apptainer-option-not-supported", "--keyidx is not supported"),
-                    "the order of keys in a keyring changes",
-                    "name the key: `cybelectl sign --pgp --fingerprint ID IMAGE`");
+        CYBELE_TRY(const std::string fingerprint, key_at(session, call.value("--keyidx")));
+        words.push_back("--fingerprint=" + fingerprint);
     }
     if (!call.has("--key") && !call.has("--certificate")) {
         words.emplace_back("--pgp");
@@ -159,41 +159,6 @@ Result<OwnWords> cache_clean(const OtherCall& call) {
     return OwnWords{std::move(words), std::nullopt};
 }
 
-/// An ext3 file, by the host's mkfs.ext3.
-Result<int> make_overlay(const OtherCall& call) {
-    constexpr long kLeastMib = 64;
-    const std::string text = call.has("--size") ? call.value("--size") : "64";
-    const bool is_number = !text.empty() && text.size() < 8 &&
-                           text.find_first_not_of("0123456789") == std::string::npos;
-    const long size = is_number ? std::stol(text) : 0;
-    if (size < kLeastMib) {
-        return fail(
-            ErrorCode::kInput,
-            problem("overlay-too-small", "an overlay of " + printable(text) + " MiB is too small"),
-            fmt::format("it needs at least {} MiB", kLeastMib),
-            fmt::format("write --size {}", kLeastMib));
-    }
-    const fs::path file = call.words.front();
-    std::error_code ignored;
-    if (fs::exists(file, ignored)) {
-        return fail(ErrorCode::kInput,
-                    problem("overlay-exists", printable(file.native()) + " exists already"),
-                    "an existing file is not turned into an overlay",
-                    "name a new file");
-    }
-    const auto program = find_program("mkfs.ext3");
-    if (!program) {
-        return fail(ErrorCode::kEnvironment,
-                    problem("overlay-tool-missing", "mkfs.ext3 is not installed"),
-                    "it makes the file system of the overlay",
-                    "install e2fsprogs, or use a directory: --overlay DIR");
-    }
-    return fail(ErrorCode::kEnvironment,
-                problem("overlay-ext3", "ext3 overlays are not supported"),
-                "their driver trusts what it reads, so none is mounted here",
-                "use a directory: mkdir DIR; --overlay DIR");
-}
-
 } // namespace
 
 bool OtherCall::has(std::string_view name) const {
@@ -223,10 +188,13 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         return push(session, call);
     }
     if (verb == "sign" || verb == "verify") {
-        return sign_or_verify(call);
+        return sign_or_verify(session, call);
     }
     if (verb == "key newpair") {
         return key_new(session, call);
+    }
+    if (verb == "key remove" || verb == "key pull" || verb == "key push" || verb == "key search") {
+        return key_verb(session, call).map([](int code) { return OwnWords{{}, code}; });
     }
     if (verb == "key export") {
         return key_export(call);
@@ -241,7 +209,7 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         return instance_verb(session, call).map([](int code) { return OwnWords{{}, code}; });
     }
     if (verb == "overlay create") {
-        return make_overlay(call).map([](int code) { return OwnWords{{}, code}; });
+        return create_overlay(session, call).map([](int code) { return OwnWords{{}, code}; });
     }
     if (verb == "version") {
         Session::print(std::string(kOtherVersion) + "\n");

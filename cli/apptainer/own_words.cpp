@@ -90,6 +90,7 @@ Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const S
     }
     start->verbosity = flags.verbosity;
     start->is_quiet = flags.is_quiet;
+    start->options.site_settings = flags.config;
     use_start(session, std::move(*start));
     return OwnWords{};
 }
@@ -210,6 +211,12 @@ Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const O
     return own;
 }
 
+bool asks_for_help(const std::vector<std::string>& words, std::size_t at) {
+    return std::any_of(words.begin() + static_cast<std::ptrdiff_t>(at),
+                       words.end(),
+                       [](const std::string& word) { return word == "--help" || word == "-h"; });
+}
+
 Result<OwnWords> help_words(const Session& session, std::size_t at) {
     if (at >= session.words.size()) {
         Session::print(help_of(session.other_name, ""));
@@ -241,12 +248,6 @@ Result<OwnWords> own_words(Session& session) {
                                          : usage_of(session.other_name, ""));
         return done(flags->wants_help ? 0 : kWrongUsage);
     }
-    if (!flags->config.empty()) {
-        return fail(ErrorCode::kEnvironment,
-                    problem("apptainer-option-not-supported", "--config is not supported"),
-                    "apptainer.conf is not read",
-                    "leave it out");
-    }
     const std::string verb = verb_at(session.words, flags->at);
     if (verb == "help") {
         return help_words(session, flags->at + 1);
@@ -254,7 +255,17 @@ Result<OwnWords> own_words(Session& session) {
     if (const StartVerb* const start = start_verb(verb)) {
         return start_words(session, *flags, *start);
     }
+    if (!flags->config.empty()) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("apptainer-option-not-supported", "--config is not supported"),
+                    "apptainer.conf has a meaning for starts only",
+                    "leave it out");
+    }
     if (const OtherVerb* const other = find_verb(verb)) {
+        if (!other->refused.empty() && asks_for_help(session.words, flags->at)) {
+            Session::print(help_of(session.other_name, verb));
+            return done(0);
+        }
         if (!other->refused.empty()) {
             return fail(ErrorCode::kEnvironment,
                         problem("apptainer-command-not-supported",
@@ -266,6 +277,15 @@ Result<OwnWords> own_words(Session& session) {
     if (is_group(verb)) {
         const bool is_alone =
             flags->at + 1 >= session.words.size() || session.words[flags->at + 1].starts_with('-');
+        if (is_alone && flags->at + 1 < session.words.size() &&
+            !asks_for_help(session.words, flags->at)) {
+            return wrong_usage(
+                session,
+                verb,
+                Error(ErrorCode::kUsage,
+                      problem("apptainer-command-line",
+                              "unknown flag: " + printable(session.words[flags->at + 1]))));
+        }
         Session::print(help_of(session.other_name, verb));
         return done(is_alone && flags->at + 1 < session.words.size() ? 0 : kWrongUsage);
     }

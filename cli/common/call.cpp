@@ -3,6 +3,7 @@
 
 #include "runtime/namespaces/accounts.hpp"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -42,6 +43,30 @@ std::string other_name_of(std::string_view path) {
     return name == "apptainer" || name == "singularity" ? std::string(name) : std::string();
 }
 
+namespace {
+
+/// By the name of Apptainer: of the verbs of keys, which end in their own way; else 0.
+int code_of_verb(const Session& session) {
+    struct Row {
+        std::string_view verb;
+        int code;
+    };
+    constexpr Row kCodes[] = {{"import", 2}, {"export", 1}};
+    const auto& words = session.words;
+    const auto key = std::find(words.begin(), words.end(), "key");
+    if (session.other_name.empty() || key == words.end() || key + 1 == words.end()) {
+        return 0;
+    }
+    for (const Row& row : kCodes) {
+        if (*(key + 1) == row.verb) {
+            return row.code;
+        }
+    }
+    return 0;
+}
+
+} // namespace
+
 int act(const Session& session) {
     const auto code = session.action();
     if (code) {
@@ -49,6 +74,9 @@ int act(const Session& session) {
         return session.other_name.empty() || is_programs || *code == 0 ? *code : kRefusedToRun;
     }
     session.note(code.error().faults());
+    if (const int own = code_of_verb(session); own != 0) {
+        return own;
+    }
     return session.refuses_with_255 || !session.other_name.empty()
                ? kRefusedToRun
                : static_cast<int>(code.error().code());

@@ -23,10 +23,15 @@ pid_t Heartbeat::this_process() {
 }
 
 Heartbeat::~Heartbeat() {
-    if (!thread_.joinable() || owner_ != this_process()) {
-        if (thread_.joinable()) {
-            thread_.detach(); // it is the parent's
-        }
+    if (owner_ == this_process()) {
+        end();
+    } else if (thread_.joinable()) {
+        thread_.detach(); // it is the parent's
+    }
+}
+
+void Heartbeat::end() {
+    if (!thread_.joinable()) {
         return;
     }
     {
@@ -35,11 +40,15 @@ Heartbeat::~Heartbeat() {
     }
     changed_.notify_one();
     thread_.join();
+    is_over_ = false;
 }
 
 void Heartbeat::doing(std::string what, bool is_waiting) {
     if (owner_ != this_process()) {
         return;
+    }
+    if (what.empty()) { // a process with one thread may enter a user namespace
+        end();
     }
     const std::lock_guard<std::mutex> own(mutex_);
     if (is_waiting && !is_waiting_) {

@@ -23,7 +23,7 @@ public:
     explicit Heartbeat(bool is_terminal) : is_terminal_(is_terminal) {}
     ~Heartbeat() override;
 
-    /// What is being done from now on; empty: nothing that takes long.
+    /// What is being done from now on; empty: nothing that takes long, and the thread ends.
     void doing(std::string what, bool is_waiting) override;
     /// Something was written.
     void touch() override;
@@ -33,6 +33,7 @@ public:
 private:
     using Clock = std::chrono::steady_clock;
     void start();
+    void end();
     void run();
     [[nodiscard]] Clock::duration pause() const;
 

@@ -326,7 +326,9 @@ Result<std::string> start_web(const Session& session, const StartOptions& option
 
 } // namespace
 
-Result<std::string> start_image(const Session& session, const StartOptions& options) {
+namespace {
+
+Result<std::string> find_start_image(const Session& session, const StartOptions& options) {
     const SchemeRow* const row = scheme_of(options.image);
     switch (row == nullptr ? Kind::kFile : row->kind) {
     case Kind::kFile:
@@ -343,6 +345,14 @@ Result<std::string> start_image(const Session& session, const StartOptions& opti
     return fail(ErrorCode::kEnvironment,
                 problem("image-uri-not-supported", "cannot start " + printable(options.image)),
                 std::string(row->reason));
+}
+
+} // namespace
+
+Result<std::string> start_image(const Session& session, const StartOptions& options) {
+    auto found = find_start_image(session, options);
+    session.doing({}); // a start needs a process with one thread
+    return found;
 }
 
 std::string pulled_name(const std::string& uri) {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/start_options.hpp"
 
+#include "runtime/containers/device_interface.hpp"
 #include "runtime/containers/environment_option.hpp"
 #include "runtime/containers/root_image.hpp"
+#include "runtime/containers/site_settings.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -144,6 +146,25 @@ bool is_running_instance(const StartOptions& options) {
     return options.image.starts_with("instance://");
 }
 
+namespace {
+
+/// The settings of this host, and devices that its files describe.
+Result<void> use_host(StartOptions& options) {
+    std::vector<std::string> warnings;
+    CYBELE_TRY(const auto settings, runtime::find_site_settings(options.site_settings));
+    if (settings) {
+        CYBELE_CHECK(runtime::apply_site_settings(*settings, options.request, warnings));
+    }
+    CYBELE_CHECK(
+        runtime::add_devices(options.devices, options.device_folders, options.request, warnings));
+    for (const std::string& warning : warnings) {
+        runtime::warn(warning);
+    }
+    return {};
+}
+
+} // namespace
+
 Result<int> start(const Session& session, StartOptions& options) {
     for (const std::string& variable : options.variables) {
         CYBELE_TRY(const auto pairs, runtime::read_environment_option(variable));
@@ -165,6 +186,9 @@ Result<int> start(const Session& session, StartOptions& options) {
     options.request.is_compatible = !session.other_name.empty();
     if (options.request.is_compatible && options.request.action == runtime::Action::kShell) {
         options.request.arguments.clear(); // as Apptainer: they are nobody's
+    }
+    if (!is_running_instance(options)) {
+        CYBELE_CHECK(use_host(options));
     }
     if (session.start_with_instance && (options.is_instance || is_running_instance(options))) {
         return session.start_with_instance(session, options);

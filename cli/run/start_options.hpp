@@ -35,6 +35,7 @@ struct StartOptions {
     std::set<const StartOption*> given; ///< by the command line
     std::string instance;               ///< the name of an instance that is to be started
     std::string pid_file;               ///< of that
+    std::string site_settings;          ///< --config: in place of the host's apptainer.conf
     bool is_instance = false;
 
     [[nodiscard]] bool asks_for_signatures() const {

@@ -99,4 +99,34 @@ Result<std::vector<KeyDirectory::Imported>> KeyDirectory::import(const Keyring& 
     return all;
 }
 
+Result<bool>
+KeyDirectory::remove(const std::string& fingerprint, bool is_public, bool is_secret) const {
+    std::error_code error;
+    if (!fs::exists(path_, error)) {
+        return false;
+    }
+    CYBELE_TRY(const UniqueFd held, lock(path_));
+    bool is_removed = false;
+    for (const auto& [name, is_meant] :
+         {std::pair(kSecret, is_secret), std::pair(kPublic, is_public)}) {
+        if (!is_meant) {
+            continue;
+        }
+        CYBELE_TRY(const Keyring ring, read_ring(path_ / name));
+        const Certificate* const found = ring.find(fingerprint);
+        if (found == nullptr) {
+            continue;
+        }
+        Keyring rest;
+        for (const Certificate& one : ring.certificates()) {
+            if (one.fingerprint() != found->fingerprint()) {
+                rest.add(one);
+            }
+        }
+        CYBELE_CHECK(write_ring(path_ / name, rest));
+        is_removed = true;
+    }
+    return is_removed;
+}
+
 } // namespace cybele::images::openpgp

@@ -39,6 +39,11 @@ public:
     /// or not at all, under a lock, so that two imports at a time lose nothing.
     [[nodiscard]] Result<std::vector<Imported>> import(const Keyring& keyring) const;
 
+    /// Removes the certificate of this fingerprint or key id from one or both keyrings; false where
+    /// neither has it.
+    [[nodiscard]] Result<bool>
+    remove(const std::string& fingerprint, bool is_public, bool is_secret) const;
+
 private:
     std::filesystem::path path_;
 };

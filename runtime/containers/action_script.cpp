@@ -73,7 +73,9 @@ std::string path_changes(const PayloadEnvironment& layers) {
         script += "PATH=\"$PATH\":" + shell_quote(layers.append_path) + '\n';
     }
     if (!layers.path.empty()) {
-        script += "PATH=" + shell_quote(layers.path) + '\n';
+        script +=
+            "PATH=" + (layers.is_evaluated ? evaluated(layers.path) : shell_quote(layers.path)) +
+            '\n';
     }
     return script + "export PATH\n";
 }
@@ -156,6 +158,9 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
 /// What the script does, done here: nothing where that takes a shell.
 std::optional<EnvironmentMap> without_shell(EnvironmentMap before,
                                             const PayloadEnvironment& layers) {
+    if (layers.is_evaluated && has_shell_words(layers.path)) {
+        return std::nullopt;
+    }
     if (layers.is_evaluated &&
         std::any_of(layers.injected.begin(), layers.injected.end(), [](const auto& one) {
             return has_shell_words(one.second);

@@ -4,6 +4,9 @@
 #include "runtime/containers/csv.hpp"
 #include "support/quote.hpp"
 
+#include <charconv>
+#include <system_error>
+
 namespace cybele::runtime {
 namespace {
 
@@ -27,6 +30,34 @@ std::vector<std::string> split_option(std::string_view text, char separator, boo
     return parts;
 }
 
+constexpr std::string_view kImageSource = "image-src=";
+constexpr std::string_view kImageId = "id=";
+
+bool is_option(std::string_view word) {
+    return word == "ro" || word == "rw" || word.starts_with(kImageSource) ||
+           word.starts_with(kImageId);
+}
+
+/// The number of a partition, from 1 on; the reason where it is none.
+std::string take_image_id(BindOption& bind, std::string_view text) {
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), bind.image_id);
+    const bool is_number = read.ec == std::errc() && read.ptr == text.data() + text.size();
+    return is_number && bind.image_id > 0 ? "" : "id= accepts the number of a partition";
+}
+
+/// Sets what "ro", "rw", "image-src=PATH" or "id=N" says; the reason where it cannot be read.
+std::string take_option(BindOption& bind, std::string_view word) {
+    if (word.starts_with(kImageId)) {
+        return take_image_id(bind, word.substr(kImageId.size()));
+    }
+    if (word.starts_with(kImageSource)) {
+        bind.image_source = word.substr(kImageSource.size());
+        return bind.image_source.empty() ? "image-src= accepts a path in the image" : "";
+    }
+    bind.is_read_only = word == "ro";
+    return is_option(word) ? "" : "the mode is neither ro nor rw";
+}
+
 tl::unexpected<Error> refuse(std::string_view bind, const std::string& because) {
     return fail(ErrorCode::kUsage,
                 problem("bind-malformed", "cannot read the bind '" + printable(bind) + "'"),
@@ -39,11 +70,18 @@ tl::unexpected<Error> refuse(std::string_view bind, const std::string& because) 
 Result<std::vector<BindOption>> read_binds(std::string_view text,
                                            const std::filesystem::path& directory) {
     std::vector<BindOption> binds;
+    bool has_options = false;
     for (const std::string& one : split_option(text, ',', true)) {
         if (one.empty()) {
             continue;
         }
-        // "SRC:DST:rw,nosuid" cannot be told from two binds; a bare option word is refused.
+        // "SRC:DST:ro,image-src=/": an option behind a comma belongs to the bind before it.
+        if (!binds.empty() && has_options && is_option(one)) {
+            if (const std::string why = take_option(binds.back(), one); !why.empty()) {
+                return refuse(text, why);
+            }
+            continue;
+        }
         const std::vector<std::string> parts = split_option(one, ':', false);
         if (parts.size() > 3 || parts[0].empty()) {
             return refuse(one, "it has more parts than source, target and mode, or no source");
@@ -56,11 +94,11 @@ Result<std::vector<BindOption>> read_binds(std::string_view text,
             return refuse(one, "the target is not an absolute path");
         }
         if (parts.size() == 3) {
-            if (parts[2] != "ro" && parts[2] != "rw") {
-                return refuse(one, "the mode is neither ro nor rw");
+            if (const std::string why = take_option(bind, parts[2]); !why.empty()) {
+                return refuse(one, why);
             }
-            bind.is_read_only = parts[2] == "ro";
         }
+        has_options = parts.size() == 3;
         binds.push_back(std::move(bind));
     }
     return binds;
@@ -86,6 +124,13 @@ std::string take_field(BindOption& bind, const std::string& field) {
     if (key == "ro" || key == "readonly") {
         bind.is_read_only = true;
         return equals == std::string::npos ? "" : "'" + key + "' accepts no value";
+    }
+    if (key == "image-src") {
+        bind.image_source = value;
+        return value.empty() ? "image-src= accepts a path in the image" : "";
+    }
+    if (key == "id") {
+        return take_image_id(bind, value);
     }
     const bool is_source = key == "src" || key == "source";
     if (!is_source && key != "dst" && key != "destination" && key != "target") {

@@ -3,6 +3,7 @@
 
 #include "support/error.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -15,11 +16,13 @@ struct BindOption {
     std::filesystem::path source; ///< absolute
     std::filesystem::path target; ///< absolute, in the container
     bool is_read_only = false;
+    std::string image_source;   ///< image-src=: `source` is an image, and this a place in it
+    std::uint32_t image_id = 0; ///< id=: of the partition, where it is a SIF
 };
 
-/// Reads "SRC[:DST[:ro|rw]]", several with commas, as Apptainer's -B; a relative source counts from
-/// `directory`. A backslash takes the meaning from a following colon or comma. kUsage for what
-/// cannot be read.
+/// Reads "SRC[:DST[:OPTION[,OPTION]]]", several with commas, as Apptainer's -B, with the options
+/// ro, rw, image-src=PATH and id=N; a relative source counts from `directory`. A backslash takes
+/// the meaning from a following colon or comma. kUsage for what cannot be read.
 [[nodiscard]] Result<std::vector<BindOption>> read_binds(std::string_view text,
                                                          const std::filesystem::path& directory);
 

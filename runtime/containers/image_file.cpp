@@ -102,7 +102,10 @@ Result<images::Image> open_sif(ImageFile& file, const ImageDemand* demand) {
     return images::Image::open_shared(std::move(same), file.path);
 }
 
-Result<void> fill_from_sif(ImageFile& file, const images::Image& image, const std::string& host) {
+Result<void> fill_from_sif(ImageFile& file,
+                           const images::Image& image,
+                           const std::string& host,
+                           const ImageDemand* demand) {
     CYBELE_TRY(const images::Descriptor partition, image.root_squashfs());
     const std::string shown = printable(file.path.string());
     if (partition.arch() != host) {
@@ -116,6 +119,10 @@ Result<void> fill_from_sif(ImageFile& file, const images::Image& image, const st
     file.offset = partition.offset;
     file.size = partition.size;
     for (const images::Descriptor& one : image.overlays_of(partition)) {
+        if (one.fs_type() == images::FsType::kExt3 && demand == nullptr && !file.extended) {
+            file.extended = SquashfsPlace{one.offset, one.size};
+            continue;
+        }
         if (one.fs_type() != images::FsType::kSquashfs) {
             return fail(ErrorCode::kInput,
                         problem("overlay-partition-kind",
@@ -185,7 +192,7 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
         return file;
     }
     CYBELE_TRY(const images::Image image, open_sif(file, demand));
-    CYBELE_CHECK(fill_from_sif(file, image, host_architecture));
+    CYBELE_CHECK(fill_from_sif(file, image, host_architecture, demand));
     return file;
 }
 

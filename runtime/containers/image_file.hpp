@@ -29,7 +29,7 @@ struct FileState {
 
 /// Where the root file system of an image lies.
 struct ImageFile {
-    enum class Kind { kDirectory, kSquashfs };
+    enum class Kind { kDirectory, kSquashfs, kExtended }; ///< the last: of overlays and binds
     Kind kind = Kind::kDirectory;
     std::filesystem::path path; ///< absolute
     UniqueFd fd;                ///< of the file; of a directory O_PATH
@@ -38,6 +38,8 @@ struct ImageFile {
     /// Overlay partitions of the same SIF and group, the lowest first: they lie over it, as the
     /// reference mounts them.
     std::vector<SquashfsPlace> overlays;
+    /// The ext3 overlay partition of the same SIF, above those; written with --writable.
+    std::optional<SquashfsPlace> extended;
     /// Of a verified file that is not a private copy: as it was when it was verified.
     std::optional<FileState> verified;
 };

@@ -176,6 +176,12 @@ Result<void> check_isolation(const Request& request, bool is_root) {
                     "what the program writes goes to the image or to memory",
                     "leave one of them out");
     }
+    if (request.writable && !request.overlays.empty()) {
+        return fail(ErrorCode::kUsage,
+                    problem("writable-with-overlay", "--writable and --overlay exclude each other"),
+                    "what the program writes goes to the image or to an overlay",
+                    "leave one of them out");
+    }
     if (!request.is_compatible) { // as the reference, which warns of names that it does not know
         CYBELE_CHECK(read_capabilities(request.add_caps, "--add-caps"));
         CYBELE_CHECK(read_capabilities(request.drop_caps, "--drop-caps"));

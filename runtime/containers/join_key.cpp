@@ -93,6 +93,7 @@ Result<std::string> join_key(const Request& request, const ContainerPlan& plan) 
         key.add_text("from", mount.source.string());
         key.add_text("to", mount.target.string());
         key.add_text("as", mount.options);
+        key.add_text("of", mount.image_source + " " + std::to_string(mount.image_id));
     }
     return key.take();
 }

@@ -2,7 +2,9 @@
 #include "runtime/containers/overlay.hpp"
 
 #include "images/sif/sif.hpp"
+#include "images/sif/start.hpp"
 #include "images/sif/types.hpp"
+#include "runtime/containers/extended_file.hpp"
 #include "runtime/namespaces/squashfs_mount.hpp"
 #include "runtime/namespaces/system_calls.hpp"
 #include "support/quote.hpp"
@@ -31,12 +33,34 @@ Result<void> make_writable_folders(const ImageFile& folder) {
 }
 
 /// The read-only part of an overlay's directory: what a writable start left in `upper`, else all.
-UniqueFd lower_of(const ImageFile& folder) {
-    UniqueFd upper(openat(folder.fd.get(), "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+UniqueFd lower_of(const Overlay& overlay) {
+    UniqueFd upper(
+        openat(overlay.folder(), "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (upper.valid()) {
         return upper;
     }
-    return UniqueFd(openat(folder.fd.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+    return UniqueFd(openat(overlay.folder(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
+}
+
+/// The file where it is an ext3 file system, which nobody signs.
+Result<std::optional<Overlay>> open_extended_overlay(const std::string& path, bool is_read_only) {
+    std::error_code failed;
+    const auto full = std::filesystem::canonical(path, failed);
+    if (failed || !std::filesystem::is_regular_file(full, failed)) {
+        return std::optional<Overlay>();
+    }
+    const UniqueFd probe(open(full.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    if (!probe.valid() ||
+        images::image_start(probe.get()).kind != images::ImageStart::Kind::kOther ||
+        !is_extended(probe.get(), 0)) {
+        return std::optional<Overlay>();
+    }
+    Overlay overlay;
+    overlay.file.kind = ImageFile::Kind::kExtended;
+    overlay.file.path = full;
+    overlay.is_writable = !is_read_only;
+    CYBELE_TRY(overlay.file.fd, open_extended(full, overlay.is_writable));
+    return std::optional(std::move(overlay));
 }
 
 /// Layers in the making: each under a short name on the stage, the topmost first in the option.
@@ -44,7 +68,8 @@ class Pile {
 public:
     Pile(const Stage& stage, std::string way) : stage_(stage), way_(std::move(way)) {}
 
-    Result<void> add_folder(int folder) {
+    Result<void> add_folder(int folder, bool is_extended) {
+        has_extended_ = has_extended_ || is_extended;
         CYBELE_TRY(const UniqueFd point, new_layer());
         return bind(folder, point.get());
     }
@@ -87,6 +112,9 @@ public:
             lower += *name + ":";
         }
         lower += name_below;
+        if (has_extended_ && has_overlay_program()) {
+            return mount_overlay_by_program(stage_, lower, "piled");
+        }
         const unsigned long flags = static_cast<unsigned long>(MS_RDONLY) | MS_NOSUID | MS_NODEV;
         if (fchdir(stage_.fd()) != 0 ||
             (mount("overlay", "piled", "overlay", flags, (lower + ",userxattr").c_str()) != 0 &&
@@ -109,6 +137,7 @@ private:
     const Stage& stage_;
     std::string way_;
     std::vector<std::string> names_;
+    bool has_extended_ = false;
 };
 
 Result<Overlay> open_overlay(const std::string& option, const ImageDemand* demand) {
@@ -123,7 +152,13 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
                     problem("overlay-option-malformed",
                             "--overlay: expected PATH[:ro], not '" + printable(option) + "'"),
                     "the path is empty",
-                    "name a directory, a squashfs file or a SIF");
+                    "name a directory, a squashfs file, an ext3 file or a SIF");
+    }
+    if (demand == nullptr) {
+        CYBELE_TRY(std::optional<Overlay> extended, open_extended_overlay(path, is_read_only));
+        if (extended) {
+            return std::move(*extended);
+        }
     }
     auto file = open_image(path, images::host_architecture(), demand);
     if (!file && demand != nullptr) {
@@ -137,8 +172,7 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
             fault.because.empty() ? fault.message : fault.because,
             fault.id == "sif-change-interrupted"
                 ? fault.help
-                : "name a directory, a squashfs file or a SIF; ext3 images are not mounted, for "
-                  "their driver trusts what it reads");
+                : "name a directory, a squashfs file, an ext3 file or a SIF");
     }
     overlay.file = std::move(*file);
     const bool is_directory = overlay.file.kind == ImageFile::Kind::kDirectory;
@@ -180,6 +214,50 @@ open_overlays(const std::vector<std::string>& options, bool has_tmpfs, const Ima
     return overlays;
 }
 
+Result<void>
+add_own_overlay(std::vector<Overlay>& overlays, const ImageFile& image, bool is_writable) {
+    if (!image.extended) {
+        return {};
+    }
+    Overlay own;
+    own.file.kind = ImageFile::Kind::kExtended;
+    own.file.path = image.path;
+    own.file.offset = image.extended->offset;
+    own.is_writable = is_writable;
+    CYBELE_TRY(own.file.fd, open_extended(image.path, is_writable));
+    overlays.insert(overlays.begin(), std::move(own));
+    return {};
+}
+
+Result<void> mount_overlays(const Stage& stage, std::vector<Overlay>& overlays) {
+    for (std::size_t i = 0; i < overlays.size(); ++i) {
+        Overlay& one = overlays[i];
+        if (one.file.kind != ImageFile::Kind::kExtended) {
+            continue;
+        }
+        const std::string name = "extended" + std::to_string(i);
+        CYBELE_TRY(one.mounted,
+                   mount_extended(
+                       stage, {one.file.fd.get(), one.file.offset, one.is_writable}, name.c_str()));
+        const UniqueFd upper(
+            openat(one.mounted.get(), "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+        if (!upper.valid()) {
+            return fail(
+                ErrorCode::kInput,
+                problem("overlay-unusable",
+                        "cannot use '" + printable(one.file.path.string()) + "' as an overlay"),
+                "the file system has no folder 'upper'",
+                "make one by `apptainer overlay create FILE`");
+        }
+        if (one.is_writable && mkdirat(one.mounted.get(), "work", 0755) != 0 && errno != EEXIST) {
+            return fail(system_error("cannot make a folder in the overlay '" +
+                                         printable(one.file.path.string()) + "'",
+                                     errno));
+        }
+    }
+    return {};
+}
+
 // NOLINTNEXTLINE(readability-function-size): what a pile is made of
 Result<UniqueFd> lay_over(const Stage& stage,
                           UniqueFd image,
@@ -196,8 +274,9 @@ Result<UniqueFd> lay_over(const Stage& stage,
         if (overlay.is_writable) {
             continue;
         }
-        if (overlay.file.kind == ImageFile::Kind::kDirectory) {
-            CYBELE_CHECK(pile.add_folder(lower_of(overlay.file).get()));
+        if (overlay.file.kind != ImageFile::Kind::kSquashfs) {
+            const bool is_extended = overlay.file.kind == ImageFile::Kind::kExtended;
+            CYBELE_CHECK(pile.add_folder(lower_of(overlay).get(), is_extended));
         } else {
             CYBELE_CHECK(pile.add_squashfs(overlay.file, {overlay.file.offset, overlay.file.size}));
         }

@@ -13,18 +13,31 @@ namespace cybele::runtime {
 
 /// One --overlay, opened before the stage covers anything.
 struct Overlay {
-    ImageFile file;           ///< a directory (O_PATH of it) or a squashfs
-    bool is_writable = false; ///< a directory without ":ro"
+    ImageFile file;           ///< a directory (O_PATH of it), a squashfs or an ext3 file
+    bool is_writable = false; ///< without ":ro", and no squashfs
+    UniqueFd mounted;         ///< of an ext3 file, after mount_overlays(): O_PATH of its root
+
+    /// Where `upper` and `work` lie.
+    [[nodiscard]] int folder() const {
+        return mounted.valid() ? mounted.get() : file.fd.get();
+    }
 };
 
 /// Reads PATH[:ro] of each option. kInput, a message each: a missing path, a file that is no
-/// squashfs or SIF (ext3 images are never given to the kernel), several writable ones; kUsage: an
-/// empty path. A directory's `upper` and `work` are made where it is writable, as the reference
-/// does. With `has_tmpfs` (--writable-tmpfs) none may be writable. With a demand each must be a SIF
-/// whose signatures hold, as the image itself.
+/// squashfs, SIF or ext3 file system, several writable ones; kUsage: an empty path. A directory's
+/// `upper` and `work` are made where it is writable, as the reference does. With `has_tmpfs`
+/// (--writable-tmpfs) none may be writable. With a demand each must be a SIF whose signatures hold,
+/// as the image itself.
 [[nodiscard]] Result<std::vector<Overlay>> open_overlays(const std::vector<std::string>& options,
                                                          bool has_tmpfs,
                                                          const ImageDemand* demand = nullptr);
+
+/// The ext3 partition of the image itself as the lowest overlay, written to where `is_writable`.
+[[nodiscard]] Result<void>
+add_own_overlay(std::vector<Overlay>& overlays, const ImageFile& image, bool is_writable);
+
+/// Mounts the ext3 files among them, by the host's fuse2fs.
+[[nodiscard]] Result<void> mount_overlays(const Stage& stage, std::vector<Overlay>& overlays);
 
 /// The image with everything read-only laid over it, the later the higher; the image itself where
 /// there is nothing. `way` is how the image was mounted.

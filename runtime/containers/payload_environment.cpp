@@ -131,6 +131,9 @@ Result<PayloadEnvironment> make_environment(const Request& request,
     if (!request.is_compatible) {
         layers.host.try_emplace("PYTHONNOUSERSITE", "1");
     }
+    for (const auto& [name, value] : request.device_environment) {
+        inject(layers, name, value);
+    }
     inject_prefixed(layers, environment);
     for (const auto& path : request.environment_files) {
         CYBELE_TRY(const EnvironmentMap variables, read_environment_file(path));

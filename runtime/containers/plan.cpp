@@ -26,6 +26,7 @@ constexpr std::array<std::string_view, 10> kSystemFolders = {
 constexpr std::array<std::string_view, 3> kSystemTrees = {"/sys", "/proc", "/dev"};
 constexpr std::array<std::string_view, 4> kBindVariables = {
     "APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH"};
+constexpr std::array<std::string_view, 2> kUsualFiles = {"/etc/localtime", "/etc/hosts"};
 constexpr std::size_t kUsualMounts = 16; // no limit
 constexpr const char* kUserFlags = "nosuid,nodev";
 const std::filesystem::path kLibraries = "/.singularity.d/libs";
@@ -52,15 +53,39 @@ Mount fresh(Mount::Kind kind, const std::filesystem::path& target, std::string o
     return mount;
 }
 
+bool is_usual_file(std::string_view path) {
+    return std::find(kUsualFiles.begin(), kUsualFiles.end(), path) != kUsualFiles.end();
+}
+
+/// What every container shows of the host: the paths of apptainer.conf, else the usual files. With
+/// --contain only these.
+std::vector<std::pair<std::filesystem::path, std::filesystem::path>>
+host_files(const Request& request, bool is_contained) {
+    std::vector<std::pair<std::filesystem::path, std::filesystem::path>> files;
+    const std::vector<std::string> usual(kUsualFiles.begin(), kUsualFiles.end());
+    for (const std::string& word : request.bind_paths ? *request.bind_paths : usual) {
+        const std::size_t colon = word.find(':');
+        const std::string source = word.substr(0, colon);
+        if (!is_contained || is_usual_file(source)) {
+            files.emplace_back(source,
+                               colon == std::string::npos ? source : word.substr(colon + 1));
+        }
+    }
+    return files;
+}
+
 void add_system(std::vector<Mount>& mounts, const Request& request) {
     const bool is_contained = request.contain || request.containall;
-    if (is_contained) {
+    if (is_contained || request.has_small_devices) {
         namespaces::add_small_devices(mounts, namespaces::Terminal::kShared);
     } else {
         mounts.push_back(bind("/dev", "/dev"));
     }
-    mounts.push_back(bind("/etc/localtime", "/etc/localtime"));
-    mounts.push_back(bind("/etc/hosts", "/etc/hosts"));
+    for (const auto& [source, target] : host_files(request, is_contained)) {
+        mounts.push_back(bind(source, target));
+        mounts.back().is_host_file = true;
+        mounts.back().is_optional = is_usual_file(source.native());
+    }
     if (request.pid || request.containall) {
         mounts.push_back(fresh(Mount::Kind::kProc, "/proc", ""));
     } else {
@@ -135,14 +160,13 @@ void leave_out(std::vector<Mount>& mounts,
     };
     std::erase_if(mounts, [&](const Mount& mount) {
         const std::string target = mount.target.lexically_normal().native();
-        const bool is_host_file = target == "/etc/localtime" || target == "/etc/hosts";
         const bool is_temporary = target == "/tmp" || target == "/var/tmp";
         const bool is_dev = target == "/dev" || target.starts_with("/dev/");
         return (has("proc") && target == "/proc") || (has("sys") && target == "/sys") ||
                (has("dev") && is_dev) || (has("devpts") && target == "/dev/pts") ||
                (has("tmp") && is_temporary) || (has("cwd") && mount.skip_if_same) ||
                (has("home") && mount.target == home && !mount.skip_if_same) ||
-               (is_host_file && (has("bind-paths") || has(target)));
+               (mount.is_host_file && (has("bind-paths") || has(target)));
     });
 }
 
@@ -224,6 +248,11 @@ public:
         mount.is_optional = false;
         mount.is_named = true;
         mount.is_read_only = one.is_read_only;
+        mount.image_source = one.image_source;
+        mount.image_id = one.image_id;
+        if (mount.image_id != 0 && mount.image_source.empty()) {
+            mount.image_source = "/";
+        }
         mount.options = kUserFlags;
         mounts_.push_back(std::move(mount));
         return {};
@@ -254,6 +283,27 @@ private:
     std::vector<Mount> mounts_;
 };
 
+/// Libraries and devices of the host, and what holds for all mounts.
+void finish(std::vector<Mount>& mounts,
+            const Request& request,
+            const std::filesystem::path& directory) {
+    for (const std::string& file : list_words(request.libraries)) {
+        const std::filesystem::path path = directory / file;
+        mounts.push_back(bind(path, kLibraries / path.filename()));
+        mounts.back().is_optional = false;
+    }
+    for (const DeviceBind& device : request.device_binds) {
+        mounts.push_back(bind(device.source, device.target));
+        mounts.back().is_optional = false;
+        mounts.back().is_read_only = device.is_read_only;
+        mounts.back().options = device.is_node ? "nosuid" : kUserFlags;
+    }
+    for (Mount& mount : mounts) {
+        mount.may_hold_targets = mount.options == kUserFlags;
+        mount.make_target = !request.writable; // the image is the user's own, and stays as it is
+    }
+}
+
 } // namespace
 
 Result<Home> home_of(const Request& request, const Environment& environment) {
@@ -265,6 +315,13 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
         return home;
     }
     const auto colon = request.home.find(':');
+    if (colon != std::string::npos && request.home.find(':', colon + 1) != std::string::npos) {
+        return fail(ErrorCode::kUsage,
+                    problem("home-malformed",
+                            "cannot read the home directory '" + printable(request.home) + "'"),
+                    "it has more parts than a source and a target",
+                    "write --home SRC:DST");
+    }
     home.source = request.home.substr(0, colon);
     home.target = colon == std::string::npos
                       ? home.source
@@ -295,6 +352,11 @@ Result<MountPlan> plan_mounts(const Request& request,
     leave_out(plan.mounts, list_words(request.no_mount), home.target);
     CYBELE_CHECK(add_scratch(plan.mounts, request));
     UserBinds binds(directory, plan.warnings);
+    if (request.forbids_binds) {
+        plan.warnings.push_back("binds of users are not allowed by the settings of this host");
+        finish(plan.mounts, request, directory);
+        return plan;
+    }
     for (const std::string& text : request.binds) {
         CYBELE_CHECK(binds.add(text));
     }
@@ -308,15 +370,7 @@ Result<MountPlan> plan_mounts(const Request& request,
     for (Mount& mount : binds.take()) {
         plan.mounts.push_back(std::move(mount));
     }
-    for (const std::string& file : list_words(request.libraries)) {
-        const std::filesystem::path path = directory / file;
-        plan.mounts.push_back(bind(path, kLibraries / path.filename()));
-        plan.mounts.back().is_optional = false;
-    }
-    for (Mount& mount : plan.mounts) {
-        mount.may_hold_targets = mount.options == kUserFlags;
-        mount.make_target = !request.writable; // the image is the user's own, and stays as it is
-    }
+    finish(plan.mounts, request, directory);
     return plan;
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/containers/gpu.hpp"
 #include "runtime/containers/holder.hpp"
 #include "runtime/containers/host_files.hpp"
+#include "runtime/containers/image_binds.hpp"
 #include "runtime/containers/image_file.hpp"
 #include "runtime/containers/isolation.hpp"
 #include "runtime/containers/join_key.hpp"
@@ -73,7 +74,7 @@ Result<std::vector<UniqueFd>> open_sources(std::vector<Mount>& mounts) {
     std::vector<UniqueFd> opened;
     std::vector<Mount> found;
     for (Mount& mount : mounts) {
-        if (mount.kind == Mount::Kind::kBind) {
+        if (mount.kind == Mount::Kind::kBind && mount.image_source.empty()) {
             UniqueFd fd(open(mount.source.c_str(), O_PATH | O_CLOEXEC));
             if (!fd.valid() && mount.is_optional) {
                 continue;
@@ -111,6 +112,8 @@ struct HostView {
     Caller caller;
     std::optional<std::string> resolv_conf;
     std::string hostname; ///< --hostname
+    bool has_passwd = true;
+    bool has_group = true;
 };
 
 /// resolv.conf, passwd and group: files of this container only, bound last.
@@ -147,11 +150,11 @@ Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
     if (!host.hostname.empty()) {
         CYBELE_CHECK(add("hostname", "/etc/hostname", host.hostname + "\n"));
     }
-    if (const auto passwd = read_in_image(image, "/etc/passwd")) {
+    if (const auto passwd = host.has_passwd ? read_in_image(image, "/etc/passwd") : std::nullopt) {
         CYBELE_CHECK(
             add("passwd", "/etc/passwd", merge_passwd(*passwd, host.caller, all.home.target)));
     }
-    if (const auto group = read_in_image(image, "/etc/group")) {
+    if (const auto group = host.has_group ? read_in_image(image, "/etc/group") : std::nullopt) {
         CYBELE_CHECK(add("group", "/etc/group", merge_group(*group, host.caller)));
     }
     return opened;
@@ -254,7 +257,7 @@ std::vector<int> sources_of(const std::vector<Mount>& mounts,
                             const std::vector<Overlay>& overlays) {
     std::vector<int> sources;
     for (const Mount& bind : mounts) {
-        if (bind.kind == Mount::Kind::kBind) {
+        if (bind.kind == Mount::Kind::kBind && bind.image_source.empty()) {
             sources.push_back(bind.source_fd);
         }
     }
@@ -290,6 +293,11 @@ HostView view_of(const Request& request, const Preparation& all, const Environme
         host.caller = {0, 0, "root:x:0:0:root:/root:/bin/bash", {"root:x:0:"}};
     }
     host.hostname = request.hostname;
+    host.has_passwd = !request.has_image_passwd;
+    host.has_group = !request.has_image_group;
+    if (request.has_image_resolv_conf && request.dns.empty()) {
+        return host;
+    }
     if (auto resolv_conf =
             request.dns.empty() ? read_file("/etc/resolv.conf") : resolv_conf_of(request.dns)) {
         host.resolv_conf = std::move(*resolv_conf);
@@ -311,37 +319,42 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     CYBELE_CHECK(namespaces::enter_namespaces(map_of(request, all.is_root)));
     CYBELE_CHECK(isolate(request));
     CYBELE_TRY(const std::vector<UniqueFd> sources, open_sources(all.mounts));
+    CYBELE_TRY(ImageBinds image_binds, ImageBinds::open(all.mounts));
     // Like them: a folder of another mount namespace cannot be bound.
-    CYBELE_TRY(const std::vector<Overlay> overlays,
+    CYBELE_TRY(std::vector<Overlay> overlays,
                open_overlays(request.overlays, request.writable_tmpfs, demand));
+    CYBELE_CHECK(add_own_overlay(overlays, file, request.writable));
+    const bool is_image_writable = request.writable && !file.extended;
     const Overlay* const kept = writable_overlay(overlays);
     const bool is_writable = (request.writable_tmpfs && !request.writable) || kept != nullptr;
     const MountRequest mount{all.is_root,
                              is_writable,
                              request.is_verbose,
-                             request.writable,
+                             is_image_writable,
                              request.unsquash,
                              sources_of(all.mounts, overlays),
                              server ? &*server : nullptr};
     CYBELE_TRY(MountedImage image, mount_image(file, mount, environment));
+    CYBELE_CHECK(mount_overlays(image.stage, overlays));
+    CYBELE_CHECK(image_binds.mount(image.stage, image.way, all.mounts));
     CYBELE_TRY(image.root, lay_over(image.stage, std::move(image.root), file, overlays, image.way));
     CYBELE_CHECK(check_all_unchanged(file, overlays));
     CYBELE_TRY(const std::vector<UniqueFd> files,
                add_own_files(all.mounts, image.stage, image.root.get(), all, host));
-    const bool has_needs = !request.writable; // what the image lacks is not added to it
+    const bool has_needs = !is_image_writable; // what the image lacks is not added to it
     CYBELE_TRY(const PreparedRoot root,
                prepare_root(image.stage,
                             std::move(image.root),
                             has_needs ? needed_targets(all.mounts) : std::vector<NeededTarget>(),
                             is_writable,
-                            kept == nullptr ? -1 : kept->file.fd.get(),
+                            kept == nullptr ? -1 : kept->folder(),
                             !request.underlay));
     tell_if(request.is_verbose,
             "the image is mounted by " + image.way + ", its mount points come by " + root.how);
     Sandbox sandbox = make_sandbox(request, all);
     sandbox.root = file.path;
     sandbox.root_fd = root.fd.get();
-    sandbox.is_root_read_only = !is_writable && !request.writable;
+    sandbox.is_root_read_only = !is_writable && !is_image_writable;
     sandbox.mounts = all.mounts;
     if (!all.is_root && !request.fakeroot) {
         sandbox.final_ids = Sandbox::Ids{host.caller.uid, host.caller.gid};

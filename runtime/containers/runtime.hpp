@@ -25,6 +25,14 @@ enum class Join {
     kNever
 };
 
+/// A file or device node of the host that a device needs inside.
+struct DeviceBind {
+    std::filesystem::path source;
+    std::filesystem::path target;
+    bool is_read_only = false;
+    bool is_node = false;
+};
+
 /// What `exec|run|shell IMAGE` was asked for; the fields bear the names of Apptainer's options.
 struct Request {
     Action action = Action::kExec;
@@ -74,6 +82,16 @@ struct Request {
     /// the home's Python packages are seen, a program that is not found ends with 255.
     bool is_compatible = false;
     bool no_eval = false; ///< --no-eval: a value is a value
+    /// Of the host's apptainer.conf (site_settings.hpp): unset: there is none.
+    std::optional<std::vector<std::string>> bind_paths; ///< SRC[:DST]
+    bool has_small_devices = false;                     ///< /dev as with --contain
+    bool has_image_passwd = false; ///< passwd, group and resolv.conf are the image's own
+    bool has_image_group = false;
+    bool has_image_resolv_conf = false;
+    bool forbids_binds = false; ///< those of the user
+    /// Devices by the Container Device Interface (device_interface.hpp).
+    std::vector<DeviceBind> device_binds;
+    std::map<std::string, std::string> device_environment; ///< weaker than --env
     Join join = Join::kAuto;
     std::optional<ImageDemand> demand; ///< --verify-key, --policy; unset: not verified
     bool is_verbose = false;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/containers/stage.hpp"
 
+#include "runtime/containers/extended_file.hpp"
 #include "runtime/containers/underlay.hpp"
 #include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/system_calls.hpp"
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 namespace cybele::runtime {
@@ -124,6 +126,13 @@ Result<void> make_targets(int root, const std::vector<NeededTarget>& targets) {
     return {};
 }
 
+bool is_fuse(int fd) {
+    constexpr auto kFuse = 0x65735546; // statfs(2)
+    struct statfs status = {};
+    const UniqueFd folder(openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    return fstatfs(folder.get(), &status) == 0 && status.f_type == kFuse;
+}
+
 /// Directories of an overlay: `upper` and `work` on the stage or in the folder `kept`, the image
 /// below.
 Result<UniqueFd> mount_overlay(const Stage& stage, int image, int kept) {
@@ -153,7 +162,12 @@ Result<UniqueFd> mount_overlay(const Stage& stage, int image, int kept) {
     // As an ordinary user overlayfs keeps its marks in user.*, since Linux 5.11.
     if (mount("overlay", "overlay", "overlay", flags, (plain + ",userxattr").c_str()) != 0 &&
         mount("overlay", "overlay", "overlay", flags, plain.c_str()) != 0) {
-        return fail(system_error("cannot mount an overlay", errno));
+        const int saved_errno = errno;
+        if (kept >= 0 && is_fuse(kept)) { // the kernel writes to no such file system
+            return mount_overlay_by_program(
+                stage, "lowerdir=" + below + ",upperdir=kept/upper,workdir=kept/work", "overlay");
+        }
+        return fail(system_error("cannot mount an overlay", saved_errno));
     }
     return stage.open("overlay");
 }

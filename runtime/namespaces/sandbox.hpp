@@ -66,7 +66,11 @@ struct Mount {
     /// A missing target may be made in such a folder. Without it, a target that a link of the image
     /// leads onto such a folder itself is left as it is, too.
     bool is_named = false;
+    bool is_host_file = false; ///< one of those that every container shows (apptainer.conf)
     bool skip_if_same = false; ///< nothing is done where the target is the source already
+    /// kBind of what lies at this place in the image file `source`; empty: of `source` itself.
+    std::string image_source;
+    std::uint32_t image_id = 0; ///< of the partition, where that is a SIF; 0: its data partition
     std::string options; ///< tmpfs: "mode=1777,size=64m"; bind: "nosuid,nodev,noexec" or fewer
 };
 

@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/site_settings.hpp"
+
+#include "images/sif/start.hpp"
+#include "runtime/containers/isolation.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+#include "support/split.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pwd.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace cybele::runtime {
+namespace {
+
+constexpr const char* kSettingsFiles[] = {"/etc/apptainer/apptainer.conf",
+                                          "/usr/local/etc/apptainer/apptainer.conf",
+                                          "/etc/singularity/singularity.conf"};
+constexpr std::size_t kMostSettings = std::size_t{1} << 20U;
+
+/// Words whose values are checked, with these.
+struct CheckedSetting {
+    std::string_view word;
+    std::array<std::string_view, 4> values;
+};
+constexpr CheckedSetting kCheckedSettings[] = {{"allow ipc ns", {"yes", "no"}},
+                                               {"allow pid ns", {"yes", "no"}},
+                                               {"allow user ns", {"yes", "no"}},
+                                               {"allow uts ns", {"yes", "no"}},
+                                               {"config passwd", {"yes", "no"}},
+                                               {"config group", {"yes", "no"}},
+                                               {"config resolv_conf", {"yes", "no"}},
+                                               {"mount proc", {"yes", "no"}},
+                                               {"mount sys", {"yes", "no"}},
+                                               {"mount dev", {"yes", "no", "minimal"}},
+                                               {"mount devpts", {"yes", "no"}},
+                                               {"mount home", {"yes", "no"}},
+                                               {"mount tmp", {"yes", "no"}},
+                                               {"mount hostfs", {"yes", "no"}},
+                                               {"user bind control", {"yes", "no"}},
+                                               {"enable overlay", {"yes", "no", "try", "driver"}},
+                                               {"allow container sif", {"yes", "no"}},
+                                               {"allow container squashfs", {"yes", "no"}},
+                                               {"allow container extfs", {"yes", "no"}},
+                                               {"allow container dir", {"yes", "no"}},
+                                               {"always use nv", {"yes", "no"}},
+                                               {"always use rocm", {"yes", "no"}}};
+
+/// What `--no-mount` calls the mounts that a word switches off.
+constexpr std::pair<std::string_view, std::string_view> kSwitchedMounts[] = {
+    {"mount proc", "proc"},
+    {"mount sys", "sys"},
+    {"mount dev", "dev"},
+    {"mount devpts", "devpts"},
+    {"mount home", "home"},
+    {"mount tmp", "tmp"}};
+
+std::string_view trim_setting(std::string_view text) {
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) {
+        text.remove_prefix(1);
+    }
+    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
+        text.remove_suffix(1);
+    }
+    return text;
+}
+
+bool is_setting_word(std::string_view text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+        return std::isalpha(c) != 0 || c == ' ' || c == '_' || c == '-';
+    });
+}
+
+bool has_setting(const SiteSettings& settings, std::string_view word, std::string_view value) {
+    const auto found = settings.find(word);
+    return found != settings.end() && found->second.front() == value;
+}
+
+std::vector<std::string> setting_list(const SiteSettings& settings, std::string_view word) {
+    const auto found = settings.find(word);
+    return found == settings.end() ? std::vector<std::string>() : list_words(found->second);
+}
+
+tl::unexpected<Error> forbidden_image(const Request& request, const std::string& because) {
+    return fail(ErrorCode::kEnvironment,
+                problem("image-forbidden-by-site",
+                        "the settings of this host do not allow the image '" +
+                            printable(request.image.string()) + "'"),
+                because,
+                "ask the administrator of this host, who sets it in apptainer.conf");
+}
+
+/// Which kind of images the file is one of, as apptainer.conf calls it.
+std::string_view setting_kind(const std::filesystem::path& image) {
+    std::error_code ignored;
+    if (std::filesystem::is_directory(image, ignored)) {
+        return "dir";
+    }
+    const UniqueFd fd(open(image.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    const images::ImageStart start = images::image_start(fd.get());
+    if (start.kind == images::ImageStart::Kind::kSif) {
+        return "sif";
+    }
+    return start.is_squashfs() ? "squashfs" : "";
+}
+
+bool is_listed(const std::vector<std::string>& names, const std::string& name, unsigned id) {
+    return std::any_of(names.begin(), names.end(), [&](const std::string& one) {
+        return one == name || one == std::to_string(id);
+    });
+}
+
+Result<void> check_site_image(const SiteSettings& settings, const Request& request) {
+    struct stat status = {};
+    std::error_code failed;
+    const auto path = std::filesystem::canonical(request.image, failed);
+    if (failed || stat(path.c_str(), &status) != 0) {
+        return {}; // whoever opens it tells why
+    }
+    const std::string_view kind = setting_kind(path);
+    if (!kind.empty() && has_setting(settings, "allow container " + std::string(kind), "no")) {
+        return forbidden_image(request, "'allow container " + std::string(kind) + " = no' is set");
+    }
+    if (const auto folders = setting_list(settings, "limit container paths"); !folders.empty()) {
+        const bool is_inside =
+            std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
+                const auto full = std::filesystem::weakly_canonical(folder, failed);
+                return std::mismatch(full.begin(), full.end(), path.begin(), path.end()).first ==
+                       full.end();
+            });
+        if (!is_inside) {
+            return forbidden_image(request, "it is outside of 'limit container paths'");
+        }
+    }
+    if (const auto users = setting_list(settings, "limit container owners"); !users.empty()) {
+        const passwd* const owner = getpwuid(status.st_uid); // NOLINT(concurrency-mt-unsafe)
+        if (!is_listed(users, owner == nullptr ? "" : owner->pw_name, status.st_uid)) {
+            return forbidden_image(request, "its owner is not one of 'limit container owners'");
+        }
+    }
+    if (const auto groups = setting_list(settings, "limit container groups"); !groups.empty()) {
+        const group* const owner = getgrgid(status.st_gid); // NOLINT(concurrency-mt-unsafe)
+        if (!is_listed(groups, owner == nullptr ? "" : owner->gr_name, status.st_gid)) {
+            return forbidden_image(request, "its group is not one of 'limit container groups'");
+        }
+    }
+    return {};
+}
+
+/// Takes back what was asked for and is not allowed.
+void take_back_forbidden(const SiteSettings& settings,
+                         Request& request,
+                         std::vector<std::string>& warnings) {
+    const auto take_back = [&](bool& flag, std::string_view word, const char* what) {
+        if (flag && has_setting(settings, word, "no")) {
+            flag = false;
+            warnings.push_back(std::string(what) + " is not allowed by the settings of this host");
+        }
+    };
+    if (has_setting(settings, "allow pid ns", "no") && request.containall) {
+        request.containall = false; // all of it but the process ids
+        request.contain = true;
+        request.cleanenv = true;
+        request.ipc = true;
+        warnings.emplace_back("--pid is not allowed by the settings of this host");
+    }
+    take_back(request.pid, "allow pid ns", "--pid");
+    take_back(request.ipc, "allow ipc ns", "--ipc");
+    take_back(request.uts, "allow uts ns", "--uts");
+    if (!request.hostname.empty() && has_setting(settings, "allow uts ns", "no")) {
+        request.hostname.clear();
+        warnings.emplace_back("--hostname is not allowed by the settings of this host");
+    }
+    request.forbids_binds = has_setting(settings, "user bind control", "no");
+}
+
+} // namespace
+
+SiteSettings read_site_settings(std::string_view text) {
+    SiteSettings settings;
+    for (const std::string_view line : split(text, '\n')) {
+        const std::size_t equals = line.find('=');
+        const std::string_view word = trim_setting(line.substr(0, equals));
+        if (equals == std::string_view::npos || !is_setting_word(word)) {
+            continue;
+        }
+        if (const std::string_view value = trim_setting(line.substr(equals + 1)); !value.empty()) {
+            settings[std::string(word)].emplace_back(value);
+        }
+    }
+    return settings;
+}
+
+Result<std::optional<SiteSettings>> find_site_settings(const std::string& named) {
+    std::optional<std::string> text;
+    std::string file = named;
+    if (!named.empty()) {
+        CYBELE_TRY(text, read_file(named, kMostSettings));
+    }
+    for (const char* const place : kSettingsFiles) {
+        if (!text && access(place, R_OK) == 0) {
+            file = place;
+            CYBELE_TRY(text, read_file(place, kMostSettings));
+        }
+    }
+    if (!text) {
+        return std::optional<SiteSettings>();
+    }
+    SiteSettings settings = read_site_settings(*text);
+    for (const CheckedSetting& row : kCheckedSettings) {
+        const auto found = settings.find(row.word);
+        if (found != settings.end() &&
+            std::find(row.values.begin(), row.values.end(), found->second.front()) ==
+                row.values.end()) {
+            return fail(ErrorCode::kInput,
+                        problem("site-setting-invalid",
+                                "'" + printable(found->second.front()) + "' is not a value of '" +
+                                    std::string(row.word) + "'"),
+                        printable(file) + " sets it",
+                        "correct the file, or name another one by --config");
+        }
+    }
+    return std::optional(std::move(settings));
+}
+
+Result<void> apply_site_settings(const SiteSettings& settings,
+                                 Request& request,
+                                 std::vector<std::string>& warnings) {
+    CYBELE_CHECK(check_site_image(settings, request));
+    if (has_setting(settings, "allow user ns", "no") &&
+        (request.fakeroot || request.userns || geteuid() != 0)) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("user-namespace-forbidden-by-site",
+                            "the settings of this host do not allow user namespaces"),
+                    "'allow user ns = no' is set in apptainer.conf, and an ordinary user needs one",
+                    "ask the administrator of this host");
+    }
+    take_back_forbidden(settings, request, warnings);
+    request.bind_paths = setting_list(settings, "bind path");
+    for (const auto& [word, name] : kSwitchedMounts) {
+        if (has_setting(settings, word, "no")) {
+            request.no_mount.emplace_back(name);
+        }
+    }
+    request.has_small_devices = has_setting(settings, "mount dev", "minimal");
+    request.has_image_passwd = has_setting(settings, "config passwd", "no");
+    request.has_image_group = has_setting(settings, "config group", "no");
+    request.has_image_resolv_conf = has_setting(settings, "config resolv_conf", "no");
+    request.nv = request.nv || has_setting(settings, "always use nv", "yes");
+    request.rocm = request.rocm || has_setting(settings, "always use rocm", "yes");
+    request.underlay = request.underlay || has_setting(settings, "enable overlay", "no");
+    return {};
+}
+
+} // namespace cybele::runtime
