@@ -23,9 +23,9 @@ std::string device_text(const yaml::Node& node, std::string_view key) {
 }
 
 const std::vector<yaml::Node>& device_items(const yaml::Node& node, std::string_view key) {
-    static const std::vector<yaml::Node> kNone;
+    static const std::vector<yaml::Node> none;
     const yaml::Node* const found = node.find(key);
-    return found == nullptr ? kNone : found->items;
+    return found == nullptr ? none : found->items;
 }
 
 /// One file.
