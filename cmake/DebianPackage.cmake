@@ -5,12 +5,15 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME cybelectl)
 set(CPACK_PACKAGE_VENDOR "the cybelectl developers")
 set(CPACK_PACKAGE_CONTACT "the cybelectl developers <developers@cybelectl.example>")
-set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "build, sign and launch Singularity containers on HPC clusters")
-set(CPACK_PACKAGE_DESCRIPTION
-    "One Recipe declares what a program needs, one Job how it runs. From these
-come a definition file, a built and signed image, a batch script for Slurm,
-TORQUE or PBS, and the yaml of bridges between Kubernetes and a cluster. A
-builder, a runtime and a local scheduler are built in.")
+file(READ packaging/about.json about)
+string(JSON CPACK_PACKAGE_DESCRIPTION_SUMMARY GET "${about}" summary)
+string(JSON lines LENGTH "${about}" description)
+math(EXPR last "${lines} - 1")
+foreach(line RANGE ${last})
+    string(JSON text GET "${about}" description ${line})
+    list(APPEND description "${text}")
+endforeach()
+list(JOIN description "\n" CPACK_PACKAGE_DESCRIPTION)
 set(CPACK_INSTALL_CMAKE_PROJECTS "${CMAKE_BINARY_DIR};${PROJECT_NAME};program;/")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
