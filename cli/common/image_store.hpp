@@ -34,5 +34,7 @@ void print_document(nlohmann::json document);
 void install_image_transfers(CLI::App& image, Session& session);
 /// Below `image`.
 void install_image_changes(CLI::App& image, Session& session);
+/// Below `image`.
+void install_image_tree(CLI::App& image, Session& session);
 
 } // namespace cybele::cli

@@ -448,6 +448,7 @@ void install_image_transfers(CLI::App& image, Session& session) {
     add_output_flags(*verb, *options);
     finish_transfer_verb(*verb, session, options, copy);
     install_image_diff(image, session);
+    install_image_tree(image, session);
     install_image_logins(image, session);
 }
 

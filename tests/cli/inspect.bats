@@ -203,3 +203,30 @@ make_root() {
     run bash -c 'ulimit -v 400000; "$0" image diff big big.sqfs' "$CYBELECTL"
     assert_success
 }
+
+@test "image tree: what makes an image large, by folder and package, as text, JSON and one page" {
+    mkdir -p large/usr/lib/python3/numpy large/usr/lib/python3/numpy-2.0.dist-info large/var/lib/dpkg/info large/opt
+    ln -s usr/lib large/lib
+    head -c 3000000 /dev/zero >large/usr/lib/libbig.so
+    head -c 1000000 /dev/zero >large/usr/lib/python3/numpy/core.so
+    head -c 2000000 /dev/zero >large/opt/data
+    ln large/opt/data large/opt/same
+    printf '/.\n/lib\n/lib/libbig.so\n' >large/var/lib/dpkg/info/libbig:amd64.list
+    printf 'numpy/core.so,sha256=x,1000000\nnumpy-2.0.dist-info/RECORD,,\n' >large/usr/lib/python3/numpy-2.0.dist-info/RECORD
+    mksquashfs large large.sqfs -noappend -quiet
+    run -0 "$CYBELECTL" image tree large.sqfs
+    assert_line --regexp '^ +5.7 MiB +100.0 %  /$'
+    assert_line --regexp '^ +3.8 MiB +66.[0-9] %    usr$'
+    assert_line --regexp '^ +1.9 MiB +33.[0-9] %    opt$'
+    assert_line --regexp '^ +2.9 MiB .*  libbig \(dpkg\)$'
+    assert_line --regexp '^ +976.6 KiB .*  numpy \(pip\)$'
+    assert_line --regexp '^ +1.9 MiB .*  in no package$'
+    run -0 --separate-stderr "$CYBELECTL" image tree large --format json --depth 1
+    jq -e '.format == 1 and .root.folders[0].name == "usr" and .root.folders[0].folders == []
+        and .packages[0] == {manager: "dpkg", name: "libbig", bytes: 3000000, files: 1}' <<<"$output"
+    run -0 "$CYBELECTL" image tree large.sqfs --html page.html
+    assert_output ""
+    run -0 grep -c '<summary>' page.html
+    run -1 grep -iE '<script|https?://|src=' page.html # nothing comes from elsewhere
+    refuses 3 "$CYBELECTL" image tree /dev/null
+}
