@@ -8,6 +8,7 @@
 #include "support/file.hpp"
 #include "support/message.hpp"
 #include "support/name.hpp"
+#include "support/process.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -59,6 +60,33 @@ std::string folder_name(const std::string& file) {
     return suggest_name(whole.parent_path().filename().native());
 }
 
+/// The definition file that HPCCM writes of its recipe, which is a program.
+Result<std::string> definition_of_hpccm(const std::string& file) {
+    const auto program = find_program("hpccm");
+    if (!program) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("hpccm-missing", "the program 'hpccm' is not installed"),
+                    "a recipe of HPCCM is a Python program, which only hpccm can run",
+                    "install it: pip install hpccm");
+    }
+    Command command;
+    command.argv = {program->native(),
+                    "--recipe",
+                    file,
+                    "--format",
+                    "singularity",
+                    "--singularity-version",
+                    "3.7"};
+    CYBELE_TRY(const Outcome outcome, run_process(command));
+    if (outcome.code != 0 || outcome.output.empty()) {
+        return fail(ErrorCode::kInput,
+                    problem("hpccm-failed", "hpccm cannot read " + printable(file)),
+                    printable(outcome.errors.substr(0, outcome.errors.find('\n'))),
+                    "try it: hpccm --recipe " + printable(file) + " --format singularity");
+    }
+    return outcome.output;
+}
+
 Result<recipes::ImportRequest> import_request(const RecipeImportOptions& options) {
     recipes::ImportRequest request;
     request.file = options.file == "-" ? "(standard input)" : options.file;
@@ -72,6 +100,10 @@ Result<recipes::ImportRequest> import_request(const RecipeImportOptions& options
         CYBELE_TRY(request.kind, recipes::detect_import_kind(request.file, request.text));
     } else {
         CYBELE_TRY(request.kind, recipes::find_import_kind(options.kind));
+    }
+    if (request.kind == recipes::ImportKind::kHpccm) {
+        CYBELE_TRY(request.text, definition_of_hpccm(options.file));
+        request.kind = recipes::ImportKind::kDefinition;
     }
     CYBELE_TRY(request.build_arguments, read_assignments(kBuildArguments, options.arguments));
     request.base = options.base;
@@ -174,10 +206,11 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
     CLI::App* verb = add_verb(
         recipe,
         "import",
-        "Make a Recipe from a definition file, a Dockerfile, or a conda, pip or Spack file.",
+        "Make a Recipe from a definition file, a Dockerfile, a lock file or a list of packages.",
         {"cybelectl recipe import Dockerfile -o app.yaml",
          "cybelectl recipe import app.def -o app.yaml",
          "cybelectl recipe import environment.yml --base ubuntu:24.04",
+         "cybelectl recipe import pyproject.toml -o app.yaml",
          "cybelectl recipe import requirements.txt -o app.yaml && cybelectl recipe lock app.yaml",
          "cybelectl recipe import Dockerfile --format json --strict"});
     add_format(*verb, session);

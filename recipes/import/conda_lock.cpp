@@ -1,136 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/forms/recipe_rules.hpp"
 #include "recipes/forms/words.hpp"
+#include "recipes/import/conda_archives.hpp"
 #include "recipes/import/import.hpp"
 #include "recipes/import/lists.hpp"
 #include "support/quote.hpp"
-
-#include <algorithm>
-#include <set>
 
 namespace cybele::recipes {
 namespace {
 
 using yaml::Node;
 using Kind = Node::Kind;
-
-constexpr std::string_view kPlatform = "linux-64";
-
-std::string scalar_of(const Node& map, std::string_view key) {
-    const Node* node = map.find(key);
-    return node != nullptr && node->kind == Kind::kScalar ? node->scalar : std::string{};
-}
-
-/// What an archive's address says of it.
-struct Archive {
-    std::string name;
-    std::string version;
-    std::string build;
-    std::string channel;
-    std::string platform;
-};
-
-/// ADDRESS/CHANNEL/PLATFORM/NAME-VERSION-BUILD.conda
-std::optional<Archive> archive_of(std::string_view url) {
-    std::string_view file = url.substr(0, url.find('#'));
-    for (const std::string_view end : {".conda", ".tar.bz2"}) {
-        if (!file.ends_with(end)) {
-            continue;
-        }
-        file.remove_suffix(end.size());
-        const auto slash = file.rfind('/');
-        if (slash == std::string_view::npos) {
-            return std::nullopt;
-        }
-        const std::string_view folder = file.substr(0, slash);
-        file.remove_prefix(slash + 1);
-        const auto build = file.rfind('-');
-        const auto version = build == std::string_view::npos || build == 0
-                                 ? std::string_view::npos
-                                 : file.rfind('-', build - 1);
-        if (version == std::string_view::npos || version == 0) {
-            return std::nullopt;
-        }
-        Archive archive;
-        archive.name = file.substr(0, version);
-        archive.version = file.substr(version + 1, build - version - 1);
-        archive.build = file.substr(build + 1);
-        const auto platform = folder.rfind('/');
-        archive.platform = folder.substr(platform == std::string_view::npos ? 0 : platform + 1);
-        if (platform != std::string_view::npos) {
-            const std::string_view channel = folder.substr(0, platform);
-            archive.channel = channel.substr(channel.rfind('/') + 1);
-        }
-        const auto is_word = [](const std::string& text) {
-            return !text.empty() &&
-                   text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                          "0123456789._+!-") == std::string::npos;
-        };
-        if (is_word(archive.name) && is_word(archive.version) && is_word(archive.build)) {
-            return archive;
-        }
-        return std::nullopt;
-    }
-    return std::nullopt;
-}
-
-/// Puts packages of a lock into a Recipe: each with version, build and checksum.
-class Locked {
-public:
-    Locked(const ImportRequest& request, Ledger& ledger, Draft& draft)
-        : request_(request), ledger_(ledger), draft_(draft) {}
-
-    void add(const Archive& archive, const std::string& sha256, yaml::Mark mark) {
-        draft_.packages.conda_packages.push_back(archive.name + "=" + archive.version + "=" +
-                                                 archive.build +
-                                                 (sha256.empty() ? "" : " sha256:" + sha256));
-        if (sha256.empty() && without_sum_++ == 0) {
-            first_ = mark;
-        }
-        if (!archive.channel.empty()) {
-            channel(archive.channel);
-        }
-    }
-
-    void channel(const std::string& name) {
-        auto& channels = draft_.packages.conda_channels;
-        if (is_text_line(name) &&
-            std::find(channels.begin(), channels.end(), name) == channels.end()) {
-            channels.push_back(literal(name));
-        }
-    }
-
-    void finish(yaml::Mark mark) {
-        if (draft_.packages.conda_packages.empty() && draft_.packages.pip.empty()) {
-            if (!ledger_.is_refused()) {
-                ledger_.refuse(mark,
-                               {"no package for " + std::string(kPlatform),
-                                "images are built for it",
-                                "make the lock for it: `conda-lock -p linux-64`"});
-            }
-            return;
-        }
-        if (without_sum_ > 0) {
-            ledger_.remark(first_,
-                           {std::to_string(without_sum_) + " conda packages have no SHA-256",
-                            "MD5 can be forged: version and build are compared, not the bytes",
-                            "create the lock again with a newer conda-lock"});
-        }
-        if (!draft_.packages.conda_packages.empty()) {
-            add_installer(draft_, draft_, "micromamba", request_);
-            if (draft_.packages.conda_channels.empty()) {
-                draft_.packages.conda_channels = {"conda-forge"};
-            }
-        }
-    }
-
-private:
-    const ImportRequest& request_;
-    Ledger& ledger_;
-    Draft& draft_;
-    std::size_t without_sum_ = 0;
-    yaml::Mark first_;
-};
 
 class LockFile {
 public:
@@ -208,7 +88,7 @@ private:
                          item.mark,
                          {"the package " + printable(name), std::move(because), std::move(help)});
         };
-        if (!platform.empty() && platform != kPlatform && platform != "noarch") {
+        if (!platform.empty() && platform != kCondaPlatform && platform != "noarch") {
             lose("it is of " + printable(platform), "nothing is to be done");
         } else if (!category.empty() && category != "main") {
             lose("it is of the category '" + printable(category) + "'",
@@ -269,7 +149,7 @@ private:
 
     Ledger& ledger_;
     Draft& draft_;
-    Locked locked_;
+    LockedConda locked_;
 };
 
 } // namespace
@@ -285,7 +165,7 @@ Draft import_conda_lock(const ImportRequest& request, const Node& root, Ledger& 
 Draft import_explicit(const ImportRequest& request, Ledger& ledger) {
     Draft draft;
     set_base(draft, request.base);
-    Locked locked(request, ledger, draft);
+    LockedConda locked(request, ledger, draft);
     const auto lines = lines_of(ledger.source().text());
     for (std::size_t i = 0; i < lines.size(); ++i) {
         const std::string& line = lines[i];
@@ -315,7 +195,7 @@ Draft import_explicit(const ImportRequest& request, Ledger& ledger) {
                            "create the list again with `conda list --explicit --sha256`"});
             continue;
         }
-        if (archive->platform != kPlatform && archive->platform != "noarch") {
+        if (archive->platform != kCondaPlatform && archive->platform != "noarch") {
             ledger.lose(own,
                         mark,
                         {"the package " + archive->name,

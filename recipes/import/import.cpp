@@ -35,6 +35,12 @@ constexpr KindRow kKinds[] = {
     {ImportKind::kSpack, "spack", "a Spack environment"},
     {ImportKind::kCondaLock, "conda-lock", "a conda lock"},
     {ImportKind::kDefinition, "definition", "a definition file"},
+    {ImportKind::kPyproject, "pyproject", "a Python project"},
+    {ImportKind::kUvLock, "uv-lock", "a lock of uv"},
+    {ImportKind::kPoetryLock, "poetry-lock", "a lock of Poetry"},
+    {ImportKind::kPixiLock, "pixi-lock", "a lock of pixi"},
+    {ImportKind::kRenvLock, "renv-lock", "a lock of renv"},
+    {ImportKind::kHpccm, "hpccm", "a recipe of HPCCM"},
 };
 
 /// Names of files that say what they are; `*` stands for anything.
@@ -52,6 +58,11 @@ constexpr NameRow kFileNames[] = {
     {"", "conda-lock.yml", ImportKind::kCondaLock},
     {"", "conda-lock.yaml", ImportKind::kCondaLock},
     {"conda-", ".lock", ImportKind::kCondaLock},
+    {"", "uv.lock", ImportKind::kUvLock},
+    {"", "poetry.lock", ImportKind::kPoetryLock},
+    {"", "pixi.lock", ImportKind::kPixiLock},
+    {"", "renv.lock", ImportKind::kRenvLock},
+    {"", "pyproject.toml", ImportKind::kPyproject},
     {"environment", ".yml", ImportKind::kConda},
     {"environment", ".yaml", ImportKind::kConda},
     {"", "requirements.txt", ImportKind::kRequirements},
@@ -78,6 +89,7 @@ constexpr ContentRow kContents[] = {
     {"BootStrap:", ImportKind::kDefinition},
     {"bootstrap:", ImportKind::kDefinition},
     {"%post", ImportKind::kDefinition},
+    {"Stage0", ImportKind::kHpccm},
 };
 
 const KindRow& row_of(ImportKind kind) {
@@ -143,6 +155,12 @@ Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
     if (request.kind == ImportKind::kRequirements) {
         return import_requirements(request, ledger);
     }
+    if (request.kind == ImportKind::kUvLock || request.kind == ImportKind::kPoetryLock) {
+        return import_python_lock(request, ledger);
+    }
+    if (request.kind == ImportKind::kPyproject) {
+        return import_pyproject(request, ledger);
+    }
     if (request.kind == ImportKind::kCondaLock &&
         ("\n" + request.text).find("\n@EXPLICIT") != std::string::npos) {
         return import_explicit(request, ledger);
@@ -177,6 +195,10 @@ Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
         return import_conda(request, root, ledger);
     case ImportKind::kCondaLock:
         return import_conda_lock(request, root, ledger);
+    case ImportKind::kPixiLock:
+        return import_pixi_lock(request, root, ledger);
+    case ImportKind::kRenvLock:
+        return import_renv(request, root, ledger);
     default:
         return import_spack(request, root, ledger);
     }
@@ -288,7 +310,10 @@ Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view tex
 }
 
 Result<Imported> import_recipe(const ImportRequest& request) {
-    const bool is_lock = request.kind == ImportKind::kCondaLock;
+    const bool is_lock =
+        request.kind == ImportKind::kCondaLock || request.kind == ImportKind::kUvLock ||
+        request.kind == ImportKind::kPoetryLock || request.kind == ImportKind::kPixiLock ||
+        request.kind == ImportKind::kRenvLock;
     if (request.text.size() > (is_lock ? kLongestSource : kLongestByHand)) {
         return fail(ErrorCode::kInput,
                     problem("import-too-long",

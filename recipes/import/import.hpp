@@ -16,10 +16,22 @@
 namespace cybele::recipes {
 
 /// What can be made into a Recipe (docs/reference/recipe-import.md).
-enum class ImportKind { kDockerfile, kConda, kRequirements, kSpack, kCondaLock, kDefinition };
+enum class ImportKind {
+    kDockerfile,
+    kConda,
+    kRequirements,
+    kSpack,
+    kCondaLock,
+    kDefinition,
+    kPyproject,
+    kUvLock,
+    kPoetryLock,
+    kPixiLock,
+    kRenvLock,
+    kHpccm ///< a program that writes a definition file: the caller runs it
+};
 
-/// "dockerfile", "conda", "requirements", "spack", "conda-lock", "definition": the words of
-/// `--kind`.
+/// "dockerfile", "conda", "requirements", …: the words of `--kind`.
 [[nodiscard]] std::string_view import_word(ImportKind kind);
 [[nodiscard]] std::vector<std::string> import_words();
 /// kUsage for an unknown word, and for one that earlier versions knew.

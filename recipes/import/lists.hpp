@@ -30,6 +30,14 @@ void add_installer(Draft& draft,
 import_conda(const ImportRequest& request, const yaml::Node& root, Ledger& ledger);
 [[nodiscard]] Draft
 import_conda_lock(const ImportRequest& request, const yaml::Node& root, Ledger& ledger);
+[[nodiscard]] Draft
+import_pixi_lock(const ImportRequest& request, const yaml::Node& root, Ledger& ledger);
+[[nodiscard]] Draft
+import_renv(const ImportRequest& request, const yaml::Node& root, Ledger& ledger);
+/// uv.lock and poetry.lock.
+[[nodiscard]] Result<Draft> import_python_lock(const ImportRequest& request, Ledger& ledger);
+/// pyproject.toml with the lock next to it.
+[[nodiscard]] Result<Draft> import_pyproject(const ImportRequest& request, Ledger& ledger);
 /// A list of addresses below `@EXPLICIT`.
 [[nodiscard]] Draft import_explicit(const ImportRequest& request, Ledger& ledger);
 [[nodiscard]] Draft

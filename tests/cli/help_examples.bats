@@ -32,6 +32,8 @@ prepare() {
     printf '%s\n' '#!/bin/bash' '#PBS -l select=1:ncpus=1' '#PBS -l walltime=00:05:00' 'hostname' >old.pbs
     printf '%s\n' 'FROM debian:12' 'RUN apt-get update && apt-get install -y curl' 'CMD ["curl"]' >Dockerfile
     printf '%s\n' 'numpy>=1.20' >requirements.txt
+    printf '%s\n' '[project]' 'name = "app"' >pyproject.toml
+    cp "$repo/tests/unit/recipes/data/import/uv.lock" .
     printf '%s\n' 'name: e' 'dependencies: [python=3.11]' >environment.yml
     printf '%s\n' 'slurmstepd: error: Detected 1 oom_kill event in StepId=42.0' >slurm-42.out
     echo secret | tee secret.txt >token.txt

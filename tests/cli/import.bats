@@ -110,3 +110,57 @@ teardown() { leave_place; }
     refuses 3 "$CYBELECTL" recipe import long.def -o x.yaml
     assert_not_exist x.yaml
 }
+
+@test "a lock of a newer form, with a wrong checksum or of two versions is refused at its line" {
+    printf 'version = 2\n' >uv.lock
+    refuses 3 "$CYBELECTL" recipe import uv.lock
+    assert_line --partial 'uv.lock:1:11'
+    sed "s/hash = .sha256:b*/&zz/" "$data/uv.lock" >uv.lock
+    refuses 3 "$CYBELECTL" recipe import uv.lock
+    assert_line 'error: the SHA-256 of numpy is none'
+    sed 's/lock-version = "2.1"/lock-version = "3.0"/' "$data/poetry.lock" >poetry.lock
+    refuses 3 "$CYBELECTL" recipe import poetry.lock
+    assert_line "error: version '3.0' of the lock's form"
+    sed 's/name = "tqdm"/name = "numpy"/' "$data/uv.lock" >uv.lock
+    refuses 3 "$CYBELECTL" recipe import uv.lock
+    assert_line 'error: the package numpy appears two times'
+    sed 's/^version: 6/version: 7/' "$data/pixi.lock" >pixi.lock
+    refuses 3 "$CYBELECTL" recipe import pixi.lock
+    assert_line --partial 'pixi.lock:1:10'
+    sed 's/tqdm-4.66.5-py3-none-any.whl$/other.whl/' "$data/pixi.lock" | sed '0,/other.whl/s//gone.whl/' >pixi.lock
+    refuses 3 "$CYBELECTL" recipe import pixi.lock
+    assert_line --partial "is not in 'packages'"
+    jq 'del(.Packages.R6.Version)' "$data/renv.lock" >renv.lock
+    refuses 3 "$CYBELECTL" recipe import renv.lock
+    assert_line 'error: the package R6 has no version'
+    printf 'name = "a"\nname = "b"\n' >poetry.lock
+    refuses 3 "$CYBELECTL" recipe import poetry.lock
+    assert_line --partial 'poetry.lock:2'
+    rm -f ./*.lock
+    printf '[project]\nname = "a"\n' >pyproject.toml
+    refuses 3 "$CYBELECTL" recipe import pyproject.toml
+    assert_line 'error: there is no uv.lock and no poetry.lock next to this file'
+}
+
+@test "checksums of a lock are the Recipe's, and a private index is named" {
+    run -0 --separate-stderr "$CYBELECTL" recipe import "$data/uv.lock" --name app -o app.yaml
+    [[ $stderr == *"packages of the index 'https://private.example/simple'"* ]]
+    run -0 "$CYBELECTL" recipe check app.yaml
+    run -0 grep -c 'sha256:bbbb' app.yaml
+    assert_output 1
+    run -1 grep pytest= app.yaml
+}
+
+@test "a recipe of HPCCM is run by hpccm, which must be there" {
+    printf 'Stage0 += baseimage(image="ubuntu:22.04")\n' >stack.py
+    PATH=/usr/bin:/bin refuses 5 "$CYBELECTL" recipe import stack.py
+    assert_line "error: the program 'hpccm' is not installed"
+    mkdir bin
+    printf '#!/bin/sh\nprintf "BootStrap: docker\\nFrom: ubuntu:22.04\\n%%%%post\\n    apt-get install -y jq\\n"\n' >bin/hpccm
+    chmod +x bin/hpccm
+    PATH=$PWD/bin:$PATH run -0 "$CYBELECTL" recipe import stack.py --name app
+    assert_line '    - jq'
+    printf '#!/bin/sh\necho "SyntaxError: line 3" >&2\nexit 1\n' >bin/hpccm
+    PATH=$PWD/bin:$PATH refuses 3 "$CYBELECTL" recipe import stack.py
+    assert_line 'because: SyntaxError: line 3'
+}

@@ -34,6 +34,11 @@ const Row kRows[] = {
     {"conda-lock.yml", ImportKind::kCondaLock},
     {"conda-linux-64.lock", ImportKind::kCondaLock},
     {"spack.yaml", ImportKind::kSpack},
+    {"pyproject.toml", ImportKind::kPyproject},
+    {"uv.lock", ImportKind::kUvLock},
+    {"poetry.lock", ImportKind::kPoetryLock},
+    {"pixi.lock", ImportKind::kPixiLock},
+    {"renv.lock", ImportKind::kRenvLock},
 };
 
 ImportRequest request_of(const Row& row) {
