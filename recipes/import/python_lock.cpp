@@ -5,6 +5,7 @@
 #include "recipes/import/lists.hpp"
 #include "recipes/import/toml.hpp"
 #include "recipes/packages/packages.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

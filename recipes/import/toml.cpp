@@ -52,7 +52,7 @@ private:
     [[nodiscard]] yaml::Mark mark() const {
         return {line_, at_ - line_begin_ + 1, file_};
     }
-    Node node(Kind kind) const {
+    [[nodiscard]] Node node(Kind kind) const {
         Node own;
         own.kind = kind;
         own.mark = mark();
