@@ -39,8 +39,8 @@ std::string image_text(const Rendering& rendering) {
     }
     const std::string digest = input.image_digest.value_or("");
     return digest.empty() ? verification_demands(*input.job, input.site).empty()
-                                ? "no signature of the image required"
-                                : "image verified before it starts"
+                                ? "no signature required"
+                                : "signature required"
                           : "image " + digest;
 }
 

@@ -45,12 +45,12 @@ void add_linker_words(const Rendering& rendering, std::vector<std::string>& word
         values.push_back(rendering.plan.expanded.contains(name)
                              ? expansion_expression(*rendering.input.job, value)
                              : word_expression(*rendering.input.job, value));
-        code += fmt::format("{0}=$1${{{0}:+:${0}}}; shift; export {0}; ", name);
+        code += fmt::format("{0}=$1${{{0}:+:${0}}}; shift; ", name);
     }
     if (values.empty()) {
         return;
     }
-    words.insert(words.end(), {"/bin/sh", "-c", shell_quote(code + "exec \"$@\""), "sh"});
+    words.insert(words.end(), {"/bin/sh", "-c", shell_quote("set -a; " + code + "exec \"$@\""), "sh"});
     words.insert(words.end(), values.begin(), values.end());
 }
 

@@ -14,14 +14,14 @@ main() {
     set_variables OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     set_variables NUMEXPR_NUM_THREADS=1
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job sweep, 1 node, 1 rank, 1 thread each, image not verified' >&2
+    echo 'cybelectl: job sweep, 1 node, 1 rank, 1 thread each, no signature required' >&2
     send_signal_after 480 USR1
     launch "${container[@]}" /bin/sh -eu -c 'set -x
 test "$CYBELE_ARRAY_INDEX" -ge 0 && echo "it'\''s $CYBELE_ARRAY_INDEX"
 ' sweep
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:284f81f1e5159c50bee50102052ee8d820b69cbd9105b90914cd48b0075c6d42, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -43,7 +43,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 set_variables() { # NAME=VALUE..., also in the container, over the image's own

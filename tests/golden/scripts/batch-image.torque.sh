@@ -26,7 +26,7 @@ END-OF-SCRIPT
     launch run_script /bin/bash "$private/script"
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:a73c9fbab70556ea3cbe459778fe32d8b25d8ca66b17045f6e0823455dbf364c, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -59,7 +59,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 set_variables() { # NAME=VALUE..., also in the container, over the image's own

@@ -46,7 +46,7 @@ tear_down() { # CODE
     fi
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:f5a91b283478865dc89b4a5739ae754b688aa79a1e751292dc6da073b164f994, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \

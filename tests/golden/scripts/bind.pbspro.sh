@@ -26,7 +26,7 @@ main() {
     container=("$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries")
     launcher=(/opt/openmpi/bin/mpirun -np 4 --map-by ppr:2:node --bind-to none)
     echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 thread each,' \
-        'MPI of the host unknown, of the image openmpi 4.1.4, image not verified' >&2
+        'MPI of the host unknown, of the image openmpi 4.1.4, no signature required' >&2
     need_launcher
     name_hosts
     check_image /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
@@ -35,7 +35,7 @@ main() {
     launch "${launcher[@]}" "${container[@]}" /.singularity.d/runscript
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:87665786fc235202238c970de93548ff75e9461a0c9d0b2a64b4c4ebf27dafc5, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -72,7 +72,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread

@@ -27,13 +27,13 @@ main() {
     set_variables OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     set_variables NUMEXPR_NUM_THREADS=1
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job scratch-run, 1 node, 1 rank, 1 thread each, image not verified' >&2
+    echo 'cybelectl: job scratch-run, 1 node, 1 rank, 1 thread each, no signature required' >&2
     launch with_input "${container[@]}" env CACHE="$CACHE" /bin/sh -c \
-        'LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; shift; export LD_LIBRARY_PATH; exec "$@"' \
-        sh "$PROJECT"/lib app --in data
+        'set -a; LD_LIBRARY_PATH=$1${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}; shift; exec "$@"' sh \
+        "$PROJECT"/lib app --in data
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:eff03062261c3adde2241fe556c461a54d06fc2ac0d8a698b1e6961f14b64729, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -59,7 +59,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_variables() { # CHARACTERS NAME...: of this node, with none of the characters in its value

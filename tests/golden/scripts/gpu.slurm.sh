@@ -26,11 +26,11 @@ main() {
     set_variables OMP_NUM_THREADS=8 MKL_NUM_THREADS=8 OPENBLAS_NUM_THREADS=8 BLIS_NUM_THREADS=8
     set_variables NUMEXPR_NUM_THREADS=8
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job train, 1 node, 1 rank, 8 threads each, image not verified' >&2
+    echo 'cybelectl: job train, 1 node, 1 rank, 8 threads each, no signature required' >&2
     launch "${container[@]}" train
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:65b2593026a29e4b9004e242a664d4f5c57f8f1c53d6ae0fc52ed3187d9fd636, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -56,7 +56,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread

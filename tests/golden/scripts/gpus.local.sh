@@ -12,11 +12,11 @@ main() {
     set_variables OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     set_variables NUMEXPR_NUM_THREADS=1
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job infer, 1 node, 1 rank, 1 thread each, image not verified' >&2
+    echo 'cybelectl: job infer, 1 node, 1 rank, 1 thread each, no signature required' >&2
     launch "${container[@]}" infer
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:70ac7ae5edd477ed3dc36968c803bd022c8fe8f1a8e2739418c3d42911e7c811, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -31,7 +31,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_gpus() { # NUMBER: of each node

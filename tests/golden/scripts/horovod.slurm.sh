@@ -28,14 +28,14 @@ main() {
     container=("$runtime" exec "${options[@]}" "$image")
     launcher=(mpirun -np 4 --map-by ppr:2:node:PE=2 --bind-to core)
     echo 'cybelectl: job horovod, 2 nodes, 4 ranks, 2 threads each,' \
-        'MPI of the host unknown, of the image openmpi 4.1.4, image not verified' >&2
+        'MPI of the host unknown, of the image openmpi 4.1.4, no signature required' >&2
     need_launcher
     check_image mpirun -np 2 --map-by ppr:1:node --bind-to none
     check_ranks 4 /opt/cybelectl/bin/mpi-probe # else N copies of one rank could run and end with 0
     launch "${launcher[@]}" "${container[@]}" python3 train.py
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:98a955ff071212a48015cab1802f7bce8d5fb7353548ba95da468d05414376fa, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -61,7 +61,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread

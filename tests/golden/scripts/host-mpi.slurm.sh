@@ -23,10 +23,11 @@ main() {
     echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 thread each,' \
         'MPI of the host unknown, of the image none, no image' >&2
     need_launcher
+    # no check of the ranks: no program for it is known in the image
     launch "${launcher[@]}" ./app
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:fffe76385611ca28ce2816ce422bd65c1c4639049d4932a2ccc9cffc217906f8, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \

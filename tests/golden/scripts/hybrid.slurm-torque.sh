@@ -23,14 +23,14 @@ main() {
     container=("$runtime" exec "${options[@]}" "$image")
     launcher=(mpirun -np 4 --map-by ppr:2:node:PE=2 --bind-to core)
     echo 'cybelectl: job soybean, 2 nodes, 4 ranks, 2 threads each,' \
-        'MPI of the host unknown, of the image openmpi 4.1.4, image not verified' >&2
+        'MPI of the host unknown, of the image openmpi 4.1.4, no signature required' >&2
     need_launcher
     check_image mpirun -np 2 --map-by ppr:1:node --bind-to none
     check_ranks 4 /opt/cybelectl/bin/mpi-probe # else N copies of one rank could run and end with 0
     launch "${launcher[@]}" "${container[@]}" preprocess --years 2017,2018,2019
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:733ac35a30e6d5359761353d45e7f9951620baeea6e496bec4cba6f5f6daedf8, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -56,7 +56,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread

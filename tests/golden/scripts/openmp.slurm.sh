@@ -25,11 +25,11 @@ main() {
     set_variables NUMEXPR_NUM_THREADS=4 OMP_PLACES=cores OMP_PROC_BIND=spread LEVEL=3
     read_secret TOKEN "$HOME"/.token
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job stencil, 1 node, 1 rank, 4 threads each, image not verified' >&2
+    echo 'cybelectl: job stencil, 1 node, 1 rank, 4 threads each, no signature required' >&2
     launch "${container[@]}" env 'LABEL=a b,c' stencil --size 4096
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:fbbbce8cf2bab952e4bbae6be63dfab6251a880d8bd9d10b4631b2c26f767a93, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -55,7 +55,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread

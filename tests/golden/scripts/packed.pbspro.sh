@@ -28,7 +28,7 @@ run_row() {
     launch train --lr "$CYBELE_SWEEP_lr"
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:9295af1c8855e43016f30df646946f446c81ee0e35d64a8539da0d92384a0ab7, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \

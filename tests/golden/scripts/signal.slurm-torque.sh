@@ -18,7 +18,7 @@ main() {
     launch simulate --resume
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:ff1597f1297c351593485373a0dfc0d8aad3ab604b80d52a6c931b352ba254fe, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \

@@ -28,7 +28,7 @@ main() {
     container=("$runtime" exec "${options[@]}" "$image")
     launcher=(/opt/openmpi/bin/mpirun -np 8 --map-by ppr:4:node:PE=1 --bind-to core --verbose)
     echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 thread each,' \
-        'MPI of the host openmpi 5.0.7, of the image openmpi 4.1.4, image not verified' >&2
+        'MPI of the host openmpi 5.0.7, of the image openmpi 4.1.4, no signature required' >&2
     need_launcher
     name_hosts
     check_image /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
@@ -36,7 +36,7 @@ main() {
     launch "${launcher[@]}" "$runtime" run "${options[@]}" "$image"
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:5aeb38c94f4b668aa58e9263181bc44a42d8a34cac4d6a4afae152d6d39c35c3, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -84,7 +84,7 @@ load_modules() { # NAME...; their code knows no strict mode
     for module in "$@"; do
         module load "$module" || refuse "cannot load the module '$module'" \
             "it is not there on $(uname -n), or there are no modules" \
-            "mend the modules of the Site"
+            "correct the modules of the Site"
     done
     set -eu
 }
@@ -95,7 +95,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread

@@ -5,7 +5,7 @@ set -euo pipefail
 main() {
     enter_folder "${CYBELE_SUBMIT_DIR:-$PWD}" '' # without the local scheduler: where it is started
     need_cpus 1 4 # of each node: ranks, threads of each
-    need_memory 8192 '8 GiB of memory are asked'
+    need_memory 8192 '8 GiB of memory are requested'
 
     export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     export NUMEXPR_NUM_THREADS=1
@@ -21,7 +21,7 @@ main() {
     launch spark_driver train.py
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:8139ff942291d6280927a2a70734edb74442cde74a6d581fb1b34b46b2217f5c, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \

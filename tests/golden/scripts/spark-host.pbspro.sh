@@ -28,7 +28,7 @@ main() {
     launch spark_driver train.py
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:8139ff942291d6280927a2a70734edb74442cde74a6d581fb1b34b46b2217f5c, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \

@@ -18,7 +18,7 @@ main() {
     options=()
     set_variables OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
     set_variables NUMEXPR_NUM_THREADS=1
-    echo 'cybelectl: job soybean-train, 2 nodes, 2 ranks, 4 threads each, image not verified' >&2
+    echo 'cybelectl: job soybean-train, 2 nodes, 2 ranks, 4 threads each, no signature required' >&2
     worker_cores=4 first_worker_cores=3 worker_mib=4941
     daemon_mib=512 driver_mib=1024 ready_within=120 # seconds
     prepare_nodes
@@ -30,7 +30,7 @@ main() {
     launch spark_driver /opt/train.py --input tiles.csv
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:eee63c2e7f571befa08344e535288db6bdcab126d79f2d8d8ad47b0e8e86c48a, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -56,7 +56,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread

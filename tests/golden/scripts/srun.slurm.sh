@@ -31,7 +31,7 @@ main() {
     launcher=(srun --mpi=pmix --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=2 \
         --kill-on-bad-exit=1)
     echo 'cybelectl: job steps, 2 nodes, 4 ranks, 2 threads each,' \
-        'MPI of the host unknown, of the image openmpi 4.1.4, image not verified' >&2
+        'MPI of the host unknown, of the image openmpi 4.1.4, no signature required' >&2
     need_launcher
     export SRUN_CPUS_PER_TASK=2 SLURM_CPUS_PER_TASK=2
     check_image srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1
@@ -39,7 +39,7 @@ main() {
     launch "${launcher[@]}" "${container[@]}" preprocess
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:72018ef98d89aaa075db28b725e0bf2b614acaefa416d9525f9af6c4c3c7e2b0, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -65,7 +65,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread

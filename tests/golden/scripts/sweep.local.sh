@@ -14,7 +14,7 @@ main() {
     launch train --lr "$CYBELE_SWEEP_lr" --name=r"$CYBELE_ARRAY_INDEX"-"$CYBELE_SWEEP_seed"
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:4ef6f9ed9e4aa8fe25677eb741a98643b48b5431f9f7bdf67c4a633e4f652dc1, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \

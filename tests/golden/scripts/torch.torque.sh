@@ -20,7 +20,7 @@ main() {
     export LEVEL='a, b'
     set_variables OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 BLIS_NUM_THREADS=2
     set_variables NUMEXPR_NUM_THREADS=2
-    echo 'cybelectl: job wheat-ear, 2 nodes, 4 ranks, 2 threads each, image not verified' >&2
+    echo 'cybelectl: job wheat-ear, 2 nodes, 4 ranks, 2 threads each, no signature required' >&2
     prepare_nodes
     rendezvous=$first_node:$(free_port "$first_port")
     torch=(python3 -m torch.distributed.run --nnodes=2 --nproc_per_node=2 --max_restarts=0 \
@@ -29,7 +29,7 @@ main() {
     launch on_each_node "$runtime" exec "${options[@]}" "$image" env 'LEVEL=a, b' "${torch[@]}"
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:e0f1d902b6e8b584ee22e01ca6ad01e1c2aa834551cd59525482d12ba38e6363, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -66,7 +66,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread

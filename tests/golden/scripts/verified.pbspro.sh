@@ -25,11 +25,11 @@ main() {
     set_variables OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 BLIS_NUM_THREADS=2
     set_variables NUMEXPR_NUM_THREADS=2 OMP_PLACES=cores OMP_PROC_BIND=close
     container=("$runtime" exec "${options[@]}" "$image")
-    echo 'cybelectl: job verified, 1 node, 1 rank, 2 threads each, image verified' >&2
+    echo 'cybelectl: job verified, 1 node, 1 rank, 2 threads each, signature required' >&2
     launch "${container[@]}" app
 }
 
-# ---- What main calls, the same in each script: see `cybelectl explain scripts` ----
+# ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:0ed8f1c40adc8bd5b71108b4511a8db190e4b9e0780f34c4cd13abbe9109b3d6, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
@@ -62,7 +62,7 @@ use_image() { # FILE PROGRAM...: the first of the programs that is here starts i
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
-        'it is not there, or not readable' 'put it on a file system that all nodes share'
+        'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread
@@ -146,8 +146,7 @@ verify_keys() { # any|all|N KEY...
     done
     if [ "${verifier##*/}" = cybelectl ]; then
         "$verifier" verify "${keys[@]}" --require "$required" "$image" >&2 ||
-            refuse "the image '$image' is not verified" 'the reason is above' \
-                'run it only if you know where it comes from; is it the right key?'
+            refuse "the image '$image' is not verified" 'the reason is above' 'do what it says'
         return
     fi
     for key in "$@"; do
@@ -171,7 +170,7 @@ verify_keys() { # any|all|N KEY...
     esac
     [ "$good" -ge "$required" ] || refuse "the image '$image' is not verified" \
         "$good of $count keys have signed it, $required must" \
-        'run it only if you know where it comes from; is it the right key?'
+        'the messages above say why: sign the image, get it again, or name the right key'
 }
 
 digest_of() { # KEY: of the key itself, so that a second file of it is not a second signer

@@ -20,7 +20,7 @@ interconnect: {kind: infiniband, network: 10.0.0.0/24}
 scratch: {node: /local/$USER}
 queues:
   - {name: batch, nodes: 2, cores-per-node: 20, memory-per-node: 128 GiB, gpus-per-node: 1,
-     gpu-type: a100, gpu-vendor: nvidia, time: 1 h, max-time: 2 d, features: [ib],
+     gpu-type: a100, gpu-form: gres, gpu-vendor: nvidia, time: 1 h, max-time: 2 d, features: [ib],
      directives: {slurm: [--mem=0], torque: [-V], pbspro: [-V]}, modules: [a], setup: echo,
      teardown: [{run: echo, when: failure}]}
 modules: [openmpi]

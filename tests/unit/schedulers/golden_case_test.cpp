@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <sstream>
 
 #include <doctest/doctest.h>
 
@@ -126,6 +127,21 @@ TEST_CASE("each job renders for each dialect as its golden file says, or is refu
                 CHECK(script.error().code() == ErrorCode::kInput);
             }
         }
+    }
+}
+
+TEST_CASE("no line of a golden script is longer than 100 characters") {
+    for (const auto& entry : fs::directory_iterator(golden_folder())) {
+        if (entry.path().extension() != ".sh") {
+            continue;
+        }
+        CAPTURE(entry.path().filename().native());
+        std::istringstream lines(read_file(entry.path()).value());
+        std::size_t longest = 0;
+        for (std::string line; std::getline(lines, line);) {
+            longest = std::max(longest, line.size());
+        }
+        CHECK(longest <= 100);
     }
 }
 
