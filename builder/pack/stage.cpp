@@ -114,18 +114,6 @@ private:
     std::shared_ptr<Layers> layers_;
 };
 
-/// The first package that apt did not find, by its output; empty: it named none.
-std::string missing_package_of(std::string_view output) {
-    while (!output.empty()) {
-        const std::string_view line = output.substr(0, output.find('\n'));
-        if (std::string package = missing_package(line); !package.empty()) {
-            return package;
-        }
-        output.remove_prefix(std::min(line.size() + 1, output.size()));
-    }
-    return {};
-}
-
 Error StageBuilder::step_failed(const Section& section,
                                 const std::string& name,
                                 const ScriptEnd& end) const {
@@ -143,7 +131,7 @@ Error StageBuilder::step_failed(const Section& section,
     }
     if (!end.last_lines.empty()) {
         fault.because = output_because("the end of its output", end.last_lines);
-        const std::string package = missing_package_of(end.last_lines);
+        const std::string package = first_missing_package(end.last_lines);
         if (!package.empty()) {
             fault.set(
                 problem("step-package-missing",

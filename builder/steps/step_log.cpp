@@ -152,6 +152,17 @@ std::string missing_package(std::string_view line) {
                                            : std::string(line.substr(begin + 1, end - begin - 1));
 }
 
+std::string first_missing_package(std::string_view output) {
+    while (!output.empty()) {
+        const std::string_view line = output.substr(0, output.find('\n'));
+        if (std::string package = missing_package(line); !package.empty()) {
+            return package;
+        }
+        output.remove_prefix(std::min(line.size() + 1, output.size()));
+    }
+    return {};
+}
+
 bool is_network_fault(std::string_view output) {
     return std::any_of(kNetworkFaults.begin(), kNetworkFaults.end(), [&](std::string_view words) {
         return output.find(words) != std::string_view::npos;

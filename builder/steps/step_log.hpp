@@ -22,6 +22,8 @@ namespace cybele::builder {
 /// `E: Package 'NAME' has no installation candidate`, `E: Version '1' for 'NAME' was not found`);
 /// nothing of other lines.
 [[nodiscard]] std::string missing_package(std::string_view line);
+/// The first that the lines of a step's output name.
+[[nodiscard]] std::string first_missing_package(std::string_view output);
 
 /// What a fault of a program that printed `output` says of it: its end, and where that is so that
 /// the network was not reached (cli/common/refusal.cpp has a page for these words).

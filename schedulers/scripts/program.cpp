@@ -50,7 +50,8 @@ void add_linker_words(const Rendering& rendering, std::vector<std::string>& word
     if (values.empty()) {
         return;
     }
-    words.insert(words.end(), {"/bin/sh", "-c", shell_quote("set -a; " + code + "exec \"$@\""), "sh"});
+    words.insert(words.end(),
+                 {"/bin/sh", "-c", shell_quote("set -a; " + code + "exec \"$@\""), "sh"});
     words.insert(words.end(), values.begin(), values.end());
 }
 

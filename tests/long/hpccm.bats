@@ -6,9 +6,9 @@ load ../parts/suite.bash
 setup_file() {
     enter_place
     export place
-    hpccm=$("$parts_dir/hpccm" make)
+    hpccm=$("${parts_dir:?}/hpccm" make)
     export hpccm
-    "$parts_dir/hpccm" blocks >blocks
+    "$parts_dir/hpccm" blocks >all.blocks
 }
 setup() { cd "$place" || return; }
 teardown_file() { leave_place; }
@@ -37,6 +37,6 @@ arguments_of() {
         "$CYBELECTL" recipe render app.yaml --mirror http://mirror.example/debian >app.def
         "$CYBELECTL" def check --no-shellcheck --format json app.def | jq -e '.files[0].accepted'
         count=$((count + 1))
-    done <blocks
+    done <all.blocks
     ((count >= 55))
 }

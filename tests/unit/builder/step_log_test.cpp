@@ -14,4 +14,7 @@ TEST_CASE("a line of apt names the package that is missing, lines of others do n
     CHECK(builder::missing_package("config 'a' was not found").empty());
     CHECK(builder::missing_package("note: Unable to locate package x").empty());
     CHECK(builder::missing_package("").empty());
+    CHECK(builder::first_missing_package("Reading lists\nE: Unable to locate package a\nE: x\n") ==
+          "a");
+    CHECK(builder::first_missing_package("Reading lists\n").empty());
 }

@@ -4,7 +4,6 @@
 #include "read_back.hpp"
 
 #include <algorithm>
-#include <array>
 #include <sstream>
 
 #include <doctest/doctest.h>
@@ -67,15 +66,6 @@ std::string joined(const Json& list, const char* between) {
 namespace {
 
 /// The queue that a Job is for: its own, or the first of the Site, with its default time.
-constexpr std::array kGpuFields{
-    "resources.gpus-per-node", "resources.gpus", "resources.gpus-per-task"};
-
-bool counts_gpus(const Json& job) {
-    return std::any_of(kGpuFields.begin(), kGpuFields.end(), [&](const char* field) {
-        return !value_at(job, field).is_null();
-    });
-}
-
 void ask_queue(const Cell& cell, Asked& asked) {
     asked.queue = text_at(cell.job, "queue");
     const Json queues = cell.site.is_null() ? Json() : value_at(cell.site, "queues");
@@ -84,9 +74,6 @@ void ask_queue(const Cell& cell, Asked& asked) {
             asked.queue = queue["name"].get<std::string>();
             if (asked.clock.empty() && queue.contains("time")) {
                 asked.clock = clock_of(queue["time"].get<std::string>());
-            }
-            if (asked.gpu_type.empty() && counts_gpus(cell.job)) {
-                asked.gpu_type = queue.value("gpu-type", std::string());
             }
             return;
         }

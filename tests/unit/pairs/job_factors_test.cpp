@@ -224,7 +224,7 @@ constexpr Factor kFactors[] = {
     {"site",
      "queues",
      R"([null, [{"name": "long", "nodes": 18, "cores-per-node": 96, "memory-per-node": "512 GiB",
-                 "gpus-per-node": 8, "gpu-type": "a100", "gpu-vendor": "nvidia", "time": "5 h", "max-time": "50 h", "features": ["ib", "nvme"],
+                 "gpus-per-node": 8, "gpu-type": "a100", "gpu-form": "gpus-per-node", "gpu-vendor": "nvidia", "time": "5 h", "max-time": "50 h", "features": ["ib", "nvme"],
                  "directives": {"slurm": ["--nice=4"], "torque": ["-K 4"], "pbspro": ["-R e"]},
                  "modules": ["q/3"], "setup": "export Q=3",
                  "teardown": [{"run": "echo queue", "when": "always"},

@@ -29,14 +29,30 @@ std::string counted(const Json& map) {
     return text;
 }
 
-/// `a100:3` of a count with a type, or without.
-std::string gpu_text(const Json& gpus) {
+/// `a100:3` of a count with a type, its own or that of the Job's queue; or without.
+std::string gpu_text(const Json& gpus, const Json& queue) {
     if (gpus.is_null()) {
         return {};
     }
-    return gpus.is_number() ? std::to_string(gpus.get<std::uint64_t>())
-                            : (gpus.contains("type") ? gpus["type"].get<std::string>() + ":" : "") +
-                                  std::to_string(gpus["count"].get<std::uint64_t>());
+    const std::string count =
+        std::to_string((gpus.is_number() ? gpus : gpus["count"]).get<std::uint64_t>());
+    std::string type = gpus.is_object() ? gpus.value("type", std::string()) : "";
+    if (type.empty() && queue.is_object()) {
+        type = queue.value("gpu-type", std::string());
+    }
+    return count == "0" || type.empty() ? count : type + ":" + count;
+}
+
+/// The row of the Site for the queue that the Job is for; null: none.
+Json queue_of(const Cell& cell) {
+    const std::string name = asked_by(cell).queue;
+    const Json queues = cell.site.is_null() ? Json() : value_at(cell.site, "queues");
+    for (const Json& queue : queues) {
+        if (queue["name"] == name) {
+            return queue;
+        }
+    }
+    return {};
 }
 
 /// `2031-03-04T05:06:07`
@@ -203,15 +219,19 @@ void keep_written(const Cell& cell, Directives& expected) {
 /// Options that Slurm has for fields of their own.
 void put_slurm_options(const Cell& cell, Directives& expected) {
     const auto of = [&cell](const char* path) { return value_at(cell.job, path); };
-    const std::string gpus = gpu_text(of("resources.gpus-per-node"));
-    const bool is_gres = text_at(cell.job, "resources.gpus-per-node.form") == "gres";
+    const Json queue = queue_of(cell);
+    const std::string gpus = gpu_text(of("resources.gpus-per-node"), queue);
+    const std::string own_form = text_at(cell.job, "resources.gpus-per-node.form");
+    const std::string form =
+        own_form.empty() && queue.is_object() ? queue.value("gpu-form", std::string()) : own_form;
+    const bool is_gres = form == "gres" && !gpus.empty() && gpus != "0";
     put(expected, "--gpus-per-node", is_gres || gpus == "0" ? "" : gpus);
     const std::string others = counted(of("resources.gres"));
     put(expected,
         "--gres",
         (is_gres ? "gpu:" + gpus + (others.empty() ? "" : ",") : std::string()) + others);
-    put(expected, "--gpus", gpu_text(of("resources.gpus")));
-    put(expected, "--gpus-per-task", gpu_text(of("resources.gpus-per-task")));
+    put(expected, "--gpus", gpu_text(of("resources.gpus"), queue));
+    put(expected, "--gpus-per-task", gpu_text(of("resources.gpus-per-task"), queue));
     for (const auto& [option, path] :
          {std::pair{"--cpus-per-gpu", "resources.cpus-per-gpu"},
           std::pair{"--threads-per-core", "resources.threads-per-core"}}) {
