@@ -115,8 +115,8 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
     if (login && !faults.has_errors() && std::filesystem::exists(input.image_file, unseen)) {
         take(submission::verify_image(input, session.environment, *login, Session::clock()));
     }
-    if (!session.is_quiet && !faults.has_errors()) {
-        take(print_job_verdict(session, input));
+    if (!session.is_quiet) {
+        take(print_job_verdict(session, input, faults.has_errors()));
     }
     if (faults.has_errors()) {
         return fail(faults.take());

@@ -25,7 +25,8 @@ Json rules_json(const compatibility::Judgement& judgement) {
 
 } // namespace
 
-Result<void> print_job_verdict(const Session& session, const submission::JobInput& input) {
+Result<void>
+print_job_verdict(const Session& session, const submission::JobInput& input, bool is_rejected) {
     CYBELE_TRY(const schedulers::Dialect dialect, schedulers::find_dialect(input.dialect));
     const schedulers::RenderInput render = input.render_input();
     const launchers::PlanInput plan_input{render.job, render.site, render.facts, dialect.place()};
@@ -33,7 +34,9 @@ Result<void> print_job_verdict(const Session& session, const submission::JobInpu
     const launchers::LaunchPlan plan = launchers::make_plan(plan_input, told);
     const launchers::LaunchVerdict verdict = launchers::judge_launch(plan_input, plan);
     if (!session.is_json()) {
-        Session::print(launchers::print_verdict(verdict));
+        if (!is_rejected || verdict.confidence != launchers::Confidence::kWorks) {
+            Session::print(launchers::print_verdict(verdict));
+        }
         return {};
     }
     Json options = Json::object();

@@ -69,7 +69,7 @@ std::vector<Limit> limits_of(const Resources& resources, const SiteQueue& queue)
     const std::uint64_t cores = std::uint64_t{resources.tasks_per_node} * resources.cpus_per_task;
     std::vector<Limit> limits{
         counted("resources.nodes", "nodes", resources.nodes, queue.nodes),
-        counted("resources.tasks-per-node", "cores a node", cores, queue.cores_per_node),
+        counted("resources.tasks-per-node", "cores per node", cores, queue.cores_per_node),
         counted(field_of_gpus(resources),
                 "GPUs per node",
                 gpus_of_node(resources),

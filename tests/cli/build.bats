@@ -300,7 +300,7 @@ make_oci() {
     run ! "$CYBELECTL" build centre --all --force
     assert_line 'error: 1 of 2 images were not built: centre/recipes/first.yaml'
     assert_line --partial 'help: build that one alone, with its complete output: `cybelectl build centre/recipes/first.yaml -v`'
-    assert_line --partial 'error: %post 1 of 1 failed with exit code 1'
+    assert_line --partial 'error: %post 1 of 2 failed with exit code 1'
     refute_output --partial '"faults"'
     # Without a Project, and without a folder recipes/.
     mkdir flat

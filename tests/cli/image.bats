@@ -49,7 +49,7 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
     refuses 3 "$CYBELECTL" inspect group/app:1.0
     assert_line 'error: no such file: group/app:1.0'
     assert_line 'help: write `store:group/app:1.0`'
-    refuses 2 "$CYBELECTL" inspect oras://127.0.0.1:1/app:1
+    refuses 3 "$CYBELECTL" inspect oras://127.0.0.1:1/app:1
     assert_line 'help: pull it first: cybelectl image pull oras://127.0.0.1:1/app:1'
     refuses 3 "$CYBELECTL" inspect missing.sif
     assert_line 'error: no such file: missing.sif'

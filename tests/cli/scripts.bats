@@ -242,7 +242,7 @@ wrong() {
         'resources: {nodes: 3, tasks-per-node: 9, time: 2 h, exclusive: true}' >bad.yaml
     run "$CYBELECTL" job check bad.yaml --site hall.yaml
     assert_equal "$status" 3
-    for part in '3 nodes are asked' '9 cores a node are asked' '2 h of time are asked' \
+    for part in '3 nodes are requested' '9 cores per node are requested' '2 h of time are requested' \
         '`exclusive` cannot be expressed in torque before 6'; do
         assert_output --partial "$part"
     done

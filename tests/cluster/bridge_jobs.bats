@@ -145,7 +145,7 @@ $user"
     as_eve() { kubectl --as=system:serviceaccount:default:eve "$@"; }
     managed mine 'true' 'suspend: true'
     is_refused() { ! as_eve patch job mine --type merge -p '{"metadata": {"finalizers": ["cybelectl.io/batch-job"]}}' 2>refusal; }
-    wait_for 20 is_refused
+    wait_for 90 is_refused
     grep -q 'only the bridge' refusal
     run ! as_eve patch job mine --type merge -p "{\"metadata\": {\"annotations\": {\"cybelectl.io/account\": \"$user\"}}}"
     assert_output --partial 'needs the verb use'

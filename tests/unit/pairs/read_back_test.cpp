@@ -375,7 +375,10 @@ std::string at_places(const Cell& cell, const std::string& before, const std::st
     }
     std::string text;
     for (const Json& host : hosts) {
-        text += (text.empty() ? "" : "+") + before + host.get<std::string>() + each;
+        text += text.empty() ? "" : "+";
+        text += before;
+        text += host.get<std::string>();
+        text += each;
     }
     return text;
 }
