@@ -232,6 +232,41 @@ Result<OwnWords> help_words(const Session& session, std::size_t at) {
     return done(0);
 }
 
+/// A verb that starts nothing: carried, or refused with what to do instead.
+Result<OwnWords> verb_words(Session& session,
+                            const GlobalFlags& flags,
+                            const std::string& verb,
+                            const OtherVerb& other) {
+    if (!other.refused.empty() && asks_for_help(session.words, flags.at)) {
+        Session::print(help_of(session.other_name, verb));
+        return done(0);
+    }
+    if (!other.refused.empty()) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("apptainer-command-not-supported",
+                            "`" + session.other_name + " " + verb + "` is not supported"),
+                    std::string(other.refused));
+    }
+    return other_words(session, flags, other);
+}
+
+/// A word with verbs below it, without one of them.
+Result<OwnWords> group_words(Session& session, const GlobalFlags& flags, const std::string& verb) {
+    const bool is_alone =
+        flags.at + 1 >= session.words.size() || session.words[flags.at + 1].starts_with('-');
+    if (is_alone && flags.at + 1 < session.words.size() &&
+        !asks_for_help(session.words, flags.at)) {
+        return wrong_usage(
+            session,
+            verb,
+            Error(ErrorCode::kUsage,
+                  problem("apptainer-command-line",
+                          "unknown flag: " + printable(session.words[flags.at + 1]))));
+    }
+    Session::print(help_of(session.other_name, verb));
+    return done(is_alone && flags.at + 1 < session.words.size() ? 0 : kWrongUsage);
+}
+
 } // namespace
 
 Result<OwnWords> own_words(Session& session) {
@@ -262,32 +297,10 @@ Result<OwnWords> own_words(Session& session) {
                     "leave it out");
     }
     if (const OtherVerb* const other = find_verb(verb)) {
-        if (!other->refused.empty() && asks_for_help(session.words, flags->at)) {
-            Session::print(help_of(session.other_name, verb));
-            return done(0);
-        }
-        if (!other->refused.empty()) {
-            return fail(ErrorCode::kEnvironment,
-                        problem("apptainer-command-not-supported",
-                                "`" + session.other_name + " " + verb + "` is not supported"),
-                        std::string(other->refused));
-        }
-        return other_words(session, *flags, *other);
+        return verb_words(session, *flags, verb, *other);
     }
     if (is_group(verb)) {
-        const bool is_alone =
-            flags->at + 1 >= session.words.size() || session.words[flags->at + 1].starts_with('-');
-        if (is_alone && flags->at + 1 < session.words.size() &&
-            !asks_for_help(session.words, flags->at)) {
-            return wrong_usage(
-                session,
-                verb,
-                Error(ErrorCode::kUsage,
-                      problem("apptainer-command-line",
-                              "unknown flag: " + printable(session.words[flags->at + 1]))));
-        }
-        Session::print(help_of(session.other_name, verb));
-        return done(is_alone && flags->at + 1 < session.words.size() ? 0 : kWrongUsage);
+        return group_words(session, *flags, verb);
     }
     return wrong_usage(session,
                        "",
