@@ -48,7 +48,7 @@ std::string words_of_faults(const std::vector<Fault>& faults) {
     return words;
 }
 
-/// The Job without what others wrote beside its spec.
+/// The Job with its name and spec only, without what the API server added.
 std::string manifest_of(const ManagedJson& job) {
     const ManagedJson kept{
         {"apiVersion", "batch/v1"},

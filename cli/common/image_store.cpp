@@ -45,7 +45,7 @@ bool is_in_store(const Session& session, const std::string& image) {
     return store && store->find(*name).has_value();
 }
 
-/// Of a name that is no file: what it is instead, where that is known.
+/// The name of a file; refuses a name of a registry or of the store with what to write instead.
 Result<std::string> image_file(const Session& session, const std::string& image) {
     std::error_code error;
     if (fs::exists(fs::symlink_status(image, error))) {

@@ -71,6 +71,9 @@ void refuse_directive(const Object& object,
 void check_absolute(const Object& object, std::string_view field, const std::string& path);
 /// `results` of a WLM object, or nothing; K13, K15.
 [[nodiscard]] std::optional<Tree> wlm_results(const Object& object);
+/// The word as a kubelet, or a virtual one, leaves it as it is: `$(X)` would be a variable to it,
+/// `$$` a `$`.
+[[nodiscard]] std::string unexpanded(std::string_view word);
 /// Mebibytes, rounded up.
 [[nodiscard]] std::int64_t mebibytes(std::uint64_t bytes);
 

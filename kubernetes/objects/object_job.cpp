@@ -115,25 +115,12 @@ Tree job_resources(const Job& job) {
     return Tree::Map{{"requests", std::move(amounts)}, {"limits", std::move(limits)}};
 }
 
-/// `$(X)` would be a variable to the kubelet, `$$` a `$`.
-std::string literal(std::string_view word) {
-    std::string kept;
-    for (std::size_t at = 0; at < word.size(); ++at) {
-        kept += word[at];
-        if (word[at] == '$' && at + 1 < word.size() &&
-            (word[at + 1] == '(' || word[at + 1] == '$')) {
-            kept += '$';
-        }
-    }
-    return kept;
-}
-
 /// `@{index}` is a variable of the pod.
 std::string with_index(std::string_view text) {
     std::string result;
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t mark = std::min(text.find(launchers::kIndexMark, at), text.size());
-        result += literal(text.substr(at, mark - at));
+        result += unexpanded(text.substr(at, mark - at));
         at = mark;
         if (at < text.size()) {
             result += "$(JOB_COMPLETION_INDEX)";
@@ -149,7 +136,7 @@ Tree::List job_command(const Job& job) {
         const auto shell =
             job.says("shell") ? job.shell : std::vector<std::string>{"/bin/sh", "-eu"};
         words.insert(words.end(), shell.begin(), shell.end());
-        words.insert(words.end(), {"-c", literal(job.script), job.name});
+        words.insert(words.end(), {"-c", unexpanded(job.script), job.name});
         return words;
     }
     for (const auto& word : job.command) {

@@ -140,20 +140,6 @@ Tree annotations(const Object& object) {
     return map;
 }
 
-/// A value that the virtual kubelet leaves as it is: `$(X)` would be a variable to it, `$$` a `$`.
-/// It expands values of variables, not words of the command.
-std::string unexpanded(std::string_view word) {
-    std::string kept;
-    for (std::size_t at = 0; at < word.size(); ++at) {
-        kept += word[at];
-        if (word[at] == '$' && at + 1 < word.size() &&
-            (word[at + 1] == '(' || word[at + 1] == '$')) {
-            kept += '$';
-        }
-    }
-    return kept;
-}
-
 Tree environment(const Object& object) {
     std::map<std::string, std::string> values = object.job.environment;
     const auto threads = object.job.launch.threads.value_or(object.job.resources.cpus_per_task);
@@ -203,6 +189,18 @@ Tree limits(const Object& object) {
 }
 
 } // namespace
+
+std::string unexpanded(std::string_view word) {
+    std::string kept;
+    for (std::size_t at = 0; at < word.size(); ++at) {
+        kept += word[at];
+        if (word[at] == '$' && at + 1 < word.size() &&
+            (word[at + 1] == '(' || word[at + 1] == '$')) {
+            kept += '$';
+        }
+    }
+    return kept;
+}
 
 Documents build_pod(const Object& object) {
     refuse_asked(object, kUnservedByPod);

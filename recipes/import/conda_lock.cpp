@@ -41,10 +41,11 @@ public:
 private:
     void version(const yaml::Entry& entry) {
         if (entry.second.scalar != "1") {
-            ledger_.refuse(entry.second.mark,
-                           {"version '" + printable(entry.second.scalar) + "' of the lock's form",
-                            "version 1 is known",
-                            "create the lock again with conda-lock 1 or later"});
+            ledger_.refuse(
+                entry.second.mark,
+                {"version '" + printable(entry.second.scalar) + "' of the lock file is not known",
+                 "version 1 is known",
+                 "create the lock again with conda-lock 1 or later"});
             return;
         }
         ledger_.carry(lines_of_entry(entry));

@@ -24,7 +24,7 @@ public:
         const std::string form = scalar_of(root, "version");
         if (form != "4" && form != "5" && form != "6") {
             ledger_.refuse(version == nullptr ? root.mark : version->mark,
-                           {"version '" + printable(form) + "' of the lock's form",
+                           {"version '" + printable(form) + "' of the lock file is not known",
                             "versions 4 to 6 are known",
                             "export the environment and import that: `pixi workspace export "
                             "conda-explicit-spec`"});

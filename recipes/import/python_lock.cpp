@@ -114,8 +114,8 @@ private:
             list += (list.empty() ? "" : ", ") + std::string(word);
         }
         ledger_.refuse(node == nullptr ? map.mark : node->mark,
-                       {"version '" + printable(own) + "' of the lock's form",
-                        "known are " + list,
+                       {"version '" + printable(own) + "' of the lock file is not known",
+                        "this program reads version " + list,
                         "export the packages with their checksums and import that: `" +
                             std::string(tool) + " export` writes requirements.txt"});
     }

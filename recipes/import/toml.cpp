@@ -11,7 +11,7 @@ namespace {
 using yaml::Node;
 using Kind = Node::Kind;
 
-/// Nobody nests deeper, and the reader calls itself.
+/// Bounds the recursion of the reader; real files nest a few levels.
 constexpr int kDeepestValue = 50;
 
 class TomlReader {

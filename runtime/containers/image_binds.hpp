@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-/// Binds of what lies in image files: `-B FILE:DST:image-src=PATH`, with `id=N` of a SIF's
-/// partition.
+/// Binds of folders and files inside image files: `-B FILE:DST:image-src=PATH`, with `id=N` of a
+/// SIF's partition.
 namespace cybele::runtime {
 
 class ImageBinds {

@@ -42,7 +42,7 @@ UniqueFd lower_of(const Overlay& overlay) {
     return UniqueFd(openat(overlay.folder(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
 
-/// The file where it is an ext3 file system, which nobody signs.
+/// The file, if it is an ext3 file system; such a file carries no signatures.
 Result<std::optional<Overlay>> open_extended_overlay(const std::string& path, bool is_read_only) {
     std::error_code failed;
     const auto full = std::filesystem::canonical(path, failed);

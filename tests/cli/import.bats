@@ -120,7 +120,7 @@ teardown() { leave_place; }
     assert_line 'error: the SHA-256 of numpy is none'
     sed 's/lock-version = "2.1"/lock-version = "3.0"/' "$data/poetry.lock" >poetry.lock
     refuses 3 "$CYBELECTL" recipe import poetry.lock
-    assert_line "error: version '3.0' of the lock's form"
+    assert_line "error: version '3.0' of the lock file is not known"
     sed 's/name = "tqdm"/name = "numpy"/' "$data/uv.lock" >uv.lock
     refuses 3 "$CYBELECTL" recipe import uv.lock
     assert_line 'error: the package numpy appears two times'

@@ -87,7 +87,9 @@ one_job_and_its_end() {
     [[ $id == [0-9]*.head ]]
     assert_equal "$(runs_of good) $(field good .status.exitCode) $(field good .status.account)" '1 0 alice'
     assert_equal "$(cat "$home/work/good.o${id%%.*}")" $'hello\nalice'
-    assert_equal "$(cat "$home/work""/.cybelectl/$(field good .metadata.uid)/claim-1/job.sh")" "$(field good .spec.batch)"
+    local records=$home/work
+    records+=/.cybelectl
+    assert_equal "$(cat "$records/$(field good .metadata.uid)/claim-1/job.sh")" "$(field good .spec.batch)"
     [[ $(field good .status.startTime) == 20*Z && $(field good .status.endTime) == 20*Z ]]
     kubectl wait --for=condition=Complete "torquejob/good" -n "$product" --timeout=5s
     assert_equal "$(field good .metadata.finalizers)" ''
