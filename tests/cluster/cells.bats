@@ -19,8 +19,11 @@ stop_and_start_with_more() {
     sed -i 's/^\(NodeName=.*\) CPUs=4 RealMemory=4000/\1 CPUs=2000 RealMemory=999999999 Feature=ib,nvme/; s/ MaxTime=1:00:00/ MaxTime=INFINITE/' "$conf"
     printf '%s\n' 'PartitionName=long Nodes=ALL MaxTime=INFINITE' 'PartitionName=night Nodes=ALL MaxTime=INFINITE' 'Licenses=matlab:9' \
         'MaxArraySize=30000' 'MaxJobCount=40000' >>"$conf"
-    slurm bash -c "kill \$(cat '$place/slurm/ctld.pid'); sleep 1; slurmctld; sleep 2"
+    slurm bash -c "kill \$(cat '$place/slurm/ctld.pid'); sleep 1; slurmctld"
+    # Until a node has registered again, no configuration is available.
+    wait_for 60 nodes_have_registered
 }
+nodes_have_registered() { [[ $(slurm sinfo --noheader --format=%T) == idle ]]; }
 
 # What a cluster can lack; all else that sbatch says is a fault of the script.
 lacks='Invalid partition name specified|Requested node configuration is not available|Requested partition configuration not available now|Invalid qos specification|Invalid account or account/partition combination specified|Invalid feature specification|Invalid license specification|Invalid generic resource \(gres\) specification|Requested reservation is invalid|Invalid node name specified|Job dependency problem|Memory required by task is not available|Node count specification invalid|Requested GRES option unsupported by configured SelectType plugin|Required node not available \(down, drained or reserved\)'

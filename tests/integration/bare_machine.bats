@@ -61,6 +61,7 @@ nothing_stays() {
 # a_machine_waits: a machine whose command has begun; its script is process machine. INT is ignored in what a script
 # starts in the background, so it is reset.
 a_machine_waits() {
+    rm -f begun
     setsid env --default-signal=INT "$parts_dir/bare-machine" bash -c 'echo begun; sleep 600' >begun 2>error 3>&- &
     machine=$!
     wait_for 120 grep -q begun begun
