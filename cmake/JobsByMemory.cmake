@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compilers at a time: as many as ninja starts, but no more than the memory holds. The compiler of a large group of
 # sources needs up to CYBELE_COMPILER_MEMORY MiB; a quarter of the memory is left to others.
-set(CYBELE_COMPILER_MEMORY 1000)
+set(CYBELE_COMPILER_MEMORY 1500)
 cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)
 foreach(file IN ITEMS /sys/fs/cgroup/memory.max /sys/fs/cgroup/memory/memory.limit_in_bytes) # of a container
     if(EXISTS ${file})

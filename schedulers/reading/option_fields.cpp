@@ -146,10 +146,10 @@ bool take_reservation(Fields& fields, const Directive& directive) {
 /// sbatch knows many forms of a time, and a Job the full one; qsub's is without separators.
 bool take_begin(Fields& fields, const Directive& directive) {
     std::string text = directive.value;
-    constexpr std::size_t kDigits = 12;
+    constexpr std::size_t kMinuteDigits = 12;
     if (!fields.is_slurm()) {
-        const bool is_full = text.size() == kDigits || text.size() == kDigits + 3;
-        if (!is_full || (text.size() > kDigits && text[kDigits] != '.')) {
+        const bool is_full = text.size() == kMinuteDigits || text.size() == kMinuteDigits + 3;
+        if (!is_full || (text.size() > kMinuteDigits && text[kMinuteDigits] != '.')) {
             return false;
         }
         text = fmt::format("{}-{}-{}T{}:{}:{}",
@@ -158,7 +158,7 @@ bool take_begin(Fields& fields, const Directive& directive) {
                            text.substr(6, 2),
                            text.substr(8, 2),
                            text.substr(10, 2),
-                           text.size() > kDigits ? text.substr(kDigits + 1) : "00");
+                           text.size() > kMinuteDigits ? text.substr(kMinuteDigits + 1) : "00");
     }
     return launchers::check_begin(text).because.empty() && fields.put("begin", text);
 }
