@@ -314,8 +314,7 @@ Result<BuiltImage> build_image(const ImageBuild& request, const Environment& env
         plan.output = unfinished.path;
     }
     BuildFacts facts;
-    facts.source =
-        source_kind(source) == SourceKind::kImage ? source.native() : source.filename().native();
+    facts.source = plan.is_image ? source.native() : source.filename().native();
     facts.definition = hex(sha256(plan.definition.text));
     facts.recipe = plan.recipe;
     builder::BuildRequest build = builder_request(request, plan, source);

@@ -11,7 +11,12 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
+
+namespace cybele::recipes {
+struct Recipe;
+}
 
 namespace cybele::pipeline {
 
@@ -19,6 +24,8 @@ namespace cybele::pipeline {
 struct ImageBuild : BuildSettings {
     /// A Recipe, a definition file, a folder with one Recipe, or an image (image_source()).
     std::filesystem::path source;
+    /// The Recipe of `source`, where it was read already; unset: it is read.
+    std::shared_ptr<const recipes::Recipe> recipe;
     std::filesystem::path output;     ///< empty: NAME.sif beside the source
     PassphraseSource sign_passphrase; ///< of an encrypted one
     definitions::BuildArguments arguments;

@@ -177,11 +177,21 @@ void add_copies(const definitions::Definition& definition, ImagePlan& plan) {
     }
 }
 
+Result<std::shared_ptr<const recipes::Recipe>> recipe_of(const ImageBuild& request,
+                                                         const fs::path& source) {
+    if (request.recipe != nullptr) {
+        return request.recipe;
+    }
+    CYBELE_TRY(std::string text, read_file(source).map_error(during("reading the Recipe")));
+    CYBELE_TRY(recipes::Recipe recipe,
+               read_variant(std::move(text), source, request.recipe_arguments, request.variant));
+    return std::make_shared<const recipes::Recipe>(std::move(recipe));
+}
+
 Result<ImagePlan>
 plan_recipe(const ImageBuild& request, const fs::path& source, const Environment& environment) {
-    CYBELE_TRY(std::string text, read_file(source).map_error(during("reading the Recipe")));
-    CYBELE_TRY(const recipes::Recipe recipe,
-               read_variant(std::move(text), source, request.recipe_arguments, request.variant));
+    CYBELE_TRY(const auto read, recipe_of(request, source));
+    const recipes::Recipe& recipe = *read;
     CYBELE_CHECK(check_variant(request, recipe));
     recipes::RenderOptions options;
     options.mirror = request.mirror;
@@ -261,6 +271,7 @@ Result<ImagePlan> plan_base(const fs::path& source) {
                     "a definition's header cannot hold such a name",
                     "give it another name");
     }
+    plan.is_image = true;
     plan.directory = base.directory;
     plan.output = base.output;
     return plan;
@@ -305,7 +316,7 @@ Result<void> check_source_options(const ImageBuild& request, SourceKind kind) {
 
 Result<ImagePlan>
 plan_image(const ImageBuild& request, const fs::path& source, const Environment& environment) {
-    const SourceKind kind = source_kind(source);
+    const SourceKind kind = request.recipe != nullptr ? SourceKind::kRecipe : source_kind(source);
     CYBELE_CHECK(check_source_options(request, kind));
     return kind == SourceKind::kRecipe       ? plan_recipe(request, source, environment)
            : kind == SourceKind::kDefinition ? plan_definition(request, source, environment)

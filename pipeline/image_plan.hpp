@@ -31,6 +31,7 @@ struct PlannedCopy {
 struct ImagePlan {
     definitions::Definition definition;
     bool is_recipe = false;
+    bool is_image = false; ///< an image as the base of another
     std::vector<PlannedCopy> copies;
     std::shared_ptr<builder::ContextFiles> files; ///< lists what these copies take
     std::optional<std::int64_t> epoch; ///< of the Lock: the build's time, where none is given

@@ -45,9 +45,10 @@ void note_inputs(const Session& session, const launchers::Job& job) {
 /// its folders and keys are not: then it is told, and no fault.
 void add_places(const Session& session,
                 const submission::JobInput& input,
-                const std::string& login,
+                const submission::Connection& connection,
                 Faults& faults) {
-    const auto known = submission::check_places(input, session.environment, login, session.now());
+    const auto known =
+        submission::check_places(input, session.environment, connection, session.now());
     if (known) {
         return;
     }
@@ -96,15 +97,15 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
     take(image);
     take(submission::find_facts_in_files(input));
     take(submission::read_manifest(input.job, session.environment, submission::Contents::kUnread));
-    const auto login = submission::login_of(input);
-    take(login);
+    const auto connection = submission::choose_connection(input);
+    take(connection);
     // By default nothing says that it is this machine where it will run.
     if (input.dialect == "local" && (!options.scheduler.empty() || input.site)) {
         take(submission::check_local(input.job, session.environment));
         take(submission::check_here(input, session.environment, ::geteuid()));
     }
-    if (login) {
-        add_places(session, input, *login, faults);
+    if (connection) {
+        add_places(session, input, *connection, faults);
     }
     for (const Fault& note : image.value_or(std::vector<Fault>())) {
         faults.add(note);
@@ -112,8 +113,8 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
     const auto rendered = schedulers::render_script(input.render_input());
     take(rendered);
     std::error_code unseen;
-    if (login && !faults.has_errors() && std::filesystem::exists(input.image_file, unseen)) {
-        take(submission::verify_image(input, session.environment, *login, Session::clock()));
+    if (connection && !faults.has_errors() && std::filesystem::exists(input.image_file, unseen)) {
+        take(submission::verify_image(input, session.environment, *connection, Session::clock()));
     }
     if (!session.is_quiet) {
         take(print_job_verdict(session, input, faults.has_errors()));
@@ -125,7 +126,7 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
     session.note(faults.all());
     session.note(script.notes);
     Faults here;
-    if (login->empty()) {
+    if (connection->is_here()) {
         add_here(session, input, here);
     }
     session.note(here.all());

@@ -12,6 +12,7 @@
 #include "cli/job/submit_kube.hpp"
 #include "cli/job/submit_script.hpp"
 #include "cli/job/table.hpp"
+#include "submission/submit/job_json.hpp"
 #include "submission/submit/resubmit.hpp"
 #include "submission/submit/submit.hpp"
 #include "support/quote.hpp"
@@ -40,27 +41,35 @@ struct SubmitOptions : JobOptions {
     std::optional<submission::Entry> before; ///< the job that is submitted again
 };
 
-Result<submission::SubmitRequest> submit_request(Session& session, const SubmitOptions& options) {
-    submission::SubmitRequest request;
-    if (!options.script.is_given()) {
-        CYBELE_TRY(const submission::JobRequest job, job_request(session, options));
-        CYBELE_TRY(request.input, submission::read_job_input(job));
-        request.asked = submission::request_text(job);
-    }
-    CYBELE_TRY(request.store, store_root(session));
-    request.clock = Session::clock();
-    request.login = options.host;
-    request.builds = !options.no_build;
-    request.token_command = options.token_command;
+submission::OnWord words_of(const Session& session) {
+    return [&session](const std::string& word) { tell(session, "cybelectl: " + word); };
+}
+
+/// How the image of the Job is built or pulled.
+Result<submission::ImageRequest> image_request(Session& session,
+                                               const SubmitOptions& options,
+                                               const registry::Transport& transport) {
+    submission::ImageRequest request;
     BuildFlags flags;
     flags.access = options.access;
     CYBELE_TRY(static_cast<pipeline::BuildSettings&>(request.build),
                build_settings(session, flags));
     request.build.clock = [] { return Session::clock(); };
-    request.program_folder = std::filesystem::path(session.program).parent_path();
-    request.on_notes = [&session](const std::vector<Fault>& notes) { session.note(notes); };
-    request.on_word = [&session](const std::string& word) { tell(session, "cybelectl: " + word); };
+    request.builds = !options.no_build;
+    CYBELE_TRY(request.store, store_root(session));
+    request.transport = &transport;
+    request.clock = Session::clock();
+    request.on_word = words_of(session);
     return request;
+}
+
+/// With -vv, the value that a stage of the submission made.
+template <class Value>
+void show_stage(const Session& session, const char* stage, const Value& value) {
+    constexpr int kAll = 2;
+    if (session.verbosity >= kAll) {
+        tell(session, fmt::format("cybelectl: {}: {}", stage, submission::print_json(value)));
+    }
 }
 
 /// Standard output did not take what says which job it is. The job runs all the same: a script that
@@ -130,8 +139,10 @@ Result<int> follow_submission(Session& session,
 /// What becomes of a job that is ready: submitted once, followed where that is asked.
 Result<int> submit_ready(Session& session,
                          const SubmitOptions& options,
-                         const submission::SubmitRequest& request,
-                         const submission::ReadyJob& ready) {
+                         const submission::RenderedJob& ready,
+                         const std::string& asked) {
+    const submission::HandOverRequest request{
+        std::filesystem::path(session.program).parent_path(), asked, words_of(session)};
     CYBELE_TRY(submission::JobContext context, open_context(session));
     const SignalWatch signals;
     CYBELE_TRY(const submission::Submitted submitted,
@@ -156,46 +167,67 @@ Result<int> submit_ready(Session& session,
 }
 
 Result<int> submit_script(Session& session, const SubmitOptions& options) {
-    CYBELE_TRY(const submission::SubmitRequest request, submit_request(session, options));
     CYBELE_TRY(const submission::OwnScriptRequest script,
                script_request(session, options, options.script));
-    CYBELE_TRY(const submission::ReadyJob ready,
-               submission::ready_script(script, request, session.environment));
+    CYBELE_TRY(const submission::RenderedJob ready,
+               submission::ready_script(script, options.host, session.environment));
+    session.note(ready.notes);
+    show_stage(session, "rendered", ready);
     if (options.dry_run) {
         Session::print(ready.script);
         return 0;
     }
-    return submit_ready(session, options, request, ready);
+    return submit_ready(session, options, ready, {});
+}
+
+/// The stages before the script: checked and built, or for --dry-run only planned.
+Result<submission::BuiltJob>
+build_submission(Session& session, const SubmitOptions& options, submission::ResolvedJob resolved) {
+    if (options.dry_run) {
+        return submission::plan_job(std::move(resolved), session.environment);
+    }
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(const registry::Transport transport,
+               make_transport(session, options.access, client, "pulling"));
+    CYBELE_TRY(const submission::ImageRequest request, image_request(session, options, transport));
+    CYBELE_TRY(submission::CheckedJob checked,
+               submission::check_job(std::move(resolved), session.environment, request.build.now));
+    show_stage(session, "checked", checked);
+    return submission::build_job(std::move(checked), request, session.environment);
 }
 
 Result<int> submit_job(Session& session, const SubmitOptions& options) {
     TargetOptions target = options.target;
     target.is_dry = options.dry_run;
     target.is_followed = options.wait || options.follow;
-    CYBELE_TRY(submission::SubmitRequest request, submit_request(session, options));
-    CYBELE_TRY(const auto done, submit_elsewhere(session, request.input, target));
+    CYBELE_TRY(const submission::JobRequest request, job_request(session, options));
+    CYBELE_TRY(submission::JobInput input, submission::read_job_input(request));
+    show_stage(session, "read", input);
+    CYBELE_TRY(const auto done, submit_elsewhere(session, input, target));
     if (done) {
         return *done;
     }
-    const HttpClient client = HttpClient::find(session.environment, session.program);
-    CYBELE_TRY(const registry::Transport transport,
-               make_transport(session, options.access, client, "pulling"));
     session.doing("preparing the job");
-    request.transport = &transport;
+    CYBELE_TRY(submission::ResolvedJob resolved,
+               submission::resolve_job(
+                   std::move(input), {options.host, options.token_command}, session.environment));
+    show_stage(session, "resolved", resolved);
+    CYBELE_TRY(submission::BuiltJob built, build_submission(session, options, std::move(resolved)));
+    show_stage(session, "built", built);
+    CYBELE_TRY(const submission::RenderedJob ready, submission::render_job(std::move(built)));
+    show_stage(session, "rendered", ready);
+    session.note(ready.notes);
     if (options.dry_run) {
-        CYBELE_TRY(const submission::ReadyJob ready,
-                   submission::render_job(request, session.environment));
         Session::print(ready.script);
         return 0;
     }
-    CYBELE_TRY(const submission::ReadyJob ready,
-               submission::ready_job(request, session.environment));
+    CYBELE_CHECK(submission::bring_inputs(ready, words_of(session), session.environment));
     if (options.before) {
         for (const std::string& line : submission::differences_since(*options.before, ready)) {
             tell(session, "cybelectl: since job " + options.before->id + ", " + line);
         }
     }
-    return submit_ready(session, options, request, ready);
+    return submit_ready(session, options, ready, submission::request_text(request));
 }
 
 Result<int> submit(Session& session, const SubmitOptions& options) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "submission/backends/connection.hpp"
 #include "submission/backends/host.hpp"
 #include "support/environment.hpp"
 
@@ -12,8 +13,8 @@
 namespace cybele::submission {
 
 struct BackendRequest {
-    std::string scheduler;         ///< a dialect's name
-    std::string login;             ///< how it is reached (way.hpp); empty: this machine
+    std::string scheduler; ///< a dialect's name
+    Connection connection;
     std::filesystem::path sockets; ///< folder of kept ssh connections
     Environment environment;
     std::filesystem::path program;       ///< this program, beside which the HTTP helper lies

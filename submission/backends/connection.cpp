@@ -126,6 +126,10 @@ std::string shown(std::string_view text) {
     return std::string(text.substr(0, text.find('#')));
 }
 
+std::string shown(const Connection& connection) {
+    return shown(text_of(connection));
+}
+
 Result<void> check_address(const Connection& connection) {
     for (const std::string_view safe :
          {"https://", "http://127.0.0.1", "http://localhost", "http://[::1]"}) {

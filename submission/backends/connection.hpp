@@ -16,6 +16,15 @@ struct Connection {
     std::string address;       ///< ssh: the host; of a service: its URL without a slash at the end
     std::string host;          ///< rimrock: the login host behind the service
     std::string token_command; ///< prints the token; empty: token_of() of backends/token.hpp
+
+    /// By the commands of this machine.
+    [[nodiscard]] bool is_here() const {
+        return kind == Kind::kCommands;
+    }
+    /// By a REST service.
+    [[nodiscard]] bool is_service() const {
+        return kind == Kind::kSlurmrestd || kind == Kind::kRimrock;
+    }
 };
 
 /// ``, `HOST`, `slurmrestd+URL`, `rimrock+URL#host=HOST`; settings of a service stand behind `#`,
@@ -27,6 +36,7 @@ struct Connection {
 
 /// For people: without the settings.
 [[nodiscard]] std::string shown(std::string_view text);
+[[nodiscard]] std::string shown(const Connection& connection);
 
 /// A service whose address may carry a token: https, or http on this machine's loopback.
 [[nodiscard]] Result<void> check_address(const Connection& connection);

@@ -22,15 +22,16 @@ constexpr Row kRows[] = {
     {"pbspro", pbspro_commands},
 };
 
-Result<std::unique_ptr<Backend>>
-reach(Connection connection, std::unique_ptr<Commands> commands, const BackendRequest& request) {
+Result<std::unique_ptr<Backend>> reach(std::unique_ptr<Commands> commands,
+                                       const BackendRequest& request) {
+    const Connection& connection = request.connection;
     switch (connection.kind) {
     case Connection::Kind::kSlurmrestd:
         CYBELE_CHECK(check_address(connection));
-        return slurmrestd_backend(std::move(connection), request);
+        return slurmrestd_backend(connection, request);
     case Connection::Kind::kRimrock:
         CYBELE_CHECK(check_address(connection));
-        return rimrock_backend(std::move(connection), std::move(commands), request);
+        return rimrock_backend(connection, std::move(commands), request);
     case Connection::Kind::kSsh:
         return command_backend(
             std::move(commands),
@@ -45,20 +46,19 @@ reach(Connection connection, std::unique_ptr<Commands> commands, const BackendRe
 
 Result<std::unique_ptr<Backend>> make_backend(const BackendRequest& request) {
     if (request.scheduler == "local") {
-        if (!request.login.empty()) {
+        if (!request.connection.is_here()) {
             return fail(ErrorCode::kInput,
                         problem("local-scheduler-elsewhere",
                                 "the local scheduler runs jobs on this machine, not on " +
-                                    printable(request.login)),
+                                    printable(text_of(request.connection))),
                         {},
                         "name the scheduler of that host, or drop --host");
         }
         return local_backend(request.environment);
     }
-    CYBELE_TRY(Connection connection, read_connection(request.login));
     for (const Row& row : kRows) {
         if (row.scheduler == request.scheduler) {
-            return reach(std::move(connection), row.commands(), request);
+            return reach(row.commands(), request);
         }
     }
     return fail(ErrorCode::kInput,

@@ -24,9 +24,10 @@ Result<JobContext> JobContext::open(const Environment& environment, Clock clock)
 Result<Backend*> JobContext::backend(const Entry& entry) {
     auto& kept = backends_[{entry.scheduler, entry.login}];
     if (!kept) {
+        CYBELE_TRY(Connection connection, read_connection(entry.login));
         CYBELE_TRY(kept,
                    make_backend({entry.scheduler,
-                                 entry.login,
+                                 std::move(connection),
                                  Journal::folder(environment_) / "ssh",
                                  environment_,
                                  program,

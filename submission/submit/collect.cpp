@@ -159,7 +159,7 @@ Result<std::unique_ptr<Results>> results_of(const CollectRequest& request) {
         return fail(ErrorCode::kInput,
                     problem("results-without-files",
                             "the results of job " + entry.id + " do not come through " +
-                                printable(shown(entry.login))),
+                                printable(shown(connection))),
                     "the service accepts jobs but cannot transfer files",
                     "fetch them by ssh: scp -r " + connection.host + ":" + entry.workdir + " .");
     }

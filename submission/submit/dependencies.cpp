@@ -2,7 +2,7 @@
 #include "submission/submit/dependencies.hpp"
 
 #include "submission/journal/journal.hpp"
-#include "submission/submit/submit.hpp"
+#include "submission/submit/choose_connection.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -40,7 +40,7 @@ Condition condition_of(const Entry& entry, const std::string& when) {
 struct Search {
     const std::vector<Entry>& entries;
     const std::string& scheduler;
-    const std::string& login;
+    std::string login; ///< as the journal keeps the connection
 
     [[nodiscard]] const Entry* last_named(const std::string& name) const {
         const auto found = std::find_if(entries.rbegin(), entries.rend(), [&](const Entry& entry) {
@@ -74,15 +74,16 @@ Fault never(const JobInput& input, const std::string& field, const Entry& entry)
 
 } // namespace
 
-Result<void>
-resolve_dependencies(JobInput& input, const Environment& environment, const std::string& login) {
+Result<void> resolve_dependencies(JobInput& input,
+                                  const Environment& environment,
+                                  const Connection& connection) {
     auto& all = input.job.after;
     if (std::none_of(all.begin(), all.end(), is_job_name)) {
         return {};
     }
     CYBELE_TRY(const Journal journal, Journal::open(environment));
     CYBELE_TRY(const std::vector<Entry> entries, journal.list(true));
-    const Search search{entries, input.dialect, login};
+    const Search search{entries, input.dialect, text_of(connection)};
     Faults faults;
     std::vector<After> kept;
     for (std::size_t index = 0; index < all.size(); ++index) {
@@ -111,8 +112,8 @@ Result<void> resolve_dependencies(JobInput& input, const Environment& environmen
     if (std::none_of(input.job.after.begin(), input.job.after.end(), is_job_name)) {
         return {};
     }
-    CYBELE_TRY(const std::string login, login_of(input));
-    return resolve_dependencies(input, environment, login);
+    CYBELE_TRY(const Connection connection, choose_connection(input));
+    return resolve_dependencies(input, environment, connection);
 }
 
 } // namespace cybele::submission

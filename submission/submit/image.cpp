@@ -4,11 +4,12 @@
 #include "registry/cache/known_files.hpp"
 #include "submission/backends/connection.hpp"
 #include "submission/submit/remote_image.hpp"
-#include "submission/submit/submit.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+
+#include <memory>
 
 #include <fmt/format.h>
 
@@ -18,8 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What a Job names by `…://`, and this version does not bring to where it runs.
-Result<void> judge_remote(const JobInput& input, const std::string& login) {
-    CYBELE_TRY(const Connection connection, read_connection(login));
+Result<void> judge_remote(const JobInput& input, const Connection& connection) {
     if (!is_remote(input)) {
         return fail(Error(input.job.fault_at(
             "image",
@@ -27,12 +27,11 @@ Result<void> judge_remote(const JobInput& input, const std::string& login) {
             printable(input.image) + " is converted by a build, which a submission does not do",
             "name it as base of a Recipe, and the Recipe here: `image: {recipe: app.yaml}`")));
     }
-    if (connection.kind == Connection::Kind::kSlurmrestd ||
-        connection.kind == Connection::Kind::kRimrock) {
+    if (connection.is_service()) {
         return fail(Error(input.job.fault_at(
             "image",
             problem("image-not-pulled-there",
-                    printable(input.image) + " would not come to " + printable(shown(login))),
+                    printable(input.image) + " would not come to " + printable(shown(connection))),
             "it is pulled into this machine's store, and the job runs there",
             "pull it there, and name its path there")));
     }
@@ -91,19 +90,21 @@ pipeline::ImageBuild recipe_build_of(const JobInput& input,
     build.source = made.recipe_file;
     build.output = input.image_file;
     build.variant = variant_of(input);
+    build.recipe = std::make_shared<const recipes::Recipe>(made.recipe);
     return build;
 }
 
-Result<void>
-provide_built(JobInput& input, const pipeline::RecipeImage& made, const SubmitRequest& request) {
+Result<std::vector<Fault>>
+provide_built(JobInput& input, const pipeline::RecipeImage& made, const ImageRequest& request) {
+    std::vector<Fault> notes;
     CYBELE_TRY(const pipeline::ImageState state,
                pipeline::state_of_image(made, request.build)
                    .map_error(during("comparing the image with its Recipe")));
     if (state.is_current()) {
-        if (state.is_unlocked && request.on_notes) {
-            request.on_notes({unlocked_note(input, made)});
+        if (state.is_unlocked) {
+            notes.push_back(unlocked_note(input, made));
         }
-        return {};
+        return notes;
     }
     if (!request.builds) {
         return fail(Error(not_current_fault(input,
@@ -126,33 +127,36 @@ provide_built(JobInput& input, const pipeline::RecipeImage& made, const SubmitRe
                                     static_cast<double>(built.bytes) / 1e6,
                                     request.build.clock() - begin));
     }
-    return read_image_facts(input);
+    CYBELE_CHECK(read_image_facts(input));
+    return notes;
 }
 
 } // namespace
 
-Result<void> provide_image(JobInput& input,
-                           const SubmitRequest& request,
-                           const Environment& environment,
-                           const std::string& login) {
+Result<std::vector<Fault>> provide_image(JobInput& input,
+                                         const ImageRequest& request,
+                                         const Environment& environment,
+                                         const Connection& connection) {
     if (!input.job.image || !input.job.image->expanded.empty()) {
-        return {}; // the script reports where a file of the node is missing
+        return std::vector<Fault>(); // the script reports where a file of the node is missing
     }
     if (input.made) {
         return provide_built(input, *input.made, request);
     }
     if (input.image.find("://") != std::string::npos) {
-        CYBELE_CHECK(judge_remote(input, login));
-        return request.transport == nullptr
-                   ? Result<void>()
-                   : fetch_image(
-                         input,
-                         {request.transport, request.store, request.clock, request.build.now},
-                         environment);
+        CYBELE_CHECK(judge_remote(input, connection));
+        if (request.transport != nullptr) {
+            CYBELE_CHECK(
+                fetch_image(input,
+                            {request.transport, request.store, request.clock, request.build.now},
+                            environment));
+        }
+        return std::vector<Fault>();
     }
     std::error_code error;
-    if (!login.empty() && input.image.starts_with('/')) {
-        return {}; // it is on the other machine; the script reports where it is not
+    if (!connection.is_here() && input.image.starts_with('/')) {
+        return std::vector<Fault>(); // it is on the other machine; the script reports where it is
+                                     // not
     }
     if (!fs::exists(input.image_file, error)) {
         return fail(Error(input.job.fault_at(
@@ -162,7 +166,7 @@ Result<void> provide_image(JobInput& input,
             "build it first: cybelectl build RECIPE -o " +
                 shell_quote(input.image_file.native()))));
     }
-    return {};
+    return std::vector<Fault>();
 }
 
 Result<std::vector<Fault>> check_image(JobInput& input, const pipeline::ImageBuild& build) {
@@ -202,14 +206,13 @@ std::vector<Fault> image_notes(const JobInput& input) {
 }
 
 Result<void>
-find_image_digest(JobInput& input, const Environment& environment, const std::string& login) {
+find_image_digest(JobInput& input, const Environment& environment, const Connection& connection) {
     input.file_digest = input.image_digest.value_or("");
     std::error_code error;
     if (!input.job.image || !input.file_digest.empty() ||
         !fs::is_regular_file(input.image_file, error)) {
         return {};
     }
-    CYBELE_TRY(const Connection connection, read_connection(login));
     if (connection.kind == Connection::Kind::kSsh && !input.made && input.image.starts_with('/')) {
         return {}; // a file of that machine, whatever has its name here
     }

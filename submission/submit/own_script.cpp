@@ -340,22 +340,20 @@ Result<void> make_local(const BatchScript& script,
     return check_local(job, environment);
 }
 
-Result<void> check_way(const std::string& login, const std::string& workdir) {
-    CYBELE_TRY(const Connection connection, read_connection(login));
-    if (connection.kind == Connection::Kind::kSlurmrestd ||
-        connection.kind == Connection::Kind::kRimrock) {
+Result<void> check_way(const Connection& connection, const std::string& workdir) {
+    if (connection.is_service()) {
         return fail(ErrorCode::kUsage,
                     problem("script-through-service",
                             "a batch script cannot be submitted unchanged through " +
-                                printable(shown(login))),
+                                printable(shown(connection))),
                     "such a service does not read the directives in it",
                     "name a login node: --host LOGIN");
     }
-    if (!login.empty() && !workdir.starts_with('/')) {
+    if (!connection.is_here() && !workdir.starts_with('/')) {
         return fail(ErrorCode::kUsage,
                     problem("script-directory-unknown",
-                            "it is not known in which directory of " + printable(shown(login)) +
-                                " the script is to be submitted"),
+                            "it is not known in which directory of " +
+                                printable(shown(connection)) + " the script is to be submitted"),
                     "through a login, a job runs in a directory of the other machine",
                     "add --workdir /PATH, a directory that its nodes share");
     }
@@ -395,10 +393,10 @@ bool is_own_script(std::string_view text) {
            (!is_job_document(text) && (begins_line("#SBATCH ") || begins_line("#PBS ")));
 }
 
-Result<ReadyJob> ready_script(const OwnScriptRequest& script,
-                              const SubmitRequest& request,
-                              const Environment& environment) {
-    ReadyJob ready;
+Result<RenderedJob> ready_script(const OwnScriptRequest& script,
+                                 const std::string& host,
+                                 const Environment& environment) {
+    RenderedJob ready;
     if (!script.site.empty()) {
         CYBELE_TRY(std::string site, read_file(script.site).map_error(during("reading the Site")));
         CYBELE_TRY(ready.input.site, launchers::read_site(std::move(site), script.site));
@@ -407,27 +405,23 @@ Result<ReadyJob> ready_script(const OwnScriptRequest& script,
                           : ready.input.site        ? ready.input.site->dialect
                                                     : "local";
     CYBELE_TRY(const Taker* const taker, taker_of(ready.input.dialect));
-    CYBELE_TRY(ready.login,
-               request.login.empty() ? login_of(ready.input) : Result<std::string>(request.login));
-    CYBELE_CHECK(make_backend({ready.input.dialect, ready.login, {}, environment, {}, {}})
+    CYBELE_TRY(ready.connection, choose_connection(ready.input, {host, {}}));
+    CYBELE_CHECK(make_backend({ready.input.dialect, ready.connection, {}, environment, {}, {}})
                      .map_error(during("choosing the scheduler")));
-    CYBELE_CHECK(check_way(ready.login, script.workdir));
+    CYBELE_CHECK(check_way(ready.connection, script.workdir));
     CYBELE_CHECK(check_arguments(ready.input.dialect, script.arguments));
     CYBELE_TRY(ready.script, read_script_file(script.file));
     CYBELE_TRY(const BatchScript read, read_directives(script.file, ready.script, *taker));
     CYBELE_TRY(
         ready.input.job,
         job_of(read, script, ready.script, place_of_outputs(ready.input.dialect, environment)));
-    std::vector<Fault> notes;
+    std::vector<Fault>& notes = ready.notes;
     if (ready.input.dialect == "local") {
         CYBELE_CHECK(make_local(read, ready.input.job, environment, notes));
     }
     note_unknown_outputs(read, ready.input.job, notes);
-    CYBELE_CHECK(check_places(ready.input, environment, ready.login, 0)
+    CYBELE_CHECK(check_places(ready.input, environment, ready.connection, 0)
                      .map_error(during("checking the folders of the job")));
-    if (request.on_notes) {
-        request.on_notes(notes);
-    }
     ready.own = OwnScript{script.file.filename().native(),
                           std::string(schedulers::reader_text(read.reader)),
                           schedulers::shell_words_of(read),

@@ -25,10 +25,10 @@ struct OwnScriptRequest {
 /// Reads the script and what its directives ask for, so that `submit_once` can submit it and its
 /// job can be followed. Not read as a script: what is not a regular file, is empty, has carriage
 /// returns, names no shell, is a Job, or has the directives of another batch system (kInput).
-/// Notes, about directives without effect and outputs that are not known, go to
-/// `request.on_notes`.
-[[nodiscard]] Result<ReadyJob> ready_script(const OwnScriptRequest& script,
-                                            const SubmitRequest& request,
-                                            const Environment& environment);
+/// Its notes are about directives without effect and outputs that are not known.
+/// `host`: as of a ConnectionChoice.
+[[nodiscard]] Result<RenderedJob> ready_script(const OwnScriptRequest& script,
+                                               const std::string& host,
+                                               const Environment& environment);
 
 } // namespace cybele::submission

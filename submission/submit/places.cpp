@@ -81,20 +81,20 @@ check_folders(const launchers::Job& job, const fs::path& workdir, const std::str
 
 Result<void> check_places(const JobInput& input,
                           const Environment& environment,
-                          const std::string& login,
+                          const Connection& connection,
                           std::int64_t now) {
     const launchers::Job& job = input.job;
     Faults faults;
-    const fs::path folder = login.empty() ? job.folder : fs::path(job.workdir);
+    const fs::path folder = connection.is_here() ? job.folder : fs::path(job.workdir);
     CYBELE_CHECK(add_submission(input, place_of(folder), faults));
-    if (login.empty()) {
+    if (connection.is_here()) {
         const fs::path workdir = place_of(place_of(job.folder) / job.workdir);
         add_workdir(job, workdir, faults);
         if (!faults.has_errors() && job.stage_in.empty()) {
             add_outputs(job, workdir, input.dialect, faults);
         }
     }
-    if (!lies_elsewhere(input, login)) {
+    if (!lies_elsewhere(input, connection)) {
         if (const auto known = check_signers(input, environment, now); !known) {
             faults.add(known.error());
         }

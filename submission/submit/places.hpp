@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "submission/backends/connection.hpp"
 #include "submission/submit/job_input.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
@@ -28,7 +29,7 @@ namespace cybele::submission {
 /// so are the keys where the image is. `now` is Unix seconds.
 [[nodiscard]] Result<void> check_places(const JobInput& input,
                                         const Environment& environment,
-                                        const std::string& login,
+                                        const Connection& connection,
                                         std::int64_t now);
 
 } // namespace cybele::submission

@@ -87,7 +87,7 @@ Result<Submission> prepare_job(const PrepareRequest& request) {
     prepared.time = job.resources.time;
     prepared.folder = place_of(job.folder);
     prepared.workdir = place_of(prepared.folder / job.workdir);
-    if (request.login.empty()) {
+    if (request.is_here) {
         CYBELE_CHECK(check_folders(job, prepared.workdir, request.scheduler));
     }
     prepared.record = prepared.workdir / ".cybelectl" / prepared.uuid;
@@ -95,7 +95,7 @@ Result<Submission> prepare_job(const PrepareRequest& request) {
     const std::string description = describe_prepared(request, prepared);
     prepared.script_text = request.script;
     prepared.own = request.own;
-    if (!request.login.empty()) {
+    if (!request.is_here) {
         prepared.folder = prepared.workdir;
         prepared.files = {{prepared.script, request.script},
                           {prepared.record / "job.json", description}};

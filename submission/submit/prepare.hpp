@@ -21,7 +21,7 @@ struct PrepareRequest {
     const launchers::Job* job = nullptr;
     std::string script;
     std::string scheduler;
-    std::string login;                 ///< the host behind ssh; empty: this machine
+    bool is_here = true;               ///< it runs by the commands of this machine
     std::string image_digest;          ///< sha256:… of the image; empty: not known
     std::optional<OwnScript> own = {}; ///< set: the script is the user's
 };

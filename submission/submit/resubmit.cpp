@@ -305,7 +305,7 @@ bool has_changed_document(const Entry& job) {
     return !before.empty() && before != document_digest(job.job);
 }
 
-std::vector<std::string> differences_since(const Entry& before, const ReadyJob& now) {
+std::vector<std::string> differences_since(const Entry& before, const RenderedJob& now) {
     std::vector<std::string> differences;
     const std::string& image = now.input.file_digest;
     if (!before.image_digest.empty() && !image.empty() && before.image_digest != image) {

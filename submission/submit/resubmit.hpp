@@ -20,7 +20,8 @@ namespace cybele::submission {
 [[nodiscard]] bool has_changed_document(const Entry& job);
 
 /// What of a job that runs again is another than before: image and script, by their digests.
-[[nodiscard]] std::vector<std::string> differences_since(const Entry& before, const ReadyJob& now);
+[[nodiscard]] std::vector<std::string> differences_since(const Entry& before,
+                                                         const RenderedJob& now);
 
 /// The job that is to run again: an id, a UUID or an element's name of the journal, a record folder
 /// of a job that the journal knows, or a record that `collect` made (NAME-ID.job.json, or the

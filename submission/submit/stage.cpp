@@ -118,9 +118,9 @@ plan_of(const TransferSet& transfers, const Inventory& inventory, const launcher
 } // namespace
 
 Result<TransferSet>
-pack(JobInput& input, const std::string& login, const Environment& environment) {
+pack(JobInput& input, const Connection& connection, const Environment& environment) {
     TransferSet transfers;
-    CYBELE_TRY(transfers.connection, read_connection(login));
+    transfers.connection = connection;
     const launchers::Job& job = input.job;
     transfers.workdir = place_of(job.folder / job.workdir);
     CYBELE_CHECK(check_way(job, transfers.connection));

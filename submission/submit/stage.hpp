@@ -36,7 +36,7 @@ struct TransferResult {
 /// All faults of the inputs at once, as read_manifest(); kVerification: the image is not the one
 /// whose digest the Job gives.
 [[nodiscard]] Result<TransferSet>
-pack(JobInput& input, const std::string& login, const Environment& environment);
+pack(JobInput& input, const Connection& connection, const Environment& environment);
 
 /// Asks what is there and copies the rest. kInput: a folder stands where a file is to be, at its
 /// place in the Job; kEnvironment: no space, no permission, no connection.

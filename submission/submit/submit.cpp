@@ -2,17 +2,12 @@
 #include "submission/submit/submit.hpp"
 
 #include "registry/store/lease.hpp"
-#include "submission/backends/connection.hpp"
 #include "submission/connection/make_backend.hpp"
 #include "submission/local/demand.hpp"
 #include "submission/submit/dependencies.hpp"
 #include "submission/submit/here.hpp"
-#include "submission/submit/image.hpp"
 #include "submission/submit/places.hpp"
-#include "submission/submit/stage.hpp"
 #include "submission/submit/verification.hpp"
-#include "support/file.hpp"
-#include "support/own_path.hpp"
 #include "support/quote.hpp"
 
 #include <unistd.h>
@@ -24,7 +19,7 @@ namespace fs = std::filesystem;
 namespace {
 
 /// Until the job has surely ended; gc may take an image without a name only then.
-Result<void> keep_image(const JobInput& input, const SubmitRequest& request) {
+Result<void> keep_image(const JobInput& input, const ImageRequest& request) {
     constexpr std::int64_t kLongest = std::int64_t{30} * 86400;
     if (!input.is_stored || !input.image_digest) {
         return {};
@@ -33,36 +28,35 @@ Result<void> keep_image(const JobInput& input, const SubmitRequest& request) {
         registry::Place(request.store.path), *input.image_digest, request.clock + kLongest);
 }
 
-Result<std::string> login_asked(const JobInput& input, const SubmitRequest& request) {
-    CYBELE_TRY(const std::string login,
-               request.login.empty() ? login_of(input, !request.token_command.empty())
-                                     : Result<std::string>(request.login));
-    if (request.token_command.empty()) {
-        return login;
+/// A back end that does not exist, or that cannot be reached so, is reported before anything is
+/// built or copied.
+Result<void> check_connection(const ResolvedJob& job, const Environment& environment) {
+    const Connection& connection = job.connection;
+    CYBELE_CHECK(make_backend({job.input.dialect, connection, {}, environment, {}, {}})
+                     .map_error(during("choosing the scheduler")));
+    if (!connection.is_here() && !job.input.job.workdir.starts_with('/')) {
+        return fail(Error(job.input.job.fault_at(
+            "workdir",
+            problem("job-without-remote-folder",
+                    "the Job names no folder of " + printable(shown(connection))),
+            "through a login, a job runs in a folder of the other machine",
+            "write `workdir: /PATH`, a folder that its nodes share")));
     }
-    CYBELE_TRY(Connection connection, read_connection(login));
-    if (connection.kind != Connection::Kind::kSlurmrestd &&
-        connection.kind != Connection::Kind::kRimrock) {
+    if (connection.is_service()) {
+        CYBELE_CHECK(check_address(connection));
+    }
+    if (connection.kind == Connection::Kind::kSsh && connection.address.starts_with('-')) {
         return fail(ErrorCode::kUsage,
-                    problem("token-command-unused", "--token-command is for REST services"),
-                    "the Site reaches its scheduler by commands or ssh, which use no token",
-                    "drop it, or name a Site with `through: {slurmrestd: URL}`");
+                    problem("host-malformed",
+                            "'" + printable(connection.address) + "' is not a valid host"),
+                    "ssh would read it as an option",
+                    "write HOST, USER@HOST, or a name of ~/.ssh/config");
     }
-    connection.token_command = request.token_command;
-    return text_of(connection);
+    return {};
 }
 
-Result<ReadyJob> render(JobInput input, const SubmitRequest& request) {
-    CYBELE_TRY(schedulers::RenderedScript script, schedulers::render_script(input.render_input()));
-    if (request.on_notes) {
-        request.on_notes(image_notes(input));
-        request.on_notes(script.notes);
-    }
-    return ReadyJob{std::move(input), std::move(script.text), {}, {}};
-}
-
-void tell(const TransferResult& transferred, const SubmitRequest& request) {
-    if (transferred.files == 0 || !request.on_word) {
+void tell(const TransferResult& transferred, const OnWord& on_word) {
+    if (transferred.files == 0 || !on_word) {
         return;
     }
     const auto count = [](std::uint64_t number, const std::string& what) {
@@ -74,117 +68,85 @@ void tell(const TransferResult& transferred, const SubmitRequest& request) {
     if (transferred.resumed != 0) {
         line += ", after " + std::to_string(transferred.resumed) + " that had arrived";
     }
-    request.on_word(line + ")");
+    on_word(line + ")");
 }
 
 } // namespace
 
-namespace {
-
-/// A Site's command runs as the user, and its login gets the user's files: only from a file that
-/// others cannot have written.
-Result<void>
-check_own_site(const launchers::Site& site, const std::string& what, const std::string& option) {
-    const auto opened = open_own(site.source.file(), {.group_above = true});
-    if (opened) {
-        return {};
-    }
-    const Fault& fault = opened.error().faults().front();
-    return fail(ErrorCode::kEnvironment,
-                problem("site-command-not-trusted",
-                        "the `" + what + "` of " + printable(site.source.file()) + " is not used"),
-                fault.because.empty() ? fault.message : fault.because,
-                "give it yourself (" + option + "), or copy the Site into a folder of your own");
-}
-
-} // namespace
-
-Result<std::string> login_of(const JobInput& input, bool has_command) {
-    if (!input.site || input.site->through == "commands") {
-        return std::string();
-    }
-    const auto host = input.site->through_settings.find("ssh");
-    if (input.site->through == "ssh" && host != input.site->through_settings.end()) {
-        CYBELE_CHECK(check_own_site(*input.site, "ssh", "--host"));
-        return host->second;
-    }
-    const auto setting = [&input](const std::string& name) {
-        const auto found = input.site->through_settings.find(name);
-        return found == input.site->through_settings.end() ? std::string() : found->second;
-    };
-    Connection connection;
-    connection.kind = input.site->through == "rimrock" ? Connection::Kind::kRimrock
-                                                       : Connection::Kind::kSlurmrestd;
-    connection.address = setting(input.site->through);
-    connection.host = setting("host");
-    connection.token_command = setting("token-command");
-    if (!connection.token_command.empty() && !has_command) {
-        CYBELE_CHECK(check_own_site(*input.site, "token-command", "--token-command"));
-    }
-    CYBELE_CHECK(check_address(connection));
-    return text_of(connection);
-}
-
-Result<ReadyJob> render_job(const SubmitRequest& request, const Environment& environment) {
-    JobInput input = request.input;
-    CYBELE_TRY(const std::string login, login_asked(input, request));
-    CYBELE_CHECK(resolve_dependencies(input, environment, login)
+Result<ResolvedJob>
+resolve_job(JobInput input, const ConnectionChoice& choice, const Environment& environment) {
+    ResolvedJob resolved{std::move(input), {}};
+    CYBELE_TRY(resolved.connection,
+               choose_connection(resolved.input, choice)
+                   .map_error(during("finding how the batch system is reached")));
+    CYBELE_CHECK(resolve_dependencies(resolved.input, environment, resolved.connection)
                      .map_error(during("finding the jobs of 'after'")));
-    CYBELE_CHECK(pack(input, login, environment));
-    return render(std::move(input), request).map_error(during("rendering the batch script"));
+    return resolved;
 }
 
-Result<ReadyJob> ready_job(const SubmitRequest& request, const Environment& environment) {
-    JobInput input = request.input;
-    CYBELE_TRY(std::string login, login_asked(input, request));
-    // A back end that there is not is told before anything is built or copied.
-    CYBELE_CHECK(make_backend({input.dialect, login, {}, environment, {}, {}})
-                     .map_error(during("choosing the scheduler")));
-    if (!login.empty() && !input.job.workdir.starts_with('/')) {
-        return fail(Error(
-            input.job.fault_at("workdir",
-                               problem("job-without-remote-folder",
-                                       "the Job names no folder of " + printable(shown(login))),
-                               "through a login, a job runs in a folder of the other machine",
-                               "write `workdir: /PATH`, a folder that its nodes share")));
-    }
-    CYBELE_TRY(const Connection connection, read_connection(login));
-    if (connection.kind == Connection::Kind::kRimrock ||
-        connection.kind == Connection::Kind::kSlurmrestd) {
-        CYBELE_CHECK(check_address(connection));
-    }
-    if (login.starts_with('-')) {
-        return fail(ErrorCode::kUsage,
-                    problem("host-malformed", "'" + printable(login) + "' is not a valid host"),
-                    "ssh would read it as an option",
-                    "write HOST, USER@HOST, or a name of ~/.ssh/config");
-    }
-    CYBELE_CHECK(resolve_dependencies(input, environment, login));
+Result<CheckedJob>
+check_job(ResolvedJob resolved, const Environment& environment, std::int64_t now) {
+    CYBELE_CHECK(check_connection(resolved, environment));
+    const JobInput& input = resolved.input;
     if (input.dialect == "local") {
         CYBELE_CHECK(check_local(input.job, environment));
     }
-    if (login.empty()) {
+    if (resolved.connection.is_here()) {
         CYBELE_CHECK(check_here(input, environment, ::geteuid()));
     }
-    CYBELE_CHECK(check_places(input, environment, login, request.build.now)
+    CYBELE_CHECK(check_places(input, environment, resolved.connection, now)
                      .map_error(during("checking the folders of the job")));
-    CYBELE_CHECK(provide_image(input, request, environment, login)
-                     .map_error(during("providing the image of the job")));
-    if (login.empty()) { // more is known of an image that was just built
+    return CheckedJob{std::move(resolved.input), std::move(resolved.connection)};
+}
+
+Result<BuiltJob>
+build_job(CheckedJob checked, const ImageRequest& request, const Environment& environment) {
+    BuiltJob built{std::move(checked.input), std::move(checked.connection), {}, {}};
+    JobInput& input = built.input;
+    const Connection& connection = built.connection;
+    CYBELE_TRY(built.notes,
+               provide_image(input, request, environment, connection)
+                   .map_error(during("providing the image of the job")));
+    if (connection.is_here()) { // more is known of an image that was just built
         CYBELE_CHECK(check_here(input, environment, ::geteuid()));
     }
-    CYBELE_CHECK(verify_image(input, environment, login, request.build.now)
+    CYBELE_CHECK(verify_image(input, environment, connection, request.build.now)
                      .map_error(during("verifying the image of the job")));
     CYBELE_CHECK(keep_image(input, request));
-    CYBELE_TRY(const TransferSet transfers, pack(input, login, environment));
-    CYBELE_CHECK(find_image_digest(input, request.build.environment, login));
-    CYBELE_TRY(ReadyJob ready, render(std::move(input), request));
-    ready.login = login;
+    CYBELE_TRY(built.transfers, pack(input, connection, environment));
+    CYBELE_CHECK(find_image_digest(input, request.build.environment, connection));
+    return built;
+}
+
+Result<BuiltJob> plan_job(ResolvedJob resolved, const Environment& environment) {
+    BuiltJob built{std::move(resolved.input), std::move(resolved.connection), {}, {}};
+    CYBELE_TRY(built.transfers, pack(built.input, built.connection, environment));
+    return built;
+}
+
+Result<RenderedJob> render_job(BuiltJob built) {
+    CYBELE_TRY(schedulers::RenderedScript script,
+               schedulers::render_script(built.input.render_input())
+                   .map_error(during("rendering the batch script")));
+    std::vector<Fault> notes = std::move(built.notes);
+    for (const auto& more : {image_notes(built.input), script.notes}) {
+        notes.insert(notes.end(), more.begin(), more.end());
+    }
+    return RenderedJob{std::move(built.input),
+                       std::move(built.connection),
+                       std::move(built.transfers),
+                       std::move(script.text),
+                       {},
+                       std::move(notes)};
+}
+
+Result<void>
+bring_inputs(const RenderedJob& job, const OnWord& on_word, const Environment& environment) {
     CYBELE_TRY(const TransferResult transferred,
-               bring(transfers, ready.input.job, environment)
+               bring(job.transfers, job.input.job, environment)
                    .map_error(during("bringing the inputs to where the job runs")));
-    tell(transferred, request);
-    return ready;
+    tell(transferred, on_word);
+    return {};
 }
 
 } // namespace cybele::submission

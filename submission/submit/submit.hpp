@@ -1,61 +1,97 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "pipeline/image_build.hpp"
-#include "registry/oci/images.hpp"
 #include "submission/backends/backend.hpp"
 #include "submission/follow/poll.hpp"
+#include "submission/submit/choose_connection.hpp"
+#include "submission/submit/image.hpp"
 #include "submission/submit/job_input.hpp"
+#include "submission/submit/stage.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
 #include "support/signals.hpp"
 
-#include <functional>
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
+#include <vector>
+
+// A submission in six stages. Each is a function from the plain value of the stage before it, so
+// that none asks again for what an earlier one found:
+//
+//   read      JobRequest  -> JobInput     read_job_input(): the documents, options and image facts
+//   resolve   JobInput    -> ResolvedJob  resolve_job(): the connection, the jobs of `after`
+//   check     ResolvedJob -> CheckedJob   check_job(): everything that would fail on this machine
+//   build     CheckedJob  -> BuiltJob     build_job(): the image is there, verified and known
+//   render    BuiltJob    -> RenderedJob  render_job(): the script; pure
+//   hand over RenderedJob -> Submitted    bring_inputs(), then submit_once()
+//
+// json_of() (job_json.hpp) prints each of the values. A batch script of the user's own becomes a
+// RenderedJob by ready_script() (own_script.hpp).
 
 namespace cybele::submission {
 
-using OnWord = std::function<void(const std::string&)>; ///< what a person should know meanwhile
-
-struct SubmitRequest {
-    JobInput input;              ///< the Job as it was read
-    registry::StoreFolder store; ///< where images `store:…` lie
-    std::string login;           ///< as backends/way.hpp writes it; empty: the Site's
-    std::string token_command;   ///< of a service; empty: the Site's
-    const registry::Transport* transport = nullptr; ///< to registries; unset: none is asked
-    pipeline::ImageBuild build;           ///< how an image is built where the Job names a Recipe
-    bool builds = true;                   ///< whether one that is missing or not current is built
-    std::int64_t clock = 0;               ///< Unix seconds; keeps an image of the store from gc
-    std::filesystem::path program_folder; ///< of this program: first in the job's PATH
-    std::function<void(const std::vector<Fault>&)> on_notes;
-    OnWord on_word;
-    std::string asked = {}; ///< request_text(), kept so that the job can be submitted again
+/// It is known how the batch system is reached and which jobs come before this one.
+struct ResolvedJob {
+    JobInput input; ///< `after` holds native ids
+    Connection connection;
 };
 
-/// How a Site is reached, as backends/way.hpp writes it; "": by the commands of this machine. A
-/// Site's `token-command` counts only from a file that nobody else can have written (kEnvironment),
-/// unless the command line gives one.
-[[nodiscard]] Result<std::string> login_of(const JobInput& input, bool has_command = false);
-
-/// A Job that is ready to be submitted.
-struct ReadyJob {
+/// Nothing is known that would make it fail; nothing was built, copied or written.
+struct CheckedJob {
     JobInput input;
-    std::string script;
-    std::string login;            ///< as asked, else the Site's; empty: this machine
-    std::optional<OwnScript> own; ///< set: the script is the user's, as it is
+    Connection connection;
 };
 
-/// Checks the Job and renders its script; nothing is built or written.
-[[nodiscard]] Result<ReadyJob> render_job(const SubmitRequest& request,
-                                          const Environment& environment);
+/// The image exists where it can be, and the input names it as the script will.
+struct BuiltJob {
+    JobInput input;
+    Connection connection;
+    TransferSet transfers; ///< files that the job needs where it runs
+    std::vector<Fault> notes;
+};
 
-/// The same, after building the Job's image where it names a Recipe whose image is missing or not
-/// current (jobs/image), or pulling it where it is of a registry or a library, and verifying it
-/// where that is asked; last, when all else is right, its inputs and behind ssh its image are
-/// copied to where it runs (jobs/staging).
-[[nodiscard]] Result<ReadyJob> ready_job(const SubmitRequest& request,
-                                         const Environment& environment);
+/// All that is left is to copy files and to ask the scheduler.
+struct RenderedJob {
+    JobInput input;
+    Connection connection;
+    TransferSet transfers;
+    std::string script;
+    std::optional<OwnScript> own; ///< set: the script is the user's, unchanged
+    std::vector<Fault> notes;
+};
+
+[[nodiscard]] Result<ResolvedJob>
+resolve_job(JobInput input, const ConnectionChoice& choice, const Environment& environment);
+
+/// The connection, the back end, folders, keys, and what a job of this machine would miss when it
+/// runs. `now` is Unix seconds.
+[[nodiscard]] Result<CheckedJob>
+check_job(ResolvedJob resolved, const Environment& environment, std::int64_t now);
+
+/// Builds the Job's image where it names a Recipe whose image is missing or not current, or pulls
+/// it where it is of a registry or a library; verifies it where that is asked, and finds its
+/// digest. An image of the store is kept from gc until the job has surely ended.
+[[nodiscard]] Result<BuiltJob>
+build_job(CheckedJob checked, const ImageRequest& request, const Environment& environment);
+
+/// The same value without building, pulling or checking anything: for `--dry-run`.
+[[nodiscard]] Result<BuiltJob> plan_job(ResolvedJob resolved, const Environment& environment);
+
+/// A pure function: the same job gives the same bytes.
+[[nodiscard]] Result<RenderedJob> render_job(BuiltJob built);
+
+/// Copies the job's inputs, and behind ssh its image, to where it runs; a line about it to
+/// `on_word`.
+[[nodiscard]] Result<void>
+bring_inputs(const RenderedJob& job, const OnWord& on_word, const Environment& environment);
+
+struct HandOverRequest {
+    std::filesystem::path program_folder; ///< of this program: first in the job's PATH
+    std::string asked;                    ///< request_text(), so that it can be submitted again
+    OnWord on_word;
+};
 
 struct Submitted {
     Entry entry;
@@ -70,8 +106,8 @@ struct Submitted {
 /// for the job; never is it asked a second time. A refusal is kExecution with the scheduler's own
 /// words; a scheduler that cannot be reached is kEnvironment.
 [[nodiscard]] Result<Submitted> submit_once(JobContext& context,
-                                            const ReadyJob& ready,
-                                            const SubmitRequest& request,
+                                            const RenderedJob& job,
+                                            const HandOverRequest& request,
                                             const Environment& environment,
                                             const SignalWatch& signals);
 

@@ -58,7 +58,7 @@ std::vector<std::string> overruling_variables(const launchers::Job& job) {
 }
 
 /// What a repeated submission is known by: the script's digest, with that of its arguments.
-std::string identity_of(const ReadyJob& ready) {
+std::string identity_of(const RenderedJob& ready) {
     std::string script = "sha256:" + hex(sha256(ready.script));
     if (!ready.own || ready.own->arguments.empty()) {
         return script;
@@ -74,7 +74,7 @@ std::string identity_of(const ReadyJob& ready) {
 constexpr std::int64_t kPatienceOfOwnScript = 30;
 
 /// The entry before anything was asked; its outputs are patterns until the id is known.
-Entry submitted_entry(const ReadyJob& ready, const Submission& submission, std::int64_t now) {
+Entry submitted_entry(const RenderedJob& ready, const Submission& submission, std::int64_t now) {
     const launchers::Job& job = ready.input.job;
     Entry entry;
     entry.uuid = submission.uuid;
@@ -203,7 +203,7 @@ constexpr std::int64_t kTwinSeconds = 3600;
 /// A submission of the very same whose client never had the id, if it did reach the scheduler.
 Result<std::optional<Entry>> earlier(JobContext& context,
                                      const Entry& like,
-                                     const SubmitRequest& request,
+                                     const HandOverRequest& request,
                                      const SignalWatch& signals) {
     CYBELE_TRY(std::vector<Entry> open,
                context.journal().unacknowledged(like, context.now() - kTwinSeconds));
@@ -256,8 +256,8 @@ void sweep_scripts(const fs::path& folder, const UniqueFd& lock) {
 /// A scheduler's command reads the script by its name, and who shares the workdir could exchange
 /// the record's folder before: it is given one that lies in the user's own folder meanwhile.
 Result<std::optional<HiddenScript>>
-hide_script(const ReadyJob& ready, const Environment& environment, Submission& submission) {
-    if (!ready.login.empty() || ready.input.dialect == "local") {
+hide_script(const RenderedJob& ready, const Environment& environment, Submission& submission) {
+    if (!ready.connection.is_here() || ready.input.dialect == "local") {
         return std::nullopt; // it goes through a connection, or is kept by the local queue
     }
     const fs::path place = Journal::folder(environment) / "submit";
@@ -274,14 +274,14 @@ hide_script(const ReadyJob& ready, const Environment& environment, Submission& s
 } // namespace
 
 Result<Submitted> submit_once(JobContext& context,
-                              const ReadyJob& ready,
-                              const SubmitRequest& request,
+                              const RenderedJob& ready,
+                              const HandOverRequest& request,
                               const Environment& environment,
                               const SignalWatch& signals) {
     Submitted submitted;
     Entry like;
     like.scheduler = ready.input.dialect;
-    like.login = ready.login;
+    like.login = text_of(ready.connection);
     like.script = identity_of(ready);
     like.folder = place_of(ready.input.job.folder);
     CYBELE_TRY(const auto found, earlier(context, like, request, signals));
@@ -295,18 +295,18 @@ Result<Submitted> submit_once(JobContext& context,
                prepare_job({&ready.input.job,
                             ready.script,
                             ready.input.dialect,
-                            ready.login,
+                            ready.connection.is_here(),
                             ready.input.file_digest,
                             ready.own}));
     CYBELE_TRY(const auto folder, hide_script(ready, environment, submission));
     submission.unset = overruling_variables(ready.input.job);
     const std::string path = environment.get_or("PATH", "/usr/local/bin:/usr/bin:/bin");
-    if (ready.login.empty()) {
+    if (ready.connection.is_here()) {
         submission.search_path =
             request.program_folder.empty() ? path : request.program_folder.native() + ":" + path;
     }
     submitted.entry = submitted_entry(ready, submission, context.now());
-    submitted.entry.login = ready.login;
+    submitted.entry.login = like.login;
     submitted.entry.folder = like.folder;
     submitted.entry.request = request.asked;
     return hand_over(context, std::move(submitted), submission, request.on_word, signals);

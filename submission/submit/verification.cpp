@@ -81,13 +81,13 @@ private:
 
 } // namespace
 
-bool lies_elsewhere(const JobInput& input, const std::string& login) {
+bool lies_elsewhere(const JobInput& input, const Connection& connection) {
     std::error_code error;
     if (input.job.image && !input.job.image->expanded.empty()) {
         return true; // a file of the node, which its script verifies
     }
-    return !login.empty() && !input.made && !input.is_stored && input.image.starts_with('/') &&
-           !fs::exists(input.image_file, error);
+    return !connection.is_here() && !input.made && !input.is_stored &&
+           input.image.starts_with('/') && !fs::exists(input.image_file, error);
 }
 
 Result<void>
@@ -107,10 +107,11 @@ check_signers(const JobInput& input, const Environment& environment, std::int64_
 
 Result<void> verify_image(const JobInput& input,
                           const Environment& environment,
-                          const std::string& login,
+                          const Connection& connection,
                           std::int64_t now) {
-    return lies_elsewhere(input, login) ? Result<void>()
-                                        : verify_file(input, input.image_file, environment, now);
+    return lies_elsewhere(input, connection)
+               ? Result<void>()
+               : verify_file(input, input.image_file, environment, now);
 }
 
 Result<void> verify_file(const JobInput& input,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "submission/backends/connection.hpp"
 #include "submission/submit/job_input.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
@@ -16,7 +17,7 @@ namespace cybele::submission {
 /// `now` is Unix seconds.
 [[nodiscard]] Result<void> verify_image(const JobInput& input,
                                         const Environment& environment,
-                                        const std::string& login,
+                                        const Connection& connection,
                                         std::int64_t now);
 
 /// The same of a file that is to become the Job's image.
@@ -30,8 +31,8 @@ namespace cybele::submission {
 [[nodiscard]] Result<void>
 check_signers(const JobInput& input, const Environment& environment, std::int64_t now);
 
-/// Whether the image is a path of the machine behind `login` and of that alone: it is verified
-/// there.
-[[nodiscard]] bool lies_elsewhere(const JobInput& input, const std::string& login);
+/// Whether the image is a path of the machine behind the connection and of that alone: it is
+/// verified there.
+[[nodiscard]] bool lies_elsewhere(const JobInput& input, const Connection& connection);
 
 } // namespace cybele::submission

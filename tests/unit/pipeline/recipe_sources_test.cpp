@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "pipeline/image_plan.hpp"
 #include "pipeline/recipe_image.hpp"
 #include "pipeline/recipe_sources.hpp"
 #include "support/file.hpp"
@@ -6,6 +7,7 @@
 
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,6 +57,28 @@ std::vector<std::string> paths_of(const RecipeSources& sources) {
 }
 
 } // namespace
+
+TEST_CASE(
+    "a Recipe that was read for a Job is what is built, whatever its file becomes meanwhile") {
+    const Place place;
+    const fs::path file = place.folder.path() / "app.yaml";
+    place.put("app.yaml", place.recipe);
+    launchers::Job job;
+    job.folder = place.folder.path();
+    job.image = launchers::JobImage{{}, "app.yaml", {}, {}};
+    const auto made = image_of_job(job);
+    REQUIRE(made.has_value());
+    place.put("app.yaml", "kind: Recipe\nname: other\nbase: debian:12\n");
+    ImageBuild build;
+    build.source = file;
+    build.recipe = std::make_shared<const recipes::Recipe>(made->recipe);
+    const auto plan = plan_image(build, file, Environment{});
+    REQUIRE_MESSAGE(plan.has_value(), plan.error().message());
+    CHECK(plan->name == "app");
+    CHECK("sha256:" + plan->recipe == made->label());
+    build.recipe.reset();
+    CHECK(plan_image(build, file, Environment{}).value().name == "other");
+}
 
 TEST_CASE("the sources of a Recipe are its base, and its files by their paths from its folder") {
     const Place place;

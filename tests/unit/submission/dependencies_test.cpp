@@ -40,7 +40,8 @@ struct Home {
         return *read;
     }
     [[nodiscard]] std::string ids(submission::JobInput input, const std::string& login = "") const {
-        const auto done = submission::resolve_dependencies(input, environment, login);
+        const auto done = submission::resolve_dependencies(
+            input, environment, submission::read_connection(login).value());
         if (!done) {
             return done.error().faults().front().message;
         }

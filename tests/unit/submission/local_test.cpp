@@ -31,7 +31,7 @@ struct Trial {
     [[nodiscard]] submission::LocalJob prepare(const std::string& script) const {
         submission::LocalJob local;
         static_cast<submission::Submission&>(local) =
-            submission::prepare_job({&job, "#!/bin/bash\n" + script, "local", {}, {}}).value();
+            submission::prepare_job({&job, "#!/bin/bash\n" + script, "local", true, {}}).value();
         local.id = "1";
         local.script_record = local.record / "script";
         local.standard_output = local.workdir / submission::expand_pattern(

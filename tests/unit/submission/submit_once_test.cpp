@@ -71,8 +71,8 @@ struct Bench {
     std::int64_t now = 1000;
     submission::JobContext context;
     SignalWatch signals;
-    submission::SubmitRequest request;
-    submission::ReadyJob ready;
+    submission::HandOverRequest request;
+    submission::RenderedJob ready;
 
     explicit Bench(const std::string& workdir = "work")
         : context(submission::JobContext::open(environment, [this] { return now; }).value()) {
