@@ -9,6 +9,7 @@
 #include "schedulers/reading/invariants.hpp"
 #include "schedulers/reading/symptoms.hpp"
 #include "support/embedded.hpp"
+#include "support/linter.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -235,10 +236,10 @@ std::vector<std::string_view> error_ids() {
 /// A rule by its id, whoever tells it; "" where there is none.
 std::string rule_text(const std::string& id) {
     if (const definitions::Rule* rule = definitions::find_rule(id)) {
-        return definitions::explain_rule(*rule);
+        return lint::explain(*rule);
     }
     if (const lint::Rule* rule = kubernetes::find_check_rule(id)) {
-        return kubernetes::explain_check_rule(*rule);
+        return lint::explain(*rule);
     }
     if (const compatibility::Rule* rule = compatibility::find_rule(id)) {
         return compatibility::explain_rule(*rule);

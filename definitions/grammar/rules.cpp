@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/grammar/rules.hpp"
 
-#include "definitions/grammar/grammar.hpp"
+#include "support/linter.hpp"
 
 #include <array>
-
-#include <fmt/format.h>
 
 namespace cybele::definitions {
 namespace {
@@ -25,26 +23,12 @@ std::vector<const Rule*> all_rules() {
 }
 
 const Rule* find_rule(std::string_view id) {
-    const std::string wanted = lower(id);
     for (const auto group : kGroups) {
-        for (const Rule& rule : group()) {
-            if (lower(rule.id) == wanted) {
-                return &rule;
-            }
+        if (const Rule* rule = lint::find_in(group(), id)) {
+            return rule;
         }
     }
     return nullptr;
-}
-
-std::string explain_rule(const Rule& rule) {
-    return fmt::format("{} ({}): {}\nwhy: {}\nfix: {}\n"
-                       "to ignore it: '# cybelectl: ignore {}' on the line or on the one above\n",
-                       rule.id,
-                       to_string(rule.severity),
-                       rule.title,
-                       rule.why,
-                       rule.fix,
-                       rule.id);
 }
 
 std::string rules_page() {

@@ -25,8 +25,6 @@ using lint::to_string;
 [[nodiscard]] std::vector<const Rule*> all_rules();
 /// The rule of an id in upper or lower case, or nothing.
 [[nodiscard]] const Rule* find_rule(std::string_view id);
-/// What `explain CD012` prints.
-[[nodiscard]] std::string explain_rule(const Rule& rule);
 /// The reference page of all rules, as Markdown.
 [[nodiscard]] std::string rules_page();
 

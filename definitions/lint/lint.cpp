@@ -4,7 +4,7 @@
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/grammar/rules.hpp"
 #include "definitions/lint/context.hpp"
-#include "support/quote.hpp"
+#include "support/linter.hpp"
 
 #include <algorithm>
 #include <array>
@@ -14,77 +14,9 @@
 namespace cybele::definitions {
 namespace {
 
-constexpr std::string_view kIgnore = "cybelectl: ignore";
-constexpr std::string_view kWholeFile = "-file";
-
-/// Which rules a file passes over, by line; line 0 is the whole file.
-using Ignored = std::map<std::size_t, std::set<std::string, std::less<>>>;
-
-std::set<std::string, std::less<>> rule_words(std::string_view text) {
-    std::set<std::string, std::less<>> rules;
-    std::string word;
-    for (const char c : std::string(text) + " ") {
-        if (c != ' ' && c != ',' && c != '\t' && c != '\r') {
-            word += c;
-        } else if (!word.empty()) {
-            if (const Rule* rule = find_rule(word)) {
-                rules.emplace(rule->id);
-            }
-            word.clear();
-        }
-    }
-    return rules;
-}
-
-Ignored ignored_rules(const std::vector<std::string_view>& lines) {
-    Ignored ignored;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        const std::size_t at = lines[i].find(kIgnore);
-        const std::size_t hash = lines[i].substr(0, at).rfind('#');
-        if (at == std::string_view::npos || hash == std::string_view::npos) {
-            continue;
-        }
-        std::string_view rest = lines[i].substr(at + kIgnore.size());
-        std::size_t target = i + 1;
-        if (rest.starts_with(kWholeFile)) {
-            rest.remove_prefix(kWholeFile.size());
-            target = 0;
-        } else if (trim(lines[i].substr(0, hash)).empty()) {
-            // Alone on its line: the next line that is no comment.
-            do {
-                ++target;
-            } while (target <= lines.size() && trim(lines[target - 1]).starts_with('#'));
-        }
-        ignored[target].merge(rule_words(rest));
-    }
-    return ignored;
-}
-
-bool is_ignored(const Finding& finding, const Ignored& ignored) {
-    for (const std::size_t line :
-         {std::size_t{0}, finding.fault.where ? finding.fault.where->line : 0}) {
-        const auto found = ignored.find(line);
-        if (found != ignored.end() && found->second.contains(finding.rule)) {
-            return true;
-        }
-    }
-    return false;
-}
-
-auto order(const Finding& finding) {
-    const auto& where = finding.fault.where;
-    return std::tuple(where ? where->line : 0, where ? where->column : 0, finding.rule);
-}
-
-} // namespace
-
-namespace {
-
 /// A note that holds at several lines is said at the first one, with the number of the others.
 void say_notes_once(std::vector<Finding>& findings) {
-    std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
-        return order(a) < order(b);
-    });
+    lint::order(findings);
     std::map<std::string_view, std::size_t> first;
     std::map<std::string_view, std::size_t> counts;
     std::vector<Finding> kept;
@@ -133,11 +65,8 @@ void Lint::tell(std::string_view rule,
     if (spot.column > 0 && fault.where) {
         fault.where->column = std::min(spot.column, line(spot.line).size() + 1);
     }
-    fault.is_warning = row->severity != Severity::kError;
-    fault.message = std::move(message);
-    fault.because = because.empty() ? std::string(row->why) : std::move(because);
-    fault.help = help.empty() ? std::string(row->fix) : std::move(help);
-    findings_.add(row->id, std::move(fault));
+    lint::report(
+        findings_, *row, std::move(fault), std::move(message), std::move(because), std::move(help));
 }
 
 void Lint::tell(std::string_view rule,
@@ -160,12 +89,7 @@ std::vector<Script> scripts_of(const Stage& stage, std::initializer_list<std::st
 }
 
 std::size_t LintReport::count(bool warnings) const {
-    return static_cast<std::size_t>(
-        std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
-            const Rule* rule = find_rule(finding.rule);
-            return (rule->severity == Severity::kWarning) == warnings &&
-                   rule->severity != Severity::kNote;
-        }));
+    return lint::count(findings, warnings ? Severity::kWarning : Severity::kError, find_rule);
 }
 
 bool LintReport::is_clean() const {
@@ -188,12 +112,8 @@ lint_definition(std::string_view text, std::string_view file, const LintOptions&
         linter(lint);
     }
     LintReport report;
-    const Ignored ignored = ignored_rules(lint.lines());
-    for (Finding& finding : lint.findings().all()) {
-        if (!is_ignored(finding, ignored)) {
-            report.findings.push_back(std::move(finding));
-        }
-    }
+    report.findings = std::move(lint.findings().all());
+    lint::drop_ignored(report.findings, lint.lines(), find_rule);
     say_notes_once(report.findings);
     for (Finding& unused : unused_arguments(options.parse.arguments, outcome, text, file)) {
         outcome.refusals.push_back(std::move(unused));
@@ -204,9 +124,7 @@ lint_definition(std::string_view text, std::string_view file, const LintOptions&
     }
     std::move(
         outcome.refusals.begin(), outcome.refusals.end(), std::back_inserter(report.findings));
-    std::stable_sort(report.findings.begin(),
-                     report.findings.end(),
-                     [](const Finding& a, const Finding& b) { return order(a) < order(b); });
+    lint::order(report.findings);
     return report;
 }
 

@@ -3,13 +3,10 @@
 
 #include "kubernetes/check/context.hpp"
 #include "kubernetes/check/rules.hpp"
-#include "support/quote.hpp"
+#include "support/linter.hpp"
 
 #include <algorithm>
 #include <array>
-#include <map>
-#include <set>
-#include <tuple>
 
 #include <nlohmann/json.hpp>
 
@@ -113,56 +110,6 @@ void collect_scripts(Check& check) {
     }
 }
 
-/// The rules that a comment names, by the line of which it speaks; 0 is the whole file.
-std::map<std::size_t, std::set<std::string>> ignored_rules(const Check& check) {
-    constexpr std::string_view kIgnore = "# cybelectl: ignore";
-    std::map<std::size_t, std::set<std::string>> ignored;
-    for (std::size_t index = 0; index < check.lines.size(); ++index) {
-        const auto line = check.lines[index];
-        const auto at = line.find(kIgnore);
-        if (at == std::string_view::npos) {
-            continue;
-        }
-        auto words = line.substr(at + kIgnore.size());
-        const bool is_of_file = words.starts_with("-file");
-        words.remove_prefix(is_of_file ? std::string_view("-file").size() : 0);
-        const bool is_alone = line.find_first_not_of(" \t") == at;
-        auto& rules = ignored[is_of_file ? 0 : index + (is_alone ? 2 : 1)];
-        while (true) {
-            const auto begin = words.find_first_not_of(" ,\t");
-            if (begin == std::string_view::npos) {
-                break;
-            }
-            const auto end = std::min(words.find_first_of(" ,\t", begin), words.size());
-            if (const auto* rule = find_check_rule(words.substr(begin, end - begin))) {
-                rules.insert(std::string(rule->id));
-            }
-            words.remove_prefix(end);
-        }
-    }
-    return ignored;
-}
-
-void drop_ignored(Check& check) {
-    const auto ignored = ignored_rules(check);
-    const auto is_ignored = [&](const lint::Finding& finding) {
-        for (const std::size_t line :
-             {std::size_t{0}, finding.fault.where ? finding.fault.where->line : 0}) {
-            const auto rules = ignored.find(line);
-            if (rules != ignored.end() && rules->second.contains(std::string(finding.rule))) {
-                return true;
-            }
-        }
-        return false;
-    };
-    std::erase_if(check.findings.all(), is_ignored);
-}
-
-auto order_of(const lint::Finding& finding) {
-    const auto& where = finding.fault.where;
-    return std::tuple(where ? where->line : 0, where ? where->column : 0);
-}
-
 } // namespace
 
 Check::Check(std::string text, std::string file) : source(std::move(file), std::move(text)) {
@@ -177,12 +124,9 @@ void Check::found(std::string_view rule,
     const lint::Rule* row = find_check_rule(rule);
     Fault fault;
     fault.code = ErrorCode::kInput;
-    fault.message = std::move(message);
     fault.where = source.place(mark);
-    fault.because = because.empty() ? std::string(row->why) : std::move(because);
-    fault.help = help.empty() ? std::string(row->fix) : std::move(help);
-    fault.is_warning = row->severity != lint::Severity::kError;
-    findings.add(row->id, std::move(fault));
+    lint::report(
+        findings, *row, std::move(fault), std::move(message), std::move(because), std::move(help));
 }
 
 yaml::Mark Check::mark_of(const CheckedScript& script, std::size_t line) {
@@ -220,10 +164,7 @@ void each_reference(const yaml::Node& node,
 }
 
 std::size_t CheckReport::count(lint::Severity severity) const {
-    return static_cast<std::size_t>(
-        std::count_if(findings.begin(), findings.end(), [&](const lint::Finding& finding) {
-            return find_check_rule(finding.rule)->severity == severity;
-        }));
+    return lint::count(findings, severity, find_check_rule);
 }
 
 CheckReport check_objects(std::string text, std::string file) {
@@ -238,13 +179,9 @@ CheckReport check_objects(std::string text, std::string file) {
          {check_scalars, check_types, check_volumes, check_pods, check_maps, check_scripts}) {
         judge(check);
     }
-    drop_ignored(check);
     report.findings = std::move(check.findings.all());
-    std::stable_sort(report.findings.begin(),
-                     report.findings.end(),
-                     [](const lint::Finding& left, const lint::Finding& right) {
-                         return order_of(left) < order_of(right);
-                     });
+    lint::drop_ignored(report.findings, check.lines, find_check_rule);
+    lint::order(report.findings);
     return report;
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/check/rules.hpp"
 
-#include <algorithm>
-#include <array>
+#include "support/linter.hpp"
 
-#include <fmt/format.h>
+#include <array>
 
 namespace cybele::kubernetes {
 namespace {
@@ -268,10 +267,6 @@ constexpr std::array kRules = {
          "K43"},
 };
 
-char lowered_letter(char character) {
-    return character >= 'A' && character <= 'Z' ? static_cast<char>(character + 32) : character;
-}
-
 } // namespace
 
 std::vector<const Rule*> check_rules() {
@@ -284,23 +279,7 @@ std::vector<const Rule*> check_rules() {
 }
 
 const Rule* find_check_rule(std::string_view id) {
-    const auto* found = std::find_if(kRules.begin(), kRules.end(), [&](const Rule& rule) {
-        return std::equal(rule.id.begin(), rule.id.end(), id.begin(), id.end(), [](char a, char b) {
-            return lowered_letter(a) == lowered_letter(b);
-        });
-    });
-    return found == kRules.end() ? nullptr : found;
-}
-
-std::string explain_check_rule(const Rule& rule) {
-    return fmt::format("{} ({}): {}\nwhy: {}\nfix: {}\n"
-                       "to ignore it: '# cybelectl: ignore {}' on the line or on the one above\n",
-                       rule.id,
-                       lint::to_string(rule.severity),
-                       rule.title,
-                       rule.why,
-                       rule.fix,
-                       rule.id);
+    return lint::find_in(kRules, id);
 }
 
 std::string check_rules_page() {
@@ -311,8 +290,9 @@ std::string check_rules_page() {
         "is advice.\n`kube check` ends with 3 at an error, and with `--strict` at a warning too. "
         "`cybelectl explain K19`\nshows one rule.\n\n"
         "A comment `# cybelectl: ignore K16, K22` disables rules on its own line or, where it "
-        "stands alone,\non the next line; `# cybelectl: ignore-file K16` for the entire file. In a "
-        "script such a comment is\na line of the script.\n\n";
+        "stands alone,\non the next line that is not a comment; `# cybelectl: ignore-file K16` for "
+        "the entire file.\nIn a "
+        "script such a comment is a line of the script.\n\n";
     return page + lint::table_of(check_rules()) +
            "\n## See also\n\n[kube](kube.md), [how each bridge reads its "
            "object](kube-bridges.md)\n";

@@ -14,8 +14,6 @@ namespace cybele::kubernetes {
 [[nodiscard]] std::vector<const lint::Rule*> check_rules();
 /// The rule of an id, in upper or lower case, or nothing.
 [[nodiscard]] const lint::Rule* find_check_rule(std::string_view id);
-/// What `explain K19` prints.
-[[nodiscard]] std::string explain_check_rule(const lint::Rule& rule);
 /// The reference page of all rules, as Markdown.
 [[nodiscard]] std::string check_rules_page();
 

@@ -2,6 +2,7 @@
 #include "kubernetes/check/check.hpp"
 #include "kubernetes/check/rules.hpp"
 #include "support/file.hpp"
+#include "support/linter.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -149,7 +150,7 @@ TEST_CASE("the page of rules is the table") {
     CHECK(read_file(page).value_or("") == check_rules_page());
     CHECK(find_check_rule("k19") == find_check_rule("K19"));
     CHECK(find_check_rule("K99") == nullptr);
-    CHECK(explain_check_rule(*find_check_rule("K19")).find("backoffLimit") != std::string::npos);
+    CHECK(lint::explain(*find_check_rule("K19")).find("backoffLimit") != std::string::npos);
 }
 
 } // namespace cybele::kubernetes
