@@ -99,12 +99,14 @@ void add_variables(const Rendering& rendering, Values& values) {
 }
 
 /// What keeps an MPI from copying out of another process, unless the user has set it: the settings
-/// of its family where that is known, and those of UCX, which any may use.
+/// of its family and version where they are known, and those of UCX, which any may use.
 void add_copy_settings(const Rendering& rendering, Values& values) {
     const auto rows = compatibility::circumstance_rows();
+    const auto& mpi = rendering.plan.image_mpi;
+    const compatibility::Version version = compatibility::parse_version(mpi.version);
     const auto is_own = [&](const compatibility::CircumstanceRow& row) {
         return row.circumstance == compatibility::Circumstance::kOwnUserNamespace &&
-               row.family == rendering.plan.image_mpi.family;
+               row.family == mpi.family && (!version.is_known || row.image.holds(version));
     };
     const bool is_known = std::any_of(rows.begin(), rows.end(), is_own);
     std::vector<std::string> settings;

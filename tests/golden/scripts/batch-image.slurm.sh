@@ -30,29 +30,27 @@ END-OF-SCRIPT
 # ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:a73c9fbab70556ea3cbe459778fe32d8b25d8ca66b17045f6e0823455dbf364c, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
-    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+    cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
 start_once() { # ID: a job that was submitted twice by accident runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
-    if mkdir -- "$record/started" 2>/dev/null; then
-        echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
-        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-        record=''
-        exit 0
-    fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
+        ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
+        [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
+    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    record=''
+    exit 0
 }
 
 use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
     image=$1
-    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $(uname -n)" \
+    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
-    [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
+    [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
         'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
@@ -62,7 +60,7 @@ set_variables() { # NAME=VALUE..., also in the container, over the image's own
 }
 
 read_secret() { # VARIABLE FILE
-    [ -r "$2" ] || refuse "cannot read '$2' on $(uname -n)" \
+    [ -r "$2" ] || refuse "cannot read '$2' on $here" \
         "the job's environment takes $1 from it" 'put it there, readable to you alone'
     printf -v "$1" %s "$(<"$2")"
     export "${1?}"
@@ -71,7 +69,7 @@ read_secret() { # VARIABLE FILE
 set_aside_variables() { # of the submission that have this script's names: the user's has them
     declare -gA cybele_own=()
     for cybele_name in array_index code count cpus digest directory_of_job \
-        directory_of_script end ended file folder folders format good group host \
+        directory_of_script end ended file folder folders format good group here host \
         hosts_of_job image image_folder inside job_number keys key mode module name nap new \
         nodes options owner pause payload place private probe process record required \
         runtime said scratch seen signal start state turns used verified verifier word \
@@ -121,9 +119,8 @@ fi
 # Ranks in user namespaces of their own may not copy from each other's memory.
 if [ "$(id -u)" -ne 0 ] && [ "${runtime##*/}" != cybelectl ]; then
     : "${OMPI_MCA_btl_vader_single_copy_mechanism:=none}" "${UCX_TLS:=^cma}" \
-        "${OMPI_MCA_smsc:=^cma}" "${UCX_POSIX_USE_PROC_LINK:=n}"
-    export OMPI_MCA_btl_vader_single_copy_mechanism UCX_TLS OMPI_MCA_smsc \
-        UCX_POSIX_USE_PROC_LINK
+        "${UCX_POSIX_USE_PROC_LINK:=n}"
+    export OMPI_MCA_btl_vader_single_copy_mechanism UCX_TLS UCX_POSIX_USE_PROC_LINK
 fi
 if [ "$#" -eq 0 ] && [ "${#inside[@]}" -eq 0 ]; then
     exec "$runtime" run "${options[@]}" "$image"
@@ -164,7 +161,6 @@ END-OF-GUARD
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.01 turns=0
     # In the background a program ignores INT and QUIT, unless its shell takes that back.
     (
         trap - INT QUIT
@@ -174,11 +170,9 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
             exec "$@"
         fi
     ) &
-    payload=$! code=0
-    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
-    while kill -0 "$payload" 2>/dev/null; do
-        sleep "$pause" || :
-        [ "$((turns += 1))" -lt 50 ] || pause=0.2
+    payload=$! code=0 turns=0
+    while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
     done
     wait "$payload" || code=$?
     payload=''
@@ -186,7 +180,7 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
 }
 
 finish_job() { # on every way out but KILL; exit.json appears when it is complete
-    local code=$? state=failed signal=0 new=$record/.exit.json.$$
+    local code=$? state=failed new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     jobs -p | xargs -r kill 2>/dev/null
@@ -195,10 +189,9 @@ finish_job() { # on every way out but KILL; exit.json appears when it is complet
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 "\"host\":\"$(uname -n)\"" >"$new" &&
-        mv -f -- "$new" "$record/exit.json"
+        "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
+        -2 -1 "\"host\":\"$here\"" >"$new" && mv -f -- "$new" "$record/exit.json"
     exit "$code"
 }
 
@@ -209,9 +202,9 @@ refuse() { # WHAT BECAUSE HELP
 
 set_aside_variables
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-name=batch-image ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
+name=batch-image ended=no payload='' here=$(uname -n)
+record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
 trap finish_job EXIT
-# A program in the background ignores INT, so it gets TERM.
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' TERM INT HUP
 trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
 trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2

@@ -50,7 +50,7 @@ tear_down() { # CODE
 # ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:f5a91b283478865dc89b4a5739ae754b688aa79a1e751292dc6da073b164f994, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
-    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+    cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
@@ -71,14 +71,12 @@ be_element() { # of an array: each has a record of its own
 }
 
 start_once() { # ID: a job that was submitted twice by accident runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
-    if mkdir -- "$record/started" 2>/dev/null; then
-        echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
-        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-        record=''
-        exit 0
-    fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
+        ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
+        [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
+    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    record=''
+    exit 0
 }
 
 load_modules() { # NAME...; their code knows no strict mode
@@ -95,7 +93,7 @@ load_modules() { # NAME...; their code knows no strict mode
     fi
     for module in "$@"; do
         module load "$module" || refuse "cannot load the module '$module'" \
-            "it is not there on $(uname -n), or there are no modules" \
+            "it is not there on $here, or there are no modules" \
             'correct the modules of the Job or the Site'
     done
     set -eu
@@ -104,7 +102,7 @@ load_modules() { # NAME...; their code knows no strict mode
 set_aside_variables() { # of the submission that have this script's names: the user's has them
     declare -gA cybele_own=()
     for cybele_name in array_index code count cpus digest directory_of_job \
-        directory_of_script end ended file folder folders format good group host \
+        directory_of_script end ended file folder folders format good group here host \
         hosts_of_job image image_folder inside job_number keys key mode module name nap new \
         nodes options owner pause payload place private probe process record required \
         runtime said scratch seen signal start state turns used verified verifier word \
@@ -131,7 +129,6 @@ make_private_folder() { # where all nodes of the job share it, if the script nee
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.01 turns=0
     # In the background a program ignores INT and QUIT, unless its shell takes that back.
     (
         trap - INT QUIT
@@ -141,11 +138,9 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
             exec "$@"
         fi
     ) &
-    payload=$! code=0
-    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
-    while kill -0 "$payload" 2>/dev/null; do
-        sleep "$pause" || :
-        [ "$((turns += 1))" -lt 50 ] || pause=0.2
+    payload=$! code=0 turns=0
+    while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
     done
     wait "$payload" || code=$?
     payload=''
@@ -153,7 +148,7 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
 }
 
 finish_job() { # on every way out but KILL; exit.json appears when it is complete
-    local code=$? state=failed signal=0 used new=$record/.exit.json.$$
+    local code=$? state=failed used new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     jobs -p | xargs -r kill 2>/dev/null
@@ -164,13 +159,12 @@ finish_job() { # on every way out but KILL; exit.json appears when it is complet
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
-    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 \
-        "\"host\":\"$(uname -n)\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
+        "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
+        -2 -1 "\"host\":\"$here\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
         mv -f -- "$new" "$record/exit.json"
     exit "$code"
 }
@@ -182,9 +176,9 @@ refuse() { # WHAT BECAUSE HELP
 
 set_aside_variables
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-name=Batch_1 ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
+name=Batch_1 ended=no payload='' here=$(uname -n)
+record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
 trap finish_job EXIT
-# A program in the background ignores INT, so it gets TERM.
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' INT HUP
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # which all processes of the job have
 trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1

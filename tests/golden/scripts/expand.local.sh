@@ -11,7 +11,7 @@ main() {
     make_folders "$SCRATCH"/run
     copy_to_nodes "$TMPDIR"
     cd -- "$SCRATCH"/run || refuse 'cannot enter the workdir' \
-        "it is not there on $(uname -n), or may not be entered" 'name it under make, too'
+        "it is not there on $here, or may not be entered" 'name it under make, too'
     echo "cybelectl: standard output goes on in ""$SCRATCH"/out.txt >&2
     exec >"$SCRATCH"/out.txt
 
@@ -30,7 +30,7 @@ main() {
 # ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:eff03062261c3adde2241fe556c461a54d06fc2ac0d8a698b1e6961f14b64729, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
-    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+    cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
@@ -38,10 +38,10 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
 
 use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
     image=$1
-    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $(uname -n)" \
+    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
-    [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
+    [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
         'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
@@ -49,16 +49,16 @@ need_variables() { # CHARACTERS NAME...: of this node, with none of the characte
     local variable value characters=$1
     for variable in "${@:2}"; do
         value=${!variable:-}
-        [ -n "$value" ] || refuse "the variable $variable is not set on $(uname -n)" \
+        [ -n "$value" ] || refuse "the variable $variable is not set on $here" \
             'the Job or the Site expands it' "export it in setup, or write \${$variable:-VALUE}"
         [ -z "$characters" ] || [[ $value != *["$characters"]* ]] ||
-            refuse "the value of $variable has one of '$characters' on $(uname -n): $value" \
+            refuse "the value of $variable has one of '$characters' on $here: $value" \
                 'they separate the parts of binds' 'bind another path'
     done
 }
 
 make_folders() { # FOLDER...
-    mkdir -p -- "$@" || refuse "cannot make the folders of the Job on $(uname -n)" \
+    mkdir -p -- "$@" || refuse "cannot make the folders of the Job on $here" \
         'the reason stands above' 'correct make in the Job'
 }
 
@@ -86,13 +86,10 @@ set_variables() { # NAME=VALUE..., also in the container, over the image's own
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.01 turns=0
     "$@" &
-    payload=$! code=0
-    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
-    while kill -0 "$payload" 2>/dev/null; do
-        sleep "$pause" || :
-        [ "$((turns += 1))" -lt 50 ] || pause=0.2
+    payload=$! code=0 turns=0
+    while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
     done
     wait "$payload" || code=$?
     payload=''
@@ -100,7 +97,7 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
 }
 
 finish_job() { # on every way out but KILL; exit.json appears when it is complete
-    local code=$? state=failed signal=0 used new=$record/.exit.json.$$
+    local code=$? state=failed used new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     jobs -p | xargs -r kill 2>/dev/null
@@ -110,13 +107,12 @@ finish_job() { # on every way out but KILL; exit.json appears when it is complet
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout
-    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 \
-        "\"host\":\"$(uname -n)\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
+        "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
+        -2 -1 "\"host\":\"$here\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
         mv -f -- "$new" "$record/exit.json"
     exit "$code"
 }
@@ -127,9 +123,9 @@ refuse() { # WHAT BECAUSE HELP
 }
 
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-name=scratch-run ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} cybele_copy=''
+name=scratch-run ended=no payload='' here=$(uname -n)
+record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} cybele_copy=''
 trap finish_job EXIT
-# A program in the background ignores INT, so it gets TERM.
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' TERM INT HUP
 trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
 trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2

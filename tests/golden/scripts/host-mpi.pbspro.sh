@@ -20,8 +20,8 @@ main() {
     launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
     echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 thread each,' \
         'MPI of the host unknown, of the image none, no image' >&2
-    need_launcher
     name_hosts
+    check_launcher
     # no check of the ranks: no program for it is known in the image
     launch "${launcher[@]}" ./app
 }
@@ -29,7 +29,7 @@ main() {
 # ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:fffe76385611ca28ce2816ce422bd65c1c4639049d4932a2ccc9cffc217906f8, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
-    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+    cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
@@ -47,14 +47,12 @@ need_pbs_job() { # NODES: job_number is the same for the elements of an array
 }
 
 start_once() { # ID: a job that was submitted twice by accident runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
-    if mkdir -- "$record/started" 2>/dev/null; then
-        echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
-        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-        record=''
-        exit 0
-    fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
+        ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
+        [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
+    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    record=''
+    exit 0
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread
@@ -69,10 +67,10 @@ set_variables() { # NAME=VALUE...
     exported+=("${@%%=*}")
 }
 
-need_launcher() { # for the ranks
+check_launcher() { # it is here, and may start programs
     [ "$EUID" -ne 0 ] || refuse 'mpirun does not start programs as root' \
         'the job does not allow it' 'write allow-root: true under launch where root is meant'
-    command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $(uname -n)" \
+    command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $here" \
         'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
 }
 
@@ -86,13 +84,10 @@ name_hosts() { # of the allocation, and the variables that they need
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.01 turns=0
     "$@" &
-    payload=$! code=0
-    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
-    while kill -0 "$payload" 2>/dev/null; do
-        sleep "$pause" || :
-        [ "$((turns += 1))" -lt 50 ] || pause=0.2
+    payload=$! code=0 turns=0
+    while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
     done
     wait "$payload" || code=$?
     payload=''
@@ -100,7 +95,7 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
 }
 
 finish_job() { # on every way out but KILL; exit.json appears when it is complete
-    local code=$? state=failed signal=0 new=$record/.exit.json.$$
+    local code=$? state=failed new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     jobs -p | xargs -r kill 2>/dev/null
@@ -109,10 +104,9 @@ finish_job() { # on every way out but KILL; exit.json appears when it is complet
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
-    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 "\"host\":\"$(uname -n)\"" >"$new" &&
-        mv -f -- "$new" "$record/exit.json"
+        "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
+        -2 -1 "\"host\":\"$here\"" >"$new" && mv -f -- "$new" "$record/exit.json"
     exit "$code"
 }
 
@@ -122,9 +116,9 @@ refuse() { # WHAT BECAUSE HELP
 }
 
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-name=host-mpi ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}}
+name=host-mpi ended=no payload='' here=$(uname -n)
+record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}}
 trap finish_job EXIT
-# A program in the background ignores INT, so it gets TERM.
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' INT HUP
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # which all processes of the job have
 trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1

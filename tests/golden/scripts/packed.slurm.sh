@@ -33,7 +33,7 @@ run_row() {
 # ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:9295af1c8855e43016f30df646946f446c81ee0e35d64a8539da0d92384a0ab7, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
-    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+    cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
@@ -47,14 +47,12 @@ be_element() { # of an array: each has a record of its own
 }
 
 start_once() { # ID: a job that was submitted twice by accident runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
-    if mkdir -- "$record/started" 2>/dev/null; then
-        echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
-        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-        record=''
-        exit 0
-    fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
+        ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
+        [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
+    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    record=''
+    exit 0
 }
 
 choose_row() { # NUMBER: the values of the sweep's row
@@ -166,21 +164,17 @@ finish_row() {
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread
-    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | head -n 1) # such as 4(x2),2
-    cpus=${cpus%%(*}
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | sed '2,$d; s/[^0-9].*//')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
             'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.01 turns=0
     "$@" &
-    payload=$! code=0
-    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
-    while kill -0 "$payload" 2>/dev/null; do
-        sleep "$pause" || :
-        [ "$((turns += 1))" -lt 50 ] || pause=0.2
+    payload=$! code=0 turns=0
+    while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
     done
     wait "$payload" || code=$?
     payload=''
@@ -197,19 +191,18 @@ finish_job() { # on every way out but KILL; exit.json appears when it is complet
 }
 
 write_record() { # CODE: of the job or of a row
-    local code=$1 state=failed signal=0 used new=$record/.exit.json.$$
+    local code=$1 state=failed used new=$record/.exit.json.$$
     umask 077
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout
-    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$code" "$signal" "$start" -1 \
-        "\"host\":\"$(uname -n)\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
+        "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
+        "$start" -1 "\"host\":\"$here\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
         mv -f -- "$new" "$record/exit.json"
 }
 
@@ -227,10 +220,10 @@ refuse() { # WHAT BECAUSE HELP
 }
 
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-name=learn ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} row_processes=()
+name=learn ended=no payload='' here=$(uname -n)
+record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} row_processes=()
 printf -v start '%(%s)T' -2
 trap finish_job EXIT
-# A program in the background ignores INT, so it gets TERM.
 trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
 trap 'forward_signal USR1' USR1
 trap 'forward_signal USR2' USR2

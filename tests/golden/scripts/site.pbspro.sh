@@ -29,9 +29,8 @@ main() {
     launcher=(/opt/openmpi/bin/mpirun -np 8 --map-by ppr:4:node:PE=1 --bind-to core --verbose)
     echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 thread each,' \
         'MPI of the host openmpi 5.0.7, of the image openmpi 4.1.4, no signature required' >&2
-    need_launcher
     name_hosts
-    check_image /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
+    check_launcher /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
     check_ranks 8 /opt/cybelectl/bin/mpi-probe # else N copies of one rank could run and end with 0
     launch "${launcher[@]}" "$runtime" run "${options[@]}" "$image"
 }
@@ -39,9 +38,9 @@ main() {
 # ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:5aeb38c94f4b668aa58e9263181bc44a42d8a34cac4d6a4afae152d6d39c35c3, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
-    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+    cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
-    [ -z "$workdir" ] || cd -- "$workdir" || refuse "cannot enter '$workdir' on $(uname -n)" \
+    [ -z "$workdir" ] || cd -- "$workdir" || refuse "cannot enter '$workdir' on $here" \
         'the workdir is not there, or not yours' 'create it on a file system that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
@@ -59,14 +58,12 @@ need_pbs_job() { # NODES: job_number is the same for the elements of an array
 }
 
 start_once() { # ID: a job that was submitted twice by accident runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
-    if mkdir -- "$record/started" 2>/dev/null; then
-        echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
-        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-        record=''
-        exit 0
-    fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
+        ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
+        [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
+    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    record=''
+    exit 0
 }
 
 load_modules() { # NAME...; their code knows no strict mode
@@ -83,7 +80,7 @@ load_modules() { # NAME...; their code knows no strict mode
     fi
     for module in "$@"; do
         module load "$module" || refuse "cannot load the module '$module'" \
-            "it is not there on $(uname -n), or there are no modules" \
+            "it is not there on $here, or there are no modules" \
             "correct the modules of the Site"
     done
     set -eu
@@ -91,10 +88,10 @@ load_modules() { # NAME...; their code knows no strict mode
 
 use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
     image=$1
-    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $(uname -n)" \
+    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
-    [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
+    [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
         'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
@@ -111,11 +108,14 @@ set_variables() { # NAME=VALUE..., also in the container, over the image's own
     exported+=("${@%%=*}")
 }
 
-need_launcher() { # for the ranks
+check_launcher() { # LAUNCHER OPTION...: it may start programs, and each node has the image
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
-    command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $(uname -n)" \
+    command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $here" \
         'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
+    launch "$1" "${hosts[@]}" "${@:2}" test -r "$image" ||
+        refuse "the image '$image' cannot be read on every node" \
+            "the check ended with code $code" 'put it on a file system that all nodes share'
 }
 
 name_hosts() { # of the allocation, and the variables that they need
@@ -127,32 +127,24 @@ name_hosts() { # of the allocation, and the variables that they need
     launcher=("${launcher[0]}" "${hosts[@]}" "${launcher[@]:1}")
 }
 
-check_image() { # LAUNCHER OPTION...: one process per node reads it
-    launch "$1" "${hosts[@]}" "${@:2}" test -r "$image" ||
-        refuse "the image '$image' cannot be read on every node" \
-            "the check ended with code $code" 'put it on a file system that all nodes share'
-}
-
 check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes part
-    local seen good sizes refused what="$1 ranks were started, but MPI in the container"
-    [ -n "$private" ] || private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")
+    local seen good sizes cause what="$1 ranks were started, but MPI in the container"
+    private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")
     launch timeout -k 5 60 "${launcher[@]}" "${container[@]}" "$2" \
         >"$private/answers" 2>"$private/errors" || :
-    seen=$(sed -n 's/^cybelectl-probe rank \([0-9]*\) of \([0-9]*\) host .*/\2 \1/p' \
+    seen=$(sed -nE 's/^cybelectl-probe rank ([0-9]+) of ([0-9]+) host .*/\2 \1/p' \
         "$private/answers" | sort -u)
     good=$(grep -c "^$1 " <<<"$seen" || :)
     [ "$code" -ne 0 ] || [ "$good" -ne "$1" ] || return 0
     cat -- "$private/errors" >&2
-    refused=$(sed -nE '/^(error|FATAL): +/{s/^[A-Za-z]*: +//p;q}' "$private/errors") # a runtime's
-    sizes=$(cut -d ' ' -f 1 <<<"$seen" | uniq | paste -sd ' ' -)
-    case $code:$sizes in
+    cause=$(sed -nE '/^(error|FATAL): +/{s///p;q}' "$private/errors") # a runtime's
+    sizes=$(cut -d ' ' -f 1 <<<"$seen" | uniq | xargs)
+    case $code:$sizes:${cause:+runtime} in
         124:* | 137:*) what+=' gave no answer in 60 s' ;;
-        *:'')
-            [ -z "$refused" ] || refuse "the container did not start on $(uname -n) (code $code)" \
-                "$refused" 'correct what it names; the full text stands above'
-            what+=" did not start (code $code)"
-            ;;
-        *:"$1") what+=" reached only $good of them (code $code)" ;;
+        *::runtime) refuse "the container did not start on $here (code $code)" "$cause" \
+            'correct what it names; the full text is above' ;;
+        *::) what+=" did not start (code $code)" ;;
+        *:"$1":*) what+=" reached only $good of them (code $code)" ;;
         *) what+=" sees $sizes" ;;
     esac
     refuse "$what" 'its environment was cleared, or it does not match the launcher (see above)' \
@@ -160,14 +152,11 @@ check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.01 turns=0
     [ "$ended" = no ] || exit 143
     "$@" &
-    payload=$! code=0
-    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
-    while kill -0 "$payload" 2>/dev/null; do
-        sleep "$pause" || :
-        [ "$((turns += 1))" -lt 50 ] || pause=0.2
+    payload=$! code=0 turns=0
+    while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
     done
     wait "$payload" || code=$?
     payload=''
@@ -175,7 +164,7 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
 }
 
 finish_job() { # on every way out but KILL; exit.json appears when it is complete
-    local code=$? state=failed signal=0 new=$record/.exit.json.$$
+    local code=$? state=failed new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     jobs -p | xargs -r kill 2>/dev/null
@@ -185,10 +174,9 @@ finish_job() { # on every way out but KILL; exit.json appears when it is complet
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 1798 ] || state=timeout
-    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 "\"host\":\"$(uname -n)\"" >"$new" &&
-        mv -f -- "$new" "$record/exit.json"
+        "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
+        -2 -1 "\"host\":\"$here\"" >"$new" && mv -f -- "$new" "$record/exit.json"
     exit "$code"
 }
 
@@ -199,9 +187,9 @@ refuse() { # WHAT BECAUSE HELP
 }
 
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-name=wheat ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
+name=wheat ended=no payload='' here=$(uname -n)
+record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
 trap finish_job EXIT
-# A program in the background ignores INT, so it gets TERM.
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' INT HUP
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # which all processes of the job have
 trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1

@@ -33,35 +33,32 @@ main() {
 # ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:eee63c2e7f571befa08344e535288db6bdcab126d79f2d8d8ad47b0e8e86c48a, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
-    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+    cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
 start_once() { # ID: a job that was submitted twice by accident runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
-    if mkdir -- "$record/started" 2>/dev/null; then
-        echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
-        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-        record=''
-        exit 0
-    fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
+        ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
+        [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
+    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    record=''
+    exit 0
 }
 
 use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
     image=$1
-    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $(uname -n)" \
+    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
-    [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
+    [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
         'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread
-    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | head -n 1) # such as 4(x2),2
-    cpus=${cpus%%(*}
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | sed '2,$d; s/[^0-9].*//')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
             'threads slow each other down on one CPU' 'ask for fewer threads'
@@ -75,41 +72,37 @@ set_variables() { # NAME=VALUE..., also in the container, over the image's own
 prepare_nodes() { # a private folder that all nodes read, for what they need
     private=$(umask 077 && mktemp -d "$PWD/.cybelectl-$name.XXXXXX")
     export CYBELE_LAUNCH=$private # marks every process of this launch, so that none is left
-    first_node=$(uname -n)
-    job_token=${SLURM_JOB_ID:-$$}
+    first_node=$here job_token=${SLURM_JOB_ID:-$$}
     mkdir "$private/codes"
     echo run >"$private/state"
-    # Two jobs on a node begin at different places, so that they do not race for one port.
-    first_port=$((20000 + $(cksum <<<"$job_token" | cut -d ' ' -f 1) % 10000))
+    first_port=$((20000 + $(cksum <<<"$job_token" | cut -d ' ' -f 1) % 10000)) # differs per job
 }
 
-free_port() { # FIRST: the next port that nobody answers at, of 20000 to 29999
+free_port() { # FIRST: the next port that nobody answers at
     local port=$1
-    while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null ||
-        (exec 3<>"/dev/tcp/$first_node/$port") 2>/dev/null; do
-        port=$((port < 29999 ? port + 1 : 20000))
-    done
+    while (exec 3<>"/dev/tcp/127.0.0.1/$port" || exec 3<>"/dev/tcp/$first_node/$port"); do
+        port=$((port + 1))
+    done 2>/dev/null
     echo "$port"
 }
 
 on_each_node() { # PROGRAM WORD...: ends when all have ended, with the first code that is not 0
     local on_node=("$@")
-    declare -p PATH name first_node job_token private on_node >"$private/words"
-    declare -p master spark_host spark_results worker_cores first_worker_cores worker_mib \
-        daemon_mib runtime image options >>"$private/words"
-    declare -f serve_node kill_marked spark_worker in_spark >"$private/node.sh"
-    echo 'serve_node "$@"' >>"$private/node.sh"
+    {
+        declare -p PATH name first_node job_token private on_node
+        declare -p master spark_host spark_results spark_conf worker_cores first_worker_cores \
+            worker_mib daemon_mib runtime image options
+        declare -f serve_node kill_marked spark_worker in_spark
+        echo 'serve_node'
+    } >"$private/node.sh"
     exec srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1 \
         --cpus-per-task=4 --kill-on-bad-exit=0 --wait=0 \
-        /bin/bash "$private/node.sh" "$private"
+        /bin/bash -u "$private/node.sh"
 }
 
-serve_node() { # FOLDER: runs on each node
-    set -u
-    private=$1 node=$(uname -n)
+serve_node() { # runs on each node
+    node=$(uname -n)
     export CYBELE_NODE="$private/$node" # marks what this node starts
-    # shellcheck source=/dev/null
-    . "$private/words"
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl-spark.XXXXXX") || exit 1
     options+=(-B "$scratch")
     "${on_node[@]}" &
@@ -121,13 +114,10 @@ serve_node() { # FOLDER: runs on each node
         until [ "$(cat "$private/state")" = stop ] || [ ! -d "$private" ]; do
             sleep 0.5
         done
-        kill "$process"
-        sleep 5
-        kill -s KILL "$process"
+        kill "$process" && sleep 5 && kill -s KILL "$process"
     ) 2>/dev/null &
     helpers=($!)
-    while :; do
-        code=0
+    while code=0; do
         wait "$process" || code=$?
         kill -s 0 "$process" 2>/dev/null || break
     done
@@ -146,67 +136,59 @@ serve_node() { # FOLDER: runs on each node
 kill_marked() { # NAME=VALUE: what has it in its environment, whoever its parent is by now
     local folder
     for folder in /proc/[0-9]*; do
-        if [ "${folder##*/}" != "$$" ] && grep -qzxF "$1" "$folder/environ" 2>/dev/null; then
+        [ "${folder##*/}" = "$$" ] || ! grep -qzxF "$1" "$folder/environ" 2>/dev/null ||
             kill -s KILL "${folder##*/}" 2>/dev/null || :
-        fi
     done
 }
 
 configure_spark() { # FOLDER of results, PROPERTY...
     spark_results=$1/spark-$job_token
     spark_host=$first_node
-    (umask 077 && mkdir -p -- "$spark_results/logs" "$spark_results/events" "$private/conf" &&
-        : >"$private/conf/spark-defaults.conf")
-    # The secret is in a file of the private folder, never among arguments.
+    spark_conf=$private/conf/spark-defaults.conf # with the secret, which is no argument
+    (umask 077 && mkdir -p -- "$spark_results"/{logs,events} "$private/conf" && : >"$spark_conf")
     printf '%s\n' 'spark.authenticate true' \
         "spark.authenticate.secret $(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')" \
         'spark.network.crypto.enabled true' 'spark.master.rest.enabled false' \
         'spark.ui.enabled false' 'spark.eventLog.enabled true' \
         "spark.eventLog.dir $spark_results/events" "spark.driver.host $spark_host" \
-        "spark.driver.bindAddress $spark_host" "${@:2}" >"$private/conf/spark-defaults.conf"
+        "spark.driver.bindAddress $spark_host" "${@:2}" >"$spark_conf"
     unset -v SPARK_HOME SPARK_CONF_DIR SPARK_LOCAL_IP PYSPARK_PYTHON PYSPARK_DRIVER_PYTHON
     options+=(-B "$PWD" -B "$spark_results")
 }
 
 in_spark() { # [NAME=VALUE...] PROGRAM WORD...: a program of Spark, in this process
     # shellcheck disable=SC2016 # for the shell inside
-    exec "$runtime" exec "${options[@]}" "$image" /bin/sh -c '
-        PATH=${SPARK_HOME:+$SPARK_HOME/bin:}$PATH:/opt/spark/bin
-        exec env "$@"' sh "SPARK_CONF_DIR=$private/conf" \
-        "SPARK_DAEMON_MEMORY=${daemon_mib}m" SPARK_NO_DAEMONIZE=1 "$@"
+    exec "$runtime" exec "${options[@]}" "$image" /bin/sh -c \
+        'PATH=${SPARK_HOME:+$SPARK_HOME/bin:}$PATH:/opt/spark/bin; exec env "$@"' sh \
+        SPARK_CONF_DIR="$private/conf" SPARK_DAEMON_MEMORY="${daemon_mib}m" "$@"
 }
 
 need_spark() {
-    local because
     # shellcheck disable=SC2016 # for the shell inside
     launch in_spark sh -c 'command -v spark-submit &&
         { command -v java || ls "$JAVA_HOME/bin/java"; }' >"$private/found" 2>&1 && return
-    because=$(tail -n 1 "$private/found")
     refuse "there is no Spark with Java in the image" \
-        "${because:-spark-submit was not found}" \
+        "$(tail -n 1 "$private/found" | grep . || echo 'spark-submit was not found')" \
         'name an image with both, with spark-submit in its PATH'
 }
 
 start_master() { # with its page for this machine only; a port that another took meanwhile is left
     local log=$spark_results/logs/master.log
-    master_process='' workers_process='' deadline=$((SECONDS + ready_within))
+    workers_process='' deadline=$((SECONDS + ready_within))
     while [ "$SECONDS" -lt "$deadline" ]; do
         master_port=$(free_port "$first_port")
-        master_page=$(free_port "$((master_port < 29999 ? master_port + 1 : 20000))")
-        master=spark://$spark_host:$master_port
-        (in_spark SPARK_LOCAL_IP=127.0.0.1 SPARK_MASTER_OPTS=-Dspark.port.maxRetries=0 \
+        master_page=$(free_port "$((master_port + 1))")
+        first_port=$((master_page + 1)) master=spark://$spark_host:$master_port
+        in_spark SPARK_LOCAL_IP=127.0.0.1 SPARK_MASTER_OPTS=-Dspark.port.maxRetries=0 \
             spark-class org.apache.spark.deploy.master.Master --host "$spark_host" \
             --port "$master_port" --webui-port "$master_page" \
-            --properties-file "$private/conf/spark-defaults.conf") >"$log" 2>&1 &
+            --properties-file "$spark_conf" >"$log" 2>&1 &
         master_process=$!
-        while is_running "$master_process" && [ "$SECONDS" -lt "$deadline" ]; do
-            case $(ask_master) in
-                *'"url":"'"$master"'"'*'"status":"ALIVE"'*) return 0 ;;
-            esac
+        while kill -0 "$master_process" 2>/dev/null && [ "$SECONDS" -lt "$deadline" ]; do
+            [[ $(ask_master) != *"\"url\":\"$master\""*'"status":"ALIVE"'* ]] || return 0
             sleep 0.2
         done
         grep -q 'BindException\|Address already in use' "$log" || break
-        first_port=$((first_port < 29990 ? first_port + 7 : 20000))
     done
     tail -n 20 "$log" >&2
     refuse "Spark's master did not come up within $ready_within s" "its log is $log" \
@@ -214,86 +196,65 @@ start_master() { # with its page for this machine only; a port that another took
 }
 
 ask_master() { # what the master says of itself, on one line; empty: it does not answer
-    # shellcheck disable=SC2016 # for the inner bash
-    timeout 5 bash -c '
-        exec 3<>"/dev/tcp/127.0.0.1/$1" && printf "GET /json/ HTTP/1.0\r\n\r\n" >&3 && cat <&3' \
-        ask "$master_page" 2>/dev/null | tr -d ' \r\n' || :
-}
-
-is_running() { # PROCESS, or nothing
-    [ -n "$1" ] && kill -s 0 "$1" 2>/dev/null
+    timeout 5 bash -c "exec 3<>/dev/tcp/127.0.0.1/$master_page &&
+        printf 'GET /json/ HTTP/1.0\r\n\r\n' >&3 && cat <&3" 2>/dev/null | tr -d ' \r\n' || :
 }
 
 start_workers() { # and wait until the master has them all
     local alive=0 what=''
     (on_each_node spark_worker) </dev/null &
     workers_process=$!
-    while [ "$alive" -lt 2 ]; do
-        if [ -n "$(cat "$private"/codes/* 2>/dev/null)" ] || ! is_running "$workers_process"; then
+    while [ "${alive:-0}" -lt 2 ]; do
+        [ "$SECONDS" -lt "$deadline" ] ||
+            what="${alive:-0} of 2 workers of Spark came up within $ready_within s"
+        kill -0 "$workers_process" 2>/dev/null && [ -z "$(cat "$private"/codes/* 2>/dev/null)" ] ||
             what='a worker of Spark ended before it was of use'
-        elif [ "$SECONDS" -ge "$deadline" ]; then
-            what="$alive of 2 workers of Spark came up within $ready_within s"
-        fi
-        if [ -n "$what" ]; then
-            tail -n 5 "$spark_results"/logs/worker-*.log >&2
+        [ -z "$what" ] || tail -n 5 "$spark_results"/logs/worker-*.log >&2
+        [ -z "$what" ] ||
             refuse "$what" "the logs are in $spark_results/logs" 'read them, or raise ready-within'
-        fi
         sleep 0.2
         alive=$(ask_master | sed -n 's/.*"aliveworkers":\([0-9]*\).*/\1/p')
-        alive=${alive:-0}
     done
     echo "cybelectl: Spark at $master with 2 workers, logs in $spark_results" >&2
-    stop_without_workers </dev/null &
+    ( # without workers the driver would wait for ever
+        tail -f --pid="$workers_process" /dev/null
+        [ "$(cat "$private/state")" != stop ] || exit 0
+        (refuse 'no worker of Spark is left' 'the last one ended before the driver' \
+            "read the logs in $spark_results/logs") || kill "$(cat "$private/driver")"
+    ) </dev/null &
 }
 
 spark_worker() { # on a node
-    local host=$node cores=$worker_cores
+    local cores=$worker_cores
     [ "$node" != "$first_node" ] || cores=$first_worker_cores # master and driver are here too
-    in_spark "SPARK_LOCAL_DIRS=$scratch" "SPARK_WORKER_DIR=$scratch" "SPARK_LOCAL_IP=$host" \
-        spark-class org.apache.spark.deploy.worker.Worker --host "$host" --cores "$cores" \
+    in_spark "SPARK_LOCAL_DIRS=$scratch" "SPARK_LOCAL_IP=$node" \
+        spark-class org.apache.spark.deploy.worker.Worker --host "$node" --cores "$cores" \
         --memory "${worker_mib}m" --webui-port 0 --work-dir "$scratch" \
-        --properties-file "$private/conf/spark-defaults.conf" "$master" \
-        >"$spark_results/logs/worker-$node.log" 2>&1
-}
-
-stop_without_workers() { # the driver would wait for them for ever
-    tail -f --pid="$workers_process" /dev/null
-    if [ "$(cat "$private/state")" != stop ]; then
-        (refuse 'no worker of Spark is left' 'the last one ended before the driver' \
-            "read the logs in $spark_results/logs") || :
-        kill "$(cat "$private/driver")" || :
-    fi
+        --properties-file "$spark_conf" "$master" >"$spark_results/logs/worker-$node.log" 2>&1
 }
 
 spark_driver() { # PROGRAM WORD...
     echo "$BASHPID" >"$private/driver"
     in_spark "SPARK_LOCAL_IP=$spark_host" "SPARK_LOCAL_DIRS=$private" \
         spark-submit --master "$master" --deploy-mode client --driver-memory "${driver_mib}m" \
-        --properties-file "$private/conf/spark-defaults.conf" "$@"
+        --properties-file "$spark_conf" "$@"
 }
 
 stop_spark() { # nothing new starts, then workers, then the master; nothing stays
     echo stop >"$private/state"
-    ends_within 8 "$workers_process" || kill "$workers_process" 2>/dev/null || :
-    ends_within 3 "$workers_process" || :
-    [ -z "$master_process" ] || kill "$master_process" 2>/dev/null || :
-    ends_within 3 "$master_process" || :
+    timeout 8 tail -s 0.1 -f --pid="$workers_process" /dev/null || kill "$workers_process"
+    timeout 3 tail -s 0.1 -f --pid="$workers_process" /dev/null
+    kill "$master_process"
+    timeout 3 tail -s 0.1 -f --pid="$master_process" /dev/null
     kill_marked "CYBELE_LAUNCH=$private"
-}
-
-ends_within() { # SECONDS PROCESS
-    timeout "$1" tail -s 0.1 -f --pid="$2" /dev/null 2>/dev/null
-}
+} 2>/dev/null
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.01 turns=0
     [ "$ended" = no ] || exit 143
     "$@" &
-    payload=$! code=0
-    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
-    while kill -0 "$payload" 2>/dev/null; do
-        sleep "$pause" || :
-        [ "$((turns += 1))" -lt 50 ] || pause=0.2
+    payload=$! code=0 turns=0
+    while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
     done
     wait "$payload" || code=$?
     payload=''
@@ -301,7 +262,7 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
 }
 
 finish_job() { # on every way out but KILL; exit.json appears when it is complete
-    local code=$? state=failed signal=0 new=$record/.exit.json.$$
+    local code=$? state=failed new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     [ -z "${master_process+set}" ] || stop_spark
@@ -312,10 +273,9 @@ finish_job() { # on every way out but KILL; exit.json appears when it is complet
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
-    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 "\"host\":\"$(uname -n)\"" >"$new" &&
-        mv -f -- "$new" "$record/exit.json"
+        "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
+        -2 -1 "\"host\":\"$here\"" >"$new" && mv -f -- "$new" "$record/exit.json"
     exit "$code"
 }
 
@@ -326,9 +286,9 @@ refuse() { # WHAT BECAUSE HELP
 }
 
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-name=soybean-train ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
+name=soybean-train ended=no payload='' here=$(uname -n)
+record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
 trap finish_job EXIT
-# A program in the background ignores INT, so it gets TERM.
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' TERM INT HUP
 trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
 trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2

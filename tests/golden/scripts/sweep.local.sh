@@ -17,7 +17,7 @@ main() {
 # ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:4ef6f9ed9e4aa8fe25677eb741a98643b48b5431f9f7bdf67c4a633e4f652dc1, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
-    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+    cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
@@ -43,13 +43,10 @@ choose_row() { # NUMBER: the values of the sweep's row
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.01 turns=0
     "$@" &
-    payload=$! code=0
-    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
-    while kill -0 "$payload" 2>/dev/null; do
-        sleep "$pause" || :
-        [ "$((turns += 1))" -lt 50 ] || pause=0.2
+    payload=$! code=0 turns=0
+    while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
     done
     wait "$payload" || code=$?
     payload=''
@@ -57,7 +54,7 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
 }
 
 finish_job() { # on every way out but KILL; exit.json appears when it is complete
-    local code=$? state=failed signal=0 used new=$record/.exit.json.$$
+    local code=$? state=failed used new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     jobs -p | xargs -r kill 2>/dev/null
@@ -66,13 +63,12 @@ finish_job() { # on every way out but KILL; exit.json appears when it is complet
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout
-    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 \
-        "\"host\":\"$(uname -n)\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
+        "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
+        -2 -1 "\"host\":\"$here\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
         mv -f -- "$new" "$record/exit.json"
     exit "$code"
 }
@@ -83,9 +79,9 @@ refuse() { # WHAT BECAUSE HELP
 }
 
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-name=learn ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}}
+name=learn ended=no payload='' here=$(uname -n)
+record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}}
 trap finish_job EXIT
-# A program in the background ignores INT, so it gets TERM.
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' TERM INT HUP
 trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
 trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2

@@ -31,35 +31,32 @@ main() {
 # ---- What main calls; `cybelectl explain scripts` describes each function ----
 # sha256:e0f1d902b6e8b584ee22e01ca6ad01e1c2aa834551cd59525482d12ba38e6363, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
-    cd -- "$1" || refuse "cannot enter '$1' on $(uname -n)" \
+    cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
 start_once() { # ID: a job that was submitted twice by accident runs once
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record") || return 0
-    if mkdir -- "$record/started" 2>/dev/null; then
-        echo "$1" >"$record/started/id" || :
-    elif [ "$(cat -- "$record/started/id")" != "$1" ]; then
-        echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
-        record=''
-        exit 0
-    fi
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
+        ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
+        [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
+    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    record=''
+    exit 0
 }
 
 use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
     image=$1
-    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $(uname -n)" \
+    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
-    [ -r "$image" ] || refuse "cannot read the image '$image' on $(uname -n)" \
+    [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
         'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
 need_cpus() { # RANKS THREADS: of each node, one CPU per thread
-    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | head -n 1) # such as 4(x2),2
-    cpus=${cpus%%(*}
+    cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | sed '2,$d; s/[^0-9].*//')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
             'threads slow each other down on one CPU' 'ask for fewer threads'
@@ -73,39 +70,35 @@ set_variables() { # NAME=VALUE..., also in the container, over the image's own
 prepare_nodes() { # a private folder that all nodes read, for what they need
     private=$(umask 077 && mktemp -d "$PWD/.cybelectl-$name.XXXXXX")
     export CYBELE_LAUNCH=$private # marks every process of this launch, so that none is left
-    first_node=$(uname -n)
-    job_token=${SLURM_JOB_ID:-$$}
+    first_node=$here job_token=${SLURM_JOB_ID:-$$}
     mkdir "$private/codes"
     echo run >"$private/state"
-    # Two jobs on a node begin at different places, so that they do not race for one port.
-    first_port=$((20000 + $(cksum <<<"$job_token" | cut -d ' ' -f 1) % 10000))
+    first_port=$((20000 + $(cksum <<<"$job_token" | cut -d ' ' -f 1) % 10000)) # differs per job
 }
 
-free_port() { # FIRST: the next port that nobody answers at, of 20000 to 29999
+free_port() { # FIRST: the next port that nobody answers at
     local port=$1
-    while (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null ||
-        (exec 3<>"/dev/tcp/$first_node/$port") 2>/dev/null; do
-        port=$((port < 29999 ? port + 1 : 20000))
-    done
+    while (exec 3<>"/dev/tcp/127.0.0.1/$port" || exec 3<>"/dev/tcp/$first_node/$port"); do
+        port=$((port + 1))
+    done 2>/dev/null
     echo "$port"
 }
 
 on_each_node() { # PROGRAM WORD...: ends when all have ended, with the first code that is not 0
     local on_node=("$@")
-    declare -p PATH name first_node job_token private on_node >"$private/words"
-    declare -f serve_node kill_marked >"$private/node.sh"
-    echo 'serve_node "$@"' >>"$private/node.sh"
+    {
+        declare -p PATH name first_node job_token private on_node
+        declare -f serve_node kill_marked
+        echo 'serve_node'
+    } >"$private/node.sh"
     exec srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1 \
         --cpus-per-task=4 --kill-on-bad-exit=1 --wait=0 \
-        /bin/bash "$private/node.sh" "$private"
+        /bin/bash -u "$private/node.sh"
 }
 
-serve_node() { # FOLDER: runs on each node
-    set -u
-    private=$1 node=$(uname -n)
+serve_node() { # runs on each node
+    node=$(uname -n)
     export CYBELE_NODE="$private/$node" # marks what this node starts
-    # shellcheck source=/dev/null
-    . "$private/words"
     "${on_node[@]}" &
     process=$!
     trap 'kill "$process" 2>/dev/null' TERM INT HUP
@@ -115,13 +108,10 @@ serve_node() { # FOLDER: runs on each node
         until [ "$(cat "$private/state")" = stop ] || [ ! -d "$private" ]; do
             sleep 0.5
         done
-        kill "$process"
-        sleep 5
-        kill -s KILL "$process"
+        kill "$process" && sleep 5 && kill -s KILL "$process"
     ) 2>/dev/null &
     helpers=($!)
-    while :; do
-        code=0
+    while code=0; do
         wait "$process" || code=$?
         kill -s 0 "$process" 2>/dev/null || break
     done
@@ -136,20 +126,16 @@ serve_node() { # FOLDER: runs on each node
 kill_marked() { # NAME=VALUE: what has it in its environment, whoever its parent is by now
     local folder
     for folder in /proc/[0-9]*; do
-        if [ "${folder##*/}" != "$$" ] && grep -qzxF "$1" "$folder/environ" 2>/dev/null; then
+        [ "${folder##*/}" = "$$" ] || ! grep -qzxF "$1" "$folder/environ" 2>/dev/null ||
             kill -s KILL "${folder##*/}" 2>/dev/null || :
-        fi
     done
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    local pause=0.01 turns=0
     "$@" &
-    payload=$! code=0
-    # Not by `wait`: a signal that comes as the program ends makes bash lose the program's code.
-    while kill -0 "$payload" 2>/dev/null; do
-        sleep "$pause" || :
-        [ "$((turns += 1))" -lt 50 ] || pause=0.2
+    payload=$! code=0 turns=0
+    while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
     done
     wait "$payload" || code=$?
     payload=''
@@ -157,7 +143,7 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
 }
 
 finish_job() { # on every way out but KILL; exit.json appears when it is complete
-    local code=$? state=failed signal=0 new=$record/.exit.json.$$
+    local code=$? state=failed new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     jobs -p | xargs -r kill 2>/dev/null
@@ -167,10 +153,9 @@ finish_job() { # on every way out but KILL; exit.json appears when it is complet
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout
-    [ "$code" -le 128 ] || [ "$code" -gt 192 ] || signal=$((code - 128))
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
-        "${CYBELE_JOB:-}" "$state" "$code" "$signal" -2 -1 "\"host\":\"$(uname -n)\"" >"$new" &&
-        mv -f -- "$new" "$record/exit.json"
+        "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
+        -2 -1 "\"host\":\"$here\"" >"$new" && mv -f -- "$new" "$record/exit.json"
     exit "$code"
 }
 
@@ -180,9 +165,9 @@ refuse() { # WHAT BECAUSE HELP
 }
 
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-name=wheat-ear ended=no payload='' record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
+name=wheat-ear ended=no payload='' here=$(uname -n)
+record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
 trap finish_job EXIT
-# A program in the background ignores INT, so it gets TERM.
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' TERM INT HUP
 trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
 trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2

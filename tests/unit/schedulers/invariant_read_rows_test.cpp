@@ -81,8 +81,8 @@ constexpr std::array kReadRows{
     ReadRow{"F4", "Spark's usual port", ":$master_port", ":7077"},
     ReadRow{"F7",
             "workers leave the job's session",
-            "/bin/bash \"$private/node.sh\"",
-            "setsid /bin/bash \"$private/node.sh\""},
+            "/bin/bash -u \"$private/node.sh\"",
+            "setsid /bin/bash -u \"$private/node.sh\""},
 };
 
 constexpr std::array kOthers{
