@@ -76,6 +76,11 @@ away() {
     run submit once
     assert_equal "$status" 5
     assert_output --partial 'nothing was submitted'
+    refute_output --partial '\n'
+    assert_equal "$(grep -c 'cannot connect' <<<"$output")" 1
+    run "$CYBELECTL" job list --all
+    assert_line --regexp ' once +[a-z]+ +not-submitted '
+    refute_line --regexp ' not-submitted .*exit '
     fault none
     assert_equal "$(state_of "$id")" running
     assert_equal "$(ran)" 0
@@ -84,13 +89,44 @@ away() {
     on_both away
 }
 
+restarted() {
+    job long "script: until [ -e '$PWD/go' ]; do sleep 0.1; done; exit 3" 'resources: {time: 10 min}'
+    id=$(submit long)
+    wait_for 20 is_in_state "$id" running
+    "$CYBELECTL" job wait "$id" --monitoring-period 1 >/dev/null 2>&1 3>&- &
+    waiter=$!
+    for word in down unknown cut down none; do # as one that stops, starts, and answers before it has read its jobs
+        fault "$word"
+        sleep 1.2
+        "$CYBELECTL" job status "$id" >>states 2>/dev/null || true
+    done
+    fault down
+    run "$CYBELECTL" job cancel "$id" --no-wait
+    assert_equal "$status" 6
+    fault none
+    assert_equal "$(state_of "$id")" running
+    run ! grep -E 'lost|cancelled|done|failed|not-submitted' states
+    assert_file_contains states running
+    touch go
+    code=0
+    wait "$waiter" || code=$?
+    assert_equal "$code" 3
+}
+@test "a server that answers in the middle of a restart ends no job" {
+    on_both restarted
+}
+
 strangers() {
     job long 'command: [sleep, "300"]' 'resources: {time: 10 min}'
     id=$(submit long)
     number=${id%%.*}
-    for name in "slurm:$number" "$number.other" "${number}_1" "${number}[1].head" "${number}[].head"; do
+    job parts 'command: [sleep, "300"]' 'array: 2-3' 'resources: {time: 10 min}'
+    array=$(submit parts)
+    for name in "slurm:$number" "$number.other" "${number}_1" "${number}[1].head" "${number}[].head" "${array%%[*}_1" \
+        "${array/\[\]/[4]}"; do
         run "$CYBELECTL" job cancel "$name"
         assert_equal "$status" 3
+        assert_output --regexp 'there is no job|has no element'
     done
     wait_for 20 is_in_state "$id" running
     job none 'command: ["true"]' 'array: 3-1'
@@ -101,9 +137,13 @@ strangers() {
     run submit none
     assert_equal "$status" 3
     assert_output --partial 'none.yaml:5:36'
-    assert_equal "$(qstat | grep -c 'Job Id')" 1
+    run submit none --array 5-4
+    assert_equal "$status" 2
+    assert_equal "$(qstat | grep -c 'Job Id: .*\[')" 2 # the elements that there were
+    assert_equal "$(qstat | grep -c 'Job Id')" 3
+    refute_regex "$("$CYBELECTL" job list --elements "$array")" cancelled
 }
-@test "ids of other schedulers, elements that are not there, empty ranges: refused, nothing is cancelled or submitted" {
+@test "ids of other schedulers, elements that are not there, empty ranges, broken names of outputs: refused, nothing is cancelled or submitted" {
     on_both strangers
 }
 
@@ -204,7 +244,9 @@ chained() {
     run submit later --wait
     assert_success
     run submit never --wait
-    refute [ "$status" = 0 ]
+    assert_equal "$status" 143
+    assert_output --partial 'never started: a job that it was to follow'
+    refute_output --partial 'exit code 143 ('
 }
 @test "OpenPBS: dependencies are met, or say that they cannot be" {
     products=openpbs on_both chained

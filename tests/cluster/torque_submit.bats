@@ -208,6 +208,22 @@ others_scripts() {
     on_both others_scripts
 }
 
+converted_csh() {
+    own_text cshell "$product" | tee csh.pbs >/dev/null
+    run --separate-stderr "$CYBELECTL" job convert csh.pbs -o csh.yaml
+    assert_success
+    run grep '^shell:' csh.yaml
+    assert_output 'shell: ["/bin/csh", "-f"]'
+    run --separate-stderr submit csh --wait
+    assert_equal "$status" 5
+    run "$CYBELECTL" job logs "$output"
+    assert_line 'grain wheat'
+    assert_line 'the total is 6'
+}
+@test "a csh script that was converted runs under csh" {
+    on_both converted_csh
+}
+
 # The next cases are those of tests/servers/jobs.bats and once.bats of the same names.
 holds() {
     job long 'command: [sleep, "300"]' 'resources: {time: 10 min}'

@@ -447,6 +447,22 @@ others_scripts() {
     on_each others_scripts
 }
 
+converted_csh() {
+    own_text cshell "$product" | server tee csh.pbs >/dev/null
+    run --separate-stderr server cybelectl job convert csh.pbs -o csh.yaml
+    assert_success
+    run grep '^shell:' csh.yaml
+    assert_output 'shell: ["/bin/csh", "-f"]'
+    run --separate-stderr submit csh --wait
+    assert_equal "$status" 5
+    run server cybelectl job logs "$output"
+    assert_line 'grain wheat'
+    assert_line 'the total is 6'
+}
+@test "a csh script that was converted runs under csh" {
+    on_each converted_csh
+}
+
 strangers() {
     local number name
     job long 'command: [sleep, "300"]' 'resources: {time: 10 min}'

@@ -2,6 +2,7 @@
 #include "submission/local/job_group.hpp"
 #include "submission/local/local_job.hpp"
 #include "submission/local/session.hpp"
+#include "submission/local/supervisor.hpp"
 #include "submission/records/output_pattern.hpp"
 #include "submission/submit/prepare.hpp"
 #include "support/file.hpp"
@@ -12,6 +13,7 @@
 #include <filesystem>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -118,6 +120,30 @@ TEST_CASE("what a job leaves in the background is ended") {
     REQUIRE(end.has_value());
     CHECK(end->state == "done");
     CHECK_FALSE(is_running(86393));
+}
+
+TEST_CASE("what follows another job is left alone, whatever else the job leaves is ended") {
+    const Trial place;
+    fs::copy_file("/bin/sleep", place.directory.path() / submission::kSupervisorName);
+    const UniqueFd nowhere(::open("/dev/null", O_RDWR | O_CLOEXEC));
+    submission::Supervised job;
+    job.argv = {"/bin/bash",
+                "-c",
+                "setsid ./" + std::string(submission::kSupervisorName) + " " + own_seconds(86395) +
+                    " & echo $! >pid; setsid sleep " + own_seconds(86396) + " & sleep 0.2"};
+    job.variables = {"PATH=/usr/bin:/bin"};
+    job.directory = place.directory.path().native();
+    job.output = nowhere.get();
+    job.errors = nowhere.get();
+    const auto end = submission::supervise(job);
+    REQUIRE(end.has_value());
+    CHECK(end->code == 0);
+    CHECK(is_running(86395));
+    CHECK_FALSE(is_running(86396));
+    const pid_t pid = std::stoi(read_file(place.directory.path() / "pid").value());
+    ::kill(pid, SIGKILL);
+    (void)::waitpid(pid, nullptr, 0); // it was adopted
+    CHECK_FALSE(is_running(86395));
 }
 
 TEST_CASE("TERM to the scheduler cancels the job, whose trap still runs") {
