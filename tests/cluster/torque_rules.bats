@@ -253,4 +253,53 @@ head_is() {
     head_is torque 235 '#PBS -t 0-6:2'
     head_is openpbs 2 '#PBS -J 1,3'
     head_is openpbs 2 '#PBS -N a$b'
+    head_is openpbs 2 '#PBS -r n' '#PBS -J 0-3'
+}
+
+# shellcheck disable=SC2016 # variables of the scripts
+environment_is_that_of_the_product() {
+    local line
+    for line in '#PBS -l nodes=2:ppn=2' '#PBS -l select=2:ncpus=4:mpiprocs=2:ompthreads=3' '#PBS -l select=1:ncpus=4'; do
+        [[ $product == openpbs || $line == *ppn* ]] || continue
+        printf '%s\n' '#!/bin/sh' "$line" "echo \"\${NCPUS:-none} \${OMP_NUM_THREADS:-none}\" >>'$place/$product.threads'" >threads.sh
+        assert_equal "$(ends "$("$bin/qsub" threads.sh)")" 0
+    done
+    mkdir -p 'com,ma' 'back\sl' 'a =:%&b'
+    for line in 'com,ma' 'back\sl' 'a =:%&b'; do
+        printf '%s\n' '#!/bin/sh' "echo \"\${PBS_O_WORKDIR##*/}\" >>'$place/$product.folders'" >"$line/where.sh"
+        assert_equal "$(cd "$line" && ends "$("$bin/qsub" where.sh)")" 0
+    done
+    printf '%s\n' '#!/bin/sh' '#PBS -l nodes=2:ppn=1' \
+        "pbsdsh -- /bin/sh -c 'echo of a task; exit 5' >'$place/$product.out' 2>'$place/$product.err'" >tasks.sh
+    id=$("$bin/qsub" tasks.sh)
+    assert_equal "$(ends "$id")" 0 # whatever became of the tasks
+    assert_equal "$(cat "$place/$product.out")" ''
+    assert_equal "$(grep -c '^of a task$' "tasks.sh.o${id%%.*}")" 2 # where the mom writes
+}
+@test "the rules are those that were measured: threads, the folder of submission, and what pbsdsh says" {
+    for_both environment_is_that_of_the_product
+    assert_equal "$(cat "$place/torque.threads")" 'none none'
+    assert_equal "$(cat "$place/openpbs.threads")" $'2 2\n3 3\n4 4'
+    assert_equal "$(cat "$place/torque.folders")" $'com\nbacksl\na =:%&b'
+    assert_equal "$(cat "$place/openpbs.folders")" $'com,ma\nback\\sl\na =:%&b'
+    assert_equal "$(cat "$place/torque.err")" $'pbsdsh(): task 0 exit status 5\npbsdsh(): task 1 exit status 5'
+    assert_equal "$(cat "$place/openpbs.err")" $'pbsdsh: task 0x00000000 exit status 5\npbsdsh: task 0x00000001 exit status 5'
+}
+
+is_in_queue() { [[ $("$bin/qstat" -f "$1" | sed -n 's/ *job_state = //p') == "$2" ]]; }
+@test "the rules are those that were measured: a node alone, a held job" {
+    rules torque
+    printf '%s\n' '#!/bin/sh' 'sleep 60' >long.sh
+    printf '%s\n' '#!/bin/sh' 'exit 4' >short.sh
+    alone=$("$bin/qsub" -n long.sh)
+    wait_for 20 is_in_queue "$alone" R
+    waits=$("$bin/qsub" short.sh)
+    held=$("$bin/qsub" -h short.sh)
+    sleep 0.5
+    is_in_queue "$waits" Q
+    "$bin/qdel" "$alone"
+    assert_equal "$(ends "$waits")" 4
+    is_in_queue "$held" H
+    "$bin/qrls" "$held"
+    assert_equal "$(ends "$held")" 4
 }

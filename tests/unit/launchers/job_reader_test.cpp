@@ -205,6 +205,11 @@ TEST_CASE("job: refusals across fields, with place and remedy") {
          "'memory-per-cpu' and 'memory-per-node' exclude each other",
          4,
          34},
+        {"launch: mpi\nresources: {tasks-per-node: 5, cpus-per-task: 7, memory-per-cpu: "
+         "1000000 TiB}\n",
+         "the memory of a node is too large",
+         5,
+         66},
         {"command: [a]\nscript: b\n", "'script' and 'command' exclude each other", 5, 1},
         {"command: []\n", "'command' is empty", 4, 10},
         {"launch: {kind: mpi, ranks-multiple-of: 3}\nresources: {tasks-per-node: 4}\n",

@@ -128,6 +128,25 @@ TEST_CASE("partials, lists and names that were used") {
     CHECK_FALSE(result->used.contains("z"));
 }
 
+TEST_CASE("templates include each other 51 deep, and not without end") {
+    const auto chain = [](int templates) {
+        TemplateSet set = set_of("{{>deep1}}\n");
+        for (int number = 1; number < templates; ++number) {
+            const std::string next = "{{>deep" + std::to_string(number + 1) + "}}\n";
+            set.put("deep" + std::to_string(number),
+                    std::string(kFirst) + (number + 1 < templates ? next : "the last\n"));
+        }
+        return render(set, "test", {}, Escape::kShell);
+    };
+    CHECK(chain(51).value().text == "the last\n");
+    const auto refused = chain(52);
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().message() == "the template includes 'deep51' without end");
+    const auto endless = render(set_of("{{>part}}\n", "{{>part}}\n"), "test", {}, Escape::kShell);
+    REQUIRE_FALSE(endless.has_value());
+    CHECK(endless.error().faults().size() == 1);
+}
+
 TEST_CASE("the version changes exactly with the bytes") {
     CHECK(set_of("a\n").version() == set_of("a\n").version());
     CHECK(set_of("a\n").version() != set_of("b\n").version());
