@@ -2,15 +2,18 @@
 #include "cli/apptainer/instance_verbs.hpp"
 
 #include "runtime/containers/instance.hpp"
+#include "runtime/containers/limit_group.hpp"
 #include "support/file.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <optional>
+#include <thread>
 
 #include <fmt/format.h>
 
@@ -195,14 +198,81 @@ Result<int> stop(const Session& session, const OtherCall& call) {
     return 0;
 }
 
+/// As docker prints sizes: four digits and a unit of 1024.
+std::string size_text(std::uint64_t bytes) {
+    constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+    constexpr double kUnit = 1024;
+    auto value = static_cast<double>(bytes);
+    std::size_t unit = 0;
+    for (; value >= kUnit && unit + 1 < std::size(kUnits); ++unit) {
+        value /= kUnit;
+    }
+    return fmt::format("{:.4g}{}", value, kUnits[unit]);
+}
+
+std::string usage_json(const runtime::LimitUsage& usage) {
+    constexpr std::uint64_t kNanos = 1000;
+    const nlohmann::ordered_json all = {
+        {"cpu_stats", {{"cpu_usage", {{"total_usage", usage.cpu * kNanos}}}}},
+        {"memory_stats", {{"usage", {{"usage", usage.memory}, {"limit", usage.memory_limit}}}}},
+        {"pids_stats", {{"current", usage.processes}}},
+        {"blkio_stats",
+         {{"io_service_bytes_recursive",
+           {{{"op", "Read"}, {"value", usage.read}},
+            {{"op", "Write"}, {"value", usage.written}}}}}}};
+    return all.dump(1, '\t') + "\n";
+}
+
+std::string usage_table(const Instance& one,
+                        const runtime::LimitUsage& before,
+                        const runtime::LimitUsage& usage) {
+    constexpr double kPercent = 100;
+    constexpr double kSecond = 1e6;
+    const double share = usage.memory_limit == 0 ? 0
+                                                 : static_cast<double>(usage.memory) * kPercent /
+                                                       static_cast<double>(usage.memory_limit);
+    return table(
+        {{"INSTANCE NAME", "CPU USAGE", "MEM USAGE / LIMIT", "MEM %", "BLOCK I/O", "PIDS"},
+         {one.name,
+          fmt::format("{:.2f}%", static_cast<double>(usage.cpu - before.cpu) * kPercent / kSecond),
+          size_text(usage.memory) + " / " + size_text(usage.memory_limit),
+          fmt::format("{:.2f}%", share),
+          size_text(usage.read) + " / " + size_text(usage.written),
+          std::to_string(usage.processes)}});
+}
+
 Result<int> stats(const Session& session, const OtherCall& call) {
-    if (runtime::list_instances(session.environment, call.words.front()).empty()) {
+    const auto found = runtime::list_instances(session.environment, call.words.front());
+    if (found.empty()) {
         return none_found();
     }
-    return fail(ErrorCode::kEnvironment,
-                problem("instance-stats", "stats are only available if cgroups are enabled"),
-                "an instance is not put into a cgroup of its own",
-                "`apptainer exec instance://NAME top` shows its processes");
+    const Instance& one = found.front();
+    const auto place = runtime::find_limit_place();
+    auto usage = runtime::limit_usage(one.pid, place);
+    if (!usage) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("instance-stats", "stats are only available if cgroups are enabled"),
+                    "an instance without limits is not put into a cgroup of its own",
+                    "start it with a limit, such as `instance start --pids-limit -1`");
+    }
+    const bool is_json = call.has("--json");
+    if (!is_json) {
+        inform(session,
+               fmt::format("Stats for {} instance of {} (PID={})\n", one.name, one.image, one.pid));
+    }
+    const bool is_once = is_json || call.has("--no-stream");
+    do {
+        const runtime::LimitUsage before = *usage;
+        std::this_thread::sleep_for(std::chrono::seconds(1));
+        usage = runtime::limit_usage(one.pid, place);
+        if (!usage) {
+            return 0; // it has ended
+        }
+        Session::print(is_json
+                           ? usage_json(*usage)
+                           : (is_once ? "" : "\033[2J\033[H") + usage_table(one, before, *usage));
+    } while (!is_once);
+    return 0;
 }
 
 } // namespace

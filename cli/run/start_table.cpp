@@ -5,11 +5,13 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <charconv>
 
 namespace cybele::cli {
 
 namespace {
 
+using runtime::LimitRequest;
 using runtime::Request;
 
 /// What a flag or a list does with a value, for the member that it belongs to.
@@ -46,6 +48,25 @@ std::string set_own_text(StartOptions& options, std::string_view value) {
 template <auto kMember>
 std::string add_own_text(StartOptions& options, std::string_view value) {
     (options.*kMember).emplace_back(value);
+    return {};
+}
+
+template <auto kMember>
+std::string set_limit(StartOptions& options, std::string_view value) {
+    options.request.limits.*kMember = value;
+    return {};
+}
+
+/// A whole number, perhaps with a minus.
+template <auto kMember>
+std::string set_count(StartOptions& options, std::string_view value) {
+    const char* const last = value.data() + value.size();
+    const auto [end, failed] = std::from_chars(value.data(), last, options.request.limits.*kMember);
+    return failed == std::errc() && end == last ? "" : "it is not an integer";
+}
+
+std::string add_device_weight(StartOptions& options, std::string_view value) {
+    options.request.limits.device_weights.emplace_back(value);
     return {};
 }
 
@@ -119,10 +140,6 @@ constexpr bool kOfShell = true;
 constexpr bool kOurs = true;
 constexpr bool kOfInstance = true;
 constexpr bool kUsual = true;
-constexpr std::string_view kNoLimits = "limits need a cgroup controller that is delegated to the "
-                                       "user, which this version does not use; "
-                                       "let the batch system limit the job";
-
 // clang-format off
 constexpr StartOption kOptions[] = {
     {"-B,--bind", "SPEC", "BIND BINDPATH", Use::kEach,
@@ -214,6 +231,27 @@ constexpr StartOption kOptions[] = {
      set_own_text<&StartOptions::temporary>},
     {"--runscript-timeout", "TIME", "RUNSCRIPT_TIMEOUT", Use::kOnce,
      "no effect: a runscript runs as long as it needs", nothing_to_do},
+    {"--memory", "SIZE", "MEMORY", Use::kOnce, "most memory of the container: bytes, or a number with K, M, G or T",
+     set_limit<&LimitRequest::memory>, false, false, kUsual},
+    {"--memory-reservation", "SIZE", "MEMORY_RESERVATION", Use::kOnce, "memory that others are made to leave to it",
+     set_limit<&LimitRequest::memory_reservation>},
+    {"--memory-swap", "SIZE", "MEMORY_SWAP", Use::kOnce, "most memory and swap together; -1: no limit of swap",
+     set_limit<&LimitRequest::memory_swap>},
+    {"--cpus", "N", "CPUS", Use::kOnce, "most CPU time, as a number of CPUs: 0.5", set_limit<&LimitRequest::cpus>,
+     false, false, kUsual},
+    {"--cpu-shares", "N", "CPU_SHARES", Use::kOnce, "share of CPU time where that is scarce; 1024 is the usual one",
+     set_count<&LimitRequest::cpu_shares>},
+    {"--cpuset-cpus", "LIST", "CPUSET_CPUS", Use::kOnce, "the CPUs that it may use: 0-3,8",
+     set_limit<&LimitRequest::cpuset_cpus>},
+    {"--cpuset-mems", "LIST", "CPUSET_MEMS", Use::kOnce, "the memory nodes that it may use: 0,1",
+     set_limit<&LimitRequest::cpuset_mems>},
+    {"--pids-limit", "N", "PIDS_LIMIT", Use::kOnce, "most processes; -1: no limit", set_count<&LimitRequest::pids>,
+     false, false, kUsual},
+    {"--blkio-weight", "N", "BLKIO_WEIGHT", Use::kOnce, "share of block I/O, 10 to 1000", set_count<&LimitRequest::weight>},
+    {"--blkio-weight-device", "SPEC", "BLKIO_WEIGHT_DEVICE", Use::kList, "DEVICE:N, the share of one block device",
+     add_device_weight},
+    {"--apply-cgroups", "FILE", "APPLY_CGROUPS", Use::kOnce, "TOML file with limits: cpu, memory, pids, blockIO, unified",
+     set_limit<&LimitRequest::file>},
     {"--verify-key", "FILE", "", Use::kEach, "start only what the holder of this public PEM key has signed",
      add_own_text<&StartOptions::verify_keys>, false, kOurs, kUsual},
     {"--policy", "FILE", "", Use::kOnce, "start only what a Policy's signers have signed", set_policy, false, kOurs, kUsual},
@@ -221,18 +259,8 @@ constexpr StartOption kOptions[] = {
     {"-s,--shell", "PATH", "SHELL", Use::kOnce, "the shell to start", set_text<&Request::shell>, kOfShell, false, kUsual},
     {"--pid-file", "FILE", "PID_FILE", Use::kOnce, "write the process id of the instance to FILE",
      set_own_text<&StartOptions::pid_file>, false, false, false, kOfInstance},
-    {"--blkio-weight", "N", "BLKIO_WEIGHT", Use::kRefused, kNoLimits},
-    {"--blkio-weight-device", "SPEC", "BLKIO_WEIGHT_DEVICE", Use::kRefused, kNoLimits},
-    {"--cpu-shares", "N", "CPU_SHARES", Use::kRefused, kNoLimits},
-    {"--cpus", "N", "CPUS", Use::kRefused, kNoLimits},
-    {"--cpuset-cpus", "LIST", "CPUSET_CPUS", Use::kRefused, kNoLimits},
-    {"--cpuset-mems", "LIST", "CPUSET_MEMS", Use::kRefused, kNoLimits},
-    {"--memory", "SIZE", "MEMORY", Use::kRefused, kNoLimits},
-    {"--memory-reservation", "SIZE", "MEMORY_RESERVATION", Use::kRefused, kNoLimits},
-    {"--memory-swap", "SIZE", "MEMORY_SWAP", Use::kRefused, kNoLimits},
-    {"--oom-kill-disable", "", "OOM_KILL_DISABLE", Use::kRefused, kNoLimits},
-    {"--pids-limit", "N", "PIDS_LIMIT", Use::kRefused, kNoLimits},
-    {"--apply-cgroups", "FILE", "APPLY_CGROUPS", Use::kRefused, kNoLimits},
+    {"--oom-kill-disable", "", "OOM_KILL_DISABLE", Use::kRefused,
+     "cgroup version 2 cannot switch off the OOM killer; give it more memory by --memory"},
     {"--allow-setuid", "", "ALLOW_SETUID", Use::kRefused,
      "images are always mounted without setuid programs; run as root what needs root"},
     {"--boot", "", "BOOT", Use::kRefused, "a container runs a program, not an init system; use a virtual machine"},

@@ -10,6 +10,7 @@
 #include "runtime/containers/image_file.hpp"
 #include "runtime/containers/isolation.hpp"
 #include "runtime/containers/join_key.hpp"
+#include "runtime/containers/limit_group.hpp"
 #include "runtime/containers/locale.hpp"
 #include "runtime/containers/mount_image.hpp"
 #include "runtime/containers/overlay.hpp"
@@ -422,12 +423,21 @@ Result<int> end_with(const Request& request, const namespaces::ExecFailure& ende
 } // namespace
 
 Result<int> start_in(pid_t first, const Request& request, const Environment& environment) {
+    if (!request.limits.is_empty()) {
+        return fail(ErrorCode::kUsage,
+                    problem("instance-limits", "a running instance is given no limits"),
+                    "its programs share those that it was started with",
+                    "give the option to `instance start`");
+    }
+    CYBELE_CHECK(join_limits_of(first, find_limit_place()));
     CYBELE_TRY(Preparation all, prepare(request, environment));
     CYBELE_TRY(all.layers, make_environment(request, environment, all.home.target));
     return end_with(request, namespaces::exec_in_instance(make_sandbox(request, all), first));
 }
 
-Result<int> start(const Request& request, const Environment& environment) {
+namespace {
+
+Result<int> start_here(const Request& request, const Environment& environment) {
     CYBELE_TRY(Preparation all, prepare(request, environment));
     Result<PayloadEnvironment> layers;
     bool has_layers = false;
@@ -458,6 +468,24 @@ Result<int> start(const Request& request, const Environment& environment) {
     }
     CYBELE_TRY(const namespaces::ExecFailure ended, std::move(failure));
     return end_with(request, ended);
+}
+
+} // namespace
+
+Result<int> start(const Request& request, const Environment& environment) {
+    CYBELE_TRY(const std::vector<LimitSetting> limits, limit_settings(request.limits));
+    if (limits.empty()) {
+        return start_here(request, environment);
+    }
+    if (request.join == Join::kAlways) {
+        return fail(ErrorCode::kUsage,
+                    problem("join-limits", "a container with limits of its own cannot be joined"),
+                    "each start has its own cgroup",
+                    "leave out --join always");
+    }
+    Request own = request;
+    own.join = Join::kNever;
+    return run_limited(limits, [&] { return start_here(own, environment); });
 }
 
 } // namespace cybele::runtime

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/containers/image_demand.hpp"
+#include "runtime/containers/limits.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
 
@@ -92,6 +93,7 @@ struct Request {
     /// Devices by the Container Device Interface (device_interface.hpp).
     std::vector<DeviceBind> device_binds;
     std::map<std::string, std::string> device_environment; ///< weaker than --env
+    LimitRequest limits; ///< --memory, --cpus and such (limits.hpp)
     Join join = Join::kAuto;
     std::optional<ImageDemand> demand; ///< --verify-key, --policy; unset: not verified
     bool is_verbose = false;

@@ -157,7 +157,7 @@ with open("out", "w") as out:
     print(Client.version(), file=out)
     print(lines(Client.execute("tools.sif", ["echo", "executed"])), file=out)
     print(Client.execute("tools.sif", ["sh", "-c", "exit 3"], return_result=True)["return_code"], file=out)
-    print(sorted(Client.inspect("tools.sif")["data"].keys()), file=out)
+    print(sorted(Client.inspect("tools.sif")["attributes"].keys()), file=out)
     instance = Client.instance("tools.sif", name="called")
     print(lines(Client.execute(instance, ["echo", "in the instance"])), file=out)
     instance.stop()
