@@ -20,4 +20,12 @@ constexpr std::chrono::seconds kSilentBegin{5};
 [[nodiscard]] bool
 has_begun(const Entry& entry, bool is_marked, std::chrono::steady_clock::duration running);
 
+/// How long the output of a script that has ended is waited for.
+constexpr std::int64_t kDeliverySeconds = 10;
+
+/// Whether the output of a script that ended at `ended` is still to come: where neither the script
+/// nor its Job names one, TORQUE and OpenPBS bring `NAME.oID` themselves, a moment after the end.
+/// Of a job of this machine alone: through a login nobody looks.
+[[nodiscard]] bool is_output_to_come(const Entry& entry, std::int64_t ended, std::int64_t now);
+
 } // namespace cybele::submission

@@ -77,13 +77,15 @@ struct Changing {
     std::string elements;
 };
 
-/// A record of another job, or one that is damaged, says nothing.
-std::optional<ExitRecord> exit_record_of(const ReadBack& back, const Entry& entry) {
+/// A record of another job, or one that is damaged, says nothing; nor does one whose job's output
+/// is still to come.
+std::optional<ExitRecord>
+exit_record_of(const ReadBack& back, const Entry& entry, std::int64_t now) {
     if (!back.exists) {
         return std::nullopt;
     }
     auto record = parse_exit_record(back.bytes, entry.record);
-    if (!record || record->uuid != entry.uuid) {
+    if (!record || record->uuid != entry.uuid || is_output_to_come(entry, record->end, now)) {
         return std::nullopt;
     }
     return std::move(*record);
@@ -273,7 +275,7 @@ std::optional<Error> ask_group(JobContext& context,
                             : entry.patience != 0      ? entry.patience
                                                        : context.patience;
         evidence.was_asked = !query_result.failure;
-        evidence.record = exit_record_of(query_result.files[at], entry);
+        evidence.record = exit_record_of(query_result.files[at], entry, evidence.now);
         evidence.seen = statuses.of(entry);
         evidence.is_unknown = statuses.is_unknown(entry);
         if (needs_inquiry(evidence, entry)) {
@@ -425,8 +427,8 @@ Result<Round> look_at_records(JobContext& context, std::vector<Entry>& entries) 
             (entry.array.empty() || entry.is_element)) {
             Evidence evidence;
             evidence.now = context.now();
-            evidence.record =
-                exit_record_of(read_piece({entry.record + "/exit.json", 0, kMostOfRecord}), entry);
+            evidence.record = exit_record_of(
+                read_piece({entry.record + "/exit.json", 0, kMostOfRecord}), entry, evidence.now);
             if (evidence.record) {
                 conclude_one(group, evidence, entry);
             }

@@ -117,6 +117,30 @@ END
     on_both nothing_stays_behind
 }
 
+have_begun() { [[ -e began.n1 && -e began.n2 ]]; }
+no_sleeper() { ! pgrep -fx 'sleep 7125' >/dev/null; }
+no_private_folder() { [[ -z $(find . -name '.cybelectl-*') ]]; }
+nothing_stays_behind_a_cancel() {
+    mkdir -p fake/torch/distributed
+    cat >fake/torch/distributed/run.py <<END
+import os, subprocess, time
+subprocess.Popen(["sleep", "7125"], start_new_session=True)
+open("$PWD/began." + os.uname().nodename, "w").close()
+time.sleep(100)
+END
+    job apart 'command: [train.py]' 'launch: torch' 'resources: {nodes: 2, time: 5 min}' "environment: {PYTHONPATH: '$PWD/fake'}"
+    id=$(submit apart)
+    wait_for 60 have_begun
+    run ! no_sleeper
+    run "$CYBELECTL" job cancel "$id"
+    assert_success
+    wait_for 20 no_sleeper
+    wait_for 20 no_private_folder
+}
+@test "the same after a cancel" {
+    on_both nothing_stays_behind_a_cancel
+}
+
 narrow_folders() {
     for name in 'com,ma' 'back\sl'; do
         mkdir "$place/jobs/$name"

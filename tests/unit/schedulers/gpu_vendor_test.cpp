@@ -2,6 +2,7 @@
 // Whose GPUs a job gets: the image's label and the Site's queue say it, one of them, or neither.
 #include "bench.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <doctest/doctest.h>
@@ -92,6 +93,29 @@ TEST_CASE("type and form of the GPUs are those of the queue, where the Job does 
     const auto refused = render_script(input);
     REQUIRE_FALSE(refused.has_value());
     CHECK(refused.error().faults()[0].message == "queue 'gpu' has no GPUs of type 'v100'");
+}
+
+TEST_CASE(
+    "OpenPBS sets no variable of the GPUs by itself, which is a note there and nowhere else") {
+    const auto job = launchers::read_job("kind: Job\nname: a\nimage: a.sif\ncommand: [b]\n"
+                                         "resources: {gpus-per-node: 3}\n",
+                                         "j.yaml")
+                         .value();
+    for (const std::string dialect : {"slurm", "torque", "pbspro", "local"}) {
+        CAPTURE(dialect);
+        RenderInput input;
+        input.job = &job;
+        input.dialect = dialect;
+        input.image = "a.sif";
+        const auto script = render_script(input);
+        REQUIRE(script.has_value());
+        const auto count =
+            std::count_if(script->notes.begin(), script->notes.end(), [](const Fault& note) {
+                return has_part(note.message, "PBS sets CUDA_VISIBLE_DEVICES only where") &&
+                       note.where.has_value() && note.where->line == 5 && note.is_warning;
+            });
+        CHECK(count == (dialect == "pbspro" ? 1 : 0));
+    }
 }
 
 TEST_CASE("an image for GPUs of another vendor than the queue's is refused") {

@@ -55,6 +55,31 @@ TEST_CASE("ranks, torchrun and a container are given the index") {
     CHECK(contained.ends_with(" env ODD=a,7 app 7 "));
 }
 
+TEST_CASE("an element of a sweep runs its own row, or its rows, and each has a record") {
+    const std::string fields = "command: [sh, -c, 'echo lr $1; test $1 != 5', sh, '@{lr}']\n";
+    Bench alone;
+    alone.variables["CYBELE_ARRAY_INDEX"] = "2";
+    const auto one = alone.run(fields + "sweep: {lr: [3, 4, 6]}\n");
+    CHECK_MESSAGE(one.ok(), one.errors);
+    CHECK(one.output == "lr 6\n");
+    CHECK(fs::exists(alone.work / ".cybelectl" / kUuid / "2" / "exit.json"));
+    Bench packed;
+    packed.variables["CYBELE_ARRAY_INDEX"] = "1";
+    const auto rows = packed.run(fields + "output: {stdout: 'row-%a'}\n"
+                                          "sweep: {lr: [3, 4, 7, 5, 6], pack: 2, at-once: 1}\n");
+    CHECK(rows.code == 1);
+    CHECK(rows.output.empty());
+    CHECK(read_file(packed.work / "row-row2").value() == "lr 7\n");
+    CHECK(read_file(packed.work / "row-row3").value() == "lr 5\n");
+    const fs::path record = packed.work / ".cybelectl" / kUuid / "1";
+    for (const auto& [row, state] : {std::pair("2", "done"), std::pair("3", "failed")}) {
+        const auto text = read_file(record / row / "exit.json");
+        REQUIRE(text.has_value());
+        CHECK(nlohmann::json::parse(*text)["state"] == state);
+    }
+    CHECK_FALSE(fs::exists(record / "4"));
+}
+
 TEST_CASE("the index comes from the scheduler's variable in every dialect") {
     struct Row {
         const char* dialect;

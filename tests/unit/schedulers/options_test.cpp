@@ -123,6 +123,22 @@ TEST_CASE("several ways to ask for GPUs, or for memory, stay as they are written
     }
 }
 
+TEST_CASE("a signal becomes a field where it comes after the job begins, and where that is known") {
+    const auto is_field = [](const std::string& options) {
+        const std::string yaml = converted("slurm", options);
+        CHECK_MESSAGE((yaml.find("--signal=") == std::string::npos) ==
+                          (yaml.find("signal: {name: USR2, before: ") != std::string::npos),
+                      yaml);
+        return yaml.find("--signal=") == std::string::npos;
+    };
+    CHECK(is_field("--time=5\n--signal=B:USR2@299"));
+    CHECK_FALSE(is_field("--time=5\n--signal=B:USR2@300"));
+    CHECK_FALSE(is_field("--time=5\n--signal=B:USR2@301"));
+    CHECK_FALSE(is_field("--signal=B:USR2@299"));
+    CHECK_FALSE(is_field("--time=5\n--signal=B:USR2@59"));
+    CHECK(is_field("--time=5\n--signal=B:USR2@60"));
+}
+
 TEST_CASE("a word of `directives` that one of the new fields gives is an error at its line") {
     struct Row {
         const char* fields;

@@ -3,6 +3,7 @@
 #include "bench.hpp"
 #include "schedulers/dialects/dialect.hpp"
 #include "schedulers/reading/convert.hpp"
+#include "schedulers/reading/shell_words.hpp"
 #include "schedulers/reading/symptoms.hpp"
 #include "support/message.hpp"
 
@@ -124,6 +125,8 @@ TEST_CASE("memory means what the batch systems take it for") {
         Row{"1024kb", kMega, kMega},
         Row{"4mw", 0, 32 * kMega},
         Row{"1.5gb", 0, 0},
+        Row{"1099511627776", (std::uint64_t{1} << 40U) * kMega, std::uint64_t{1} << 40U},
+        Row{"1099511627777", 0, 0},
         Row{"1.5G", 0, 0},
         Row{"4GiB", 0, 0},
         Row{"", 0, 0}};
@@ -131,6 +134,61 @@ TEST_CASE("memory means what the batch systems take it for") {
         CAPTURE(row.text);
         CHECK(slurm_memory(row.text).value_or(0) == row.slurm);
         CHECK(pbs_memory(row.text).value_or(0) == row.pbs);
+    }
+}
+
+TEST_CASE("a size of 0 asks for all memory of a node, and what is no size asks for none") {
+    const auto asked = [](const std::string& options) {
+        const Reader reader = options.starts_with("#PBS") ? Reader::kTorque : Reader::kSlurm;
+        const std::string text = "#!/bin/sh\n" + options + "\nprogram\n";
+        return asked_of(text, "resources.memory", reader) + "," +
+               asked_of(text, "resources.memory-per-node", reader) + "," +
+               asked_of(text, "resources.memory-per-cpu", reader);
+    };
+    CHECK(asked("#SBATCH --mem=0") == "all,,");
+    CHECK(asked("#SBATCH --mem=3G") == ",3 GiB,");
+    CHECK(asked("#SBATCH --mem=much") == ",,");
+    CHECK(asked("#SBATCH --mem-per-cpu=0") == ",,");
+    CHECK(asked("#PBS -l mem=5gb") == ",5 GiB,");
+    CHECK(asked("#PBS -l mem=5.5") == ",,");
+}
+
+TEST_CASE("ranks are counted by the options that say them, not by any number behind a word") {
+    const auto is_too_much = [](const std::string& launch) {
+        const auto explanation =
+            explain_script("#!/bin/sh\n#PBS -l nodes=2:ppn=4\n" + launch + "\n", "s.sh");
+        REQUIRE(explanation.has_value());
+        return explanation_text(*explanation).find("ranks are started on 8 CPUs") !=
+               std::string::npos;
+    };
+    for (const char* option : {"-np", "-n", "--np"}) {
+        CAPTURE(option);
+        CHECK_FALSE(is_too_much("mpirun " + std::string(option) + " 8 ./program"));
+        CHECK(is_too_much("mpirun " + std::string(option) + " 9 ./program"));
+    }
+    CHECK_FALSE(is_too_much("mpirun --timeout 600 -np 8 ./program --steps 5000 -N 77"));
+}
+
+TEST_CASE("whether a job may run again is read in each batch system's words") {
+    const auto asked = [](const std::string& options) {
+        const Reader reader = options.starts_with("#PBS") ? Reader::kTorque : Reader::kSlurm;
+        return asked_of("#!/bin/sh\n" + options + "\nprogram\n", "requeue", reader);
+    };
+    CHECK(asked("#PBS -r y") == "true");
+    CHECK(asked("#PBS -r n") == "false");
+    CHECK(asked("#SBATCH --requeue") == "true");
+    CHECK(asked("#SBATCH --no-requeue") == "false");
+    CHECK(asked("#SBATCH -n 3").empty());
+}
+
+TEST_CASE("a quote or an expansion that never ends takes the rest of the text, and no more") {
+    for (const std::string word : {"\"a b", "'a b", "${a b", "$(a b", "`a b", "\"a ${b"}) {
+        CAPTURE(word);
+        const std::vector<std::string> lines{"echo " + word};
+        const auto commands = shell_commands(lines);
+        REQUIRE(commands.size() == 1);
+        REQUIRE(commands.front().words.size() == 2);
+        CHECK(commands.front().words.back().raw == word + "\n");
     }
 }
 

@@ -195,6 +195,33 @@ TEST_CASE("Spark: what its processes say to each other is authenticated and encr
     CHECK_FALSE(is_in_text(read_file(bench.work / "words").value(), secret));
 }
 
+TEST_CASE("Spark of an image has none of the host's settings, and the folders of the job") {
+    for (const bool has_image : {true, false}) {
+        CAPTURE(has_image);
+        Bench bench;
+        bench.variables["SPARK_HOME"] = "/spark/of/host";
+        bench.variables["SPARK_LOCAL_IP"] = "203.0.113.7";
+        bench.program("cybelectl", kHostRuntime);
+        bench.program("spark-submit", "exit 0\n");
+        bench.program("java", "exit 0\n");
+        bench.program("spark-class", "env >\"$HOME/seen\"\n");
+        bench.file("a.sif", "image");
+        const auto outcome = bench.run(std::string(has_image ? "image: a.sif\n" : "") +
+                                       "command: [app.py]\n"
+                                       "launch: {kind: spark, ready-within: 5 s}\n"
+                                       "resources: {memory-per-node: 4 GiB}\n");
+        CHECK(outcome.code == 1);
+        const std::string seen = "\n" + read_file(bench.work / "seen").value();
+        CHECK(is_in_text(seen, "\nSPARK_HOME=/spark/of/host\n") != has_image);
+        CHECK_FALSE(is_in_text(seen, "203.0.113.7"));
+        if (has_image) {
+            const std::string log = read_file(bench.work / "runtime.log").value();
+            CHECK(is_in_text(log, "\n-B\n" + bench.work.native() + "\n"));
+            CHECK(is_in_text(log, "/spark-" + std::string(kUuid)));
+        }
+    }
+}
+
 TEST_CASE(
     "another runtime verifies the image with each key, and starts nothing that is not signed") {
     struct Row {

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Two clients of one journal whose scheduler forgets a job as soon as it has ended.
+#include "submission/follow/begun.hpp"
 #include "submission/follow/poll.hpp"
 #include "submission/journal/array.hpp"
+#include "submission/records/record.hpp"
 #include "support/file.hpp"
 
 #include <doctest/doctest.h>
@@ -130,4 +132,48 @@ TEST_CASE(
     clients.now += 60;
     clients.look();
     CHECK(clients.seen.front().state == State::kLost);
+}
+
+TEST_CASE("a job whose output the server still has to bring has not ended, for a moment") {
+    struct Row {
+        const char* output;
+        const char* login;
+        bool waits;
+    };
+    for (const Row& row : {Row{"wheat.o7", "", true},
+                           Row{"wheat.o8", "", false},
+                           Row{"wheat-7.out", "", false},
+                           Row{"wheat.o7", "login", false}}) {
+        CAPTURE(row.output);
+        CAPTURE(row.login);
+        TwoClients clients;
+        Entry& job = clients.seen.front();
+        job.standard_output = (clients.directory.path() / row.output).native();
+        job.login = row.login;
+        CHECK(submission::is_output_to_come(job, 1000, 1009) == row.waits);
+        CHECK_FALSE(submission::is_output_to_come(job, 1000, 1010));
+        CHECK_FALSE(submission::is_output_to_come(job, 0, 1000)); // when it ended is not known
+    }
+    for (const bool is_brought : {true, false}) {
+        TwoClients clients;
+        Entry& job = clients.seen.front();
+        job.standard_output = (clients.directory.path() / "wheat.o7").native();
+        submission::ExitRecord record;
+        record.uuid = job.uuid;
+        record.state = "failed";
+        record.code = 5;
+        record.start = 990;
+        record.end = 1000;
+        REQUIRE(submission::write_exit_record(job.record, record).has_value());
+        REQUIRE(submission::look_at_records(clients.waits, clients.seen).has_value());
+        CHECK(job.ended == 0);
+        if (is_brought) {
+            REQUIRE(write_file(job.standard_output, "text").has_value());
+        } else {
+            clients.now += submission::kDeliverySeconds;
+        }
+        REQUIRE(submission::look_at_records(clients.waits, clients.seen).has_value());
+        CHECK(job.ended == 1000);
+        CHECK(job.code == 5);
+    }
 }

@@ -250,6 +250,33 @@ TEST_CASE("states, signals and arrays of an answer") {
     }
 }
 
+TEST_CASE("a job has a code where it ended by itself, in both forms of an answer") {
+    struct Row {
+        const char* state;
+        int code;
+        int signal;
+        int expected; ///< -1: none
+    };
+    for (const Row& row : {Row{"COMPLETED", 0, 0, 0},
+                           Row{"FAILED", 5, 0, 5},
+                           Row{"FAILED", 0, 9, -1},
+                           Row{"TIMEOUT", 0, 0, -1},
+                           Row{"CANCELLED", 3, 0, -1},
+                           Row{"RUNNING", 4, 0, -1}}) {
+        CAPTURE(row.state);
+        CAPTURE(row.signal);
+        const Json recent = {{"return_code", number(row.code)},
+                             {"signal", {{"id", number(row.signal)}}}};
+        for (const Json& exit : {Json(row.code * 256 + row.signal), recent}) {
+            const auto seen = slurmrest::read_jobs(
+                {{"jobs", {{{"job_id", 7}, {"job_state", row.state}, {"exit_code", exit}}}}});
+            REQUIRE(seen.size() == 1);
+            CHECK(seen.front().code.value_or(-1) == row.expected);
+            CHECK(seen.front().signal == row.signal);
+        }
+    }
+}
+
 TEST_CASE("the moment behind which nothing changed is the latest that is past") {
     const Json answer = {
         {"jobs",

@@ -194,6 +194,19 @@ TEST_CASE("what cannot be written there is told by its reason") {
     CHECK(gone.error().message().find("broke while") != std::string::npos);
 }
 
+TEST_CASE("a file that becomes shorter while it is sent is named, and is not there") {
+    for (const std::string name : {"big", "in/tool"}) {
+        CAPTURE(name);
+        Far place;
+        place.connect("{ : >'" + (place.here / name).native() + "'; cat; }", "cat");
+        const auto changed = place.bring(place.job(kInputs));
+        REQUIRE_FALSE(changed.has_value());
+        const Fault& fault = changed.error().faults().front();
+        CHECK(fault.message.find(fs::path(name).filename().native()) != std::string::npos);
+        CHECK_FALSE(fs::exists(place.there / (name == "big" ? "data/big" : name)));
+    }
+}
+
 TEST_CASE("results come back as they are; a break leaves no half file") {
     Far place;
     REQUIRE(place.bring(place.job(kInputs)).has_value());
