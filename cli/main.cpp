@@ -128,6 +128,26 @@ void install_verbs(CLI::App& app, Session& session, const std::vector<std::strin
     }
 }
 
+/// The verb that was called, with that of its family: `key push`.
+std::string called_verb(const CLI::App& app) {
+    std::string name;
+    for (const CLI::App* at = &app; !at->get_subcommands().empty();) {
+        at = at->get_subcommands().front();
+        name += (name.empty() ? "" : " ") + at->get_name();
+    }
+    return name;
+}
+
+/// Whatever a command does, it says so where it takes long. A start has one thread, and what runs
+/// as a service has a log of its own.
+void begin_reporting(const CLI::App& app, const Session& session) {
+    constexpr std::string_view kWithout[] = {"exec", "run", "shell", "bridge run"};
+    const std::string verb = called_verb(app);
+    if (std::find(std::begin(kWithout), std::end(kWithout), verb) == std::end(kWithout)) {
+        session.doing("`cybelectl " + verb + "` is working");
+    }
+}
+
 /// An unknown command may be one of another family: all of them are searched.
 int usage_error(Session& session,
                 const std::string& message,
@@ -205,6 +225,7 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     if (!epoch && !session.refuses_with_255) {
         session.action = [&] { return cybele::Result<int>(cybele::fail(epoch.error())); };
     }
+    begin_reporting(app, session);
     return cybele::cli::act(session);
 }
 

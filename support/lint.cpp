@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -42,21 +44,55 @@ json sarif_rule(const Rule& rule) {
             {"defaultConfiguration", {{"level", to_string(rule.severity)}}}};
 }
 
-json sarif_result(const std::string& file, const Finding& finding, FindRule find_rule) {
-    const Rule* rule = find_rule(finding.rule);
-    const std::string because = finding.fault.because.empty() ? "" : ": " + finding.fault.because;
-    json region = {{"startLine", 1}};
-    if (finding.fault.where && finding.fault.where->line > 0) {
-        region = {{"startLine", finding.fault.where->line},
-                  {"startColumn", std::max<std::size_t>(finding.fault.where->column, 1)},
-                  {"snippet", {{"text", finding.fault.where->text}}}};
+/// A name of a file as a reference of RFC 3986.
+std::string uri_of(const std::string& file) {
+    constexpr std::string_view kPlain = "-._~/!$&'()*+,;=@";
+    std::string uri = file.starts_with('/') ? "file://" : "";
+    for (const char c : file) {
+        const auto byte = static_cast<unsigned char>(c);
+        const bool is_plain =
+            (byte < 0x80 && std::isalnum(byte) != 0) || kPlain.find(c) != std::string_view::npos;
+        uri += is_plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
     }
-    return {{"ruleId", finding.rule},
-            {"level", to_string(rule->severity)},
-            {"message", {{"text", finding.fault.message + because + ". " + finding.fault.help}}},
+    return uri;
+}
+
+json sarif_result(const std::string& file,
+                  const Fault& fault,
+                  std::string_view rule,
+                  Severity severity) {
+    std::string text = fault.message + (fault.because.empty() ? "" : ": " + fault.because);
+    text += fault.help.empty() ? "" : ". " + fault.help;
+    json region = {{"startLine", 1}};
+    if (fault.where && fault.where->line > 0) {
+        region = {{"startLine", fault.where->line},
+                  {"startColumn", std::max<std::size_t>(fault.where->column, 1)},
+                  {"snippet", {{"text", fault.where->text}}}};
+    }
+    return {{"ruleId", rule},
+            {"level", to_string(severity)},
+            {"message", {{"text", std::move(text)}}},
             {"locations",
              json::array({{{"physicalLocation",
-                            {{"artifactLocation", {{"uri", file}}}, {"region", region}}}}})}};
+                            {{"artifactLocation", {{"uri", uri_of(file)}}},
+                             {"region", std::move(region)}}}}})}};
+}
+
+std::string sarif_log(json rules, json results) {
+    const json driver = {
+        {"name", "cybelectl"}, {"version", CYBELE_VERSION}, {"rules", std::move(rules)}};
+    return dump(
+        {{"version", "2.1.0"},
+         {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+         {"runs",
+          json::array({{{"tool", {{"driver", driver}}}, {"results", std::move(results)}}})}});
+}
+
+/// The name of a problem, in words.
+json sarif_rule(std::string_view id) {
+    std::string words(id);
+    std::replace(words.begin(), words.end(), '-', ' ');
+    return {{"id", id}, {"shortDescription", {{"text", std::move(words)}}}};
 }
 
 /// For Markdown's tables and text.
@@ -115,16 +151,29 @@ std::string sarif_of(const std::vector<FileFindings>& files,
     json results = json::array();
     for (const FileFindings& file : files) {
         for (const Finding& finding : *file.findings) {
-            results.push_back(sarif_result(file.file, finding, find_rule));
+            results.push_back(sarif_result(
+                file.file, finding.fault, finding.rule, find_rule(finding.rule)->severity));
         }
     }
-    const json driver = {
-        {"name", "cybelectl"}, {"version", CYBELE_VERSION}, {"rules", std::move(described)}};
-    return dump(
-        {{"version", "2.1.0"},
-         {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
-         {"runs",
-          json::array({{{"tool", {{"driver", driver}}}, {"results", std::move(results)}}})}});
+    return sarif_log(std::move(described), std::move(results));
+}
+
+std::string sarif_of(const std::vector<Fault>& faults, const std::string& file) {
+    json rules = json::array();
+    json results = json::array();
+    std::set<std::string_view> known;
+    for (const Fault& fault : faults) {
+        const std::string_view id = fault.id.empty() ? "fault" : std::string_view(fault.id);
+        if (known.insert(id).second) {
+            rules.push_back(sarif_rule(id));
+        }
+        const bool has_file = fault.where && !fault.where->file.empty();
+        results.push_back(sarif_result(has_file ? fault.where->file : file,
+                                       fault,
+                                       id,
+                                       fault.is_warning ? Severity::kWarning : Severity::kError));
+    }
+    return sarif_log(std::move(rules), std::move(results));
 }
 
 std::string table_of(std::span<const Rule* const> rules) {

@@ -85,6 +85,8 @@ text_of(const std::vector<Finding>& findings, FindRule find_rule, bool is_colour
 [[nodiscard]] std::string sarif_of(const std::vector<FileFindings>& files,
                                    std::span<const Rule* const> rules,
                                    FindRule find_rule);
+/// The same of faults, whose names are their rules; `file` is where those without a place belong.
+[[nodiscard]] std::string sarif_of(const std::vector<Fault>& faults, const std::string& file);
 
 /// The rules as a Markdown table.
 [[nodiscard]] std::string table_of(std::span<const Rule* const> rules);

@@ -170,6 +170,7 @@ Result<int> key_verb(const Session& session, const OtherCall& call) {
     if (verb == "key remove") {
         return remove_key(session, call);
     }
+    session.doing("waiting for the key server");
     auto done = verb == "key pull"   ? pull_key(session, call)
                 : verb == "key push" ? push_key(session, call)
                                      : search_keys(session, call);

@@ -197,6 +197,7 @@ Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const O
     }
     CYBELE_CHECK(add_variables(session, *call));
     CYBELE_TRY(call->same, same_flags(*call));
+    session.is_quiet = session.is_quiet || flags.is_quiet;
     auto translated = translate(session, *call);
     if (!translated && translated.error().code() == ErrorCode::kUsage) {
         return wrong_usage(session, std::string(verb.verb), translated.error());

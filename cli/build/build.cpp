@@ -111,6 +111,9 @@ Result<int> build(Session& session, BuildOptions& options) {
         request.output = image_before_sandbox(options.output);
     }
     request.sign_passphrase = passphrase_source(session, options.passphrase);
+    if (request.sign_key.empty()) { // nothing will be asked for
+        session.doing("preparing the build");
+    }
     request.run_tests = !options.no_test;
     request.use_cache = !options.no_cache;
     CYBELE_TRY(request.step_timeout, parse_timeout(options.timeout));

@@ -2,6 +2,7 @@
 #include "cli/common/call.hpp"
 
 #include "runtime/namespaces/accounts.hpp"
+#include "support/lint.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -67,7 +68,25 @@ int code_of_verb(const Session& session) {
 
 } // namespace
 
+namespace {
+
+/// All that a check found, as one document on standard output.
+int act_by_sarif(const Session& session) {
+    session.collected.emplace();
+    const auto code = session.action();
+    if (!code) {
+        session.note(code.error().faults());
+    }
+    Session::print(lint::sarif_of(*session.collected, session.checked_file));
+    return code ? *code : static_cast<int>(code.error().code());
+}
+
+} // namespace
+
 int act(const Session& session) {
+    if (session.is_sarif()) {
+        return act_by_sarif(session);
+    }
     const auto code = session.action();
     if (code) {
         const bool is_programs = session.refuses_with_255;

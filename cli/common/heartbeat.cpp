@@ -65,6 +65,7 @@ void Heartbeat::touch() {
     if (owner_ == this_process()) {
         const std::lock_guard<std::mutex> own(mutex_);
         last_ = Clock::now();
+        is_own_last_ = false;
     }
 }
 
@@ -89,8 +90,17 @@ void Heartbeat::start() {
 
 Heartbeat::Clock::duration Heartbeat::pause() const {
     const auto waited = last_ - since_;
-    return is_waiting_ && waited >= kSoon ? std::min<Clock::duration>(waited / 2, kRarely)
-                                          : Clock::duration(kPause);
+    return is_waiting_ && !is_terminal_ && waited >= kSoon
+               ? std::min<Clock::duration>(waited / 2, kRarely)
+               : Clock::duration(kPause);
+}
+
+/// A moving line of progress goes first; the line of a waiting takes the place of the one before.
+std::string_view Heartbeat::before_line() const {
+    if (!is_terminal_) {
+        return {};
+    }
+    return is_waiting_ && is_own_last_ ? "\x1b[1A\r\x1b[K" : "\r\x1b[K";
 }
 
 void Heartbeat::run() {
@@ -103,9 +113,9 @@ void Heartbeat::run() {
         }
         last_ = Clock::now();
         if (!what_.empty()) {
-            // A moving line of progress goes first.
-            const std::string line = (is_terminal_ ? "\r\x1b[K" : "") + line_of(what_) + "\n";
+            const std::string line = std::string(before_line()) + line_of(what_) + "\n";
             (void)!::write(STDERR_FILENO, line.data(), line.size());
+            is_own_last_ = is_waiting_;
         }
     }
 }

@@ -16,8 +16,9 @@ namespace cybele::cli {
 
 /// A thread that writes to standard error what is being done, with the seconds since the start of
 /// the program, whenever nothing else was written there for ten seconds. While a program only
-/// waits, the lines of the first minute are followed by fewer and fewer. A child process that was
-/// forked has no such thread, and its calls have no effect.
+/// waits, a terminal has one line that is written again every ten seconds; elsewhere the lines of
+/// the first minute are followed by fewer and fewer. A child process that was forked has no such
+/// thread, and its calls have no effect.
 class Heartbeat final : public LongWork {
 public:
     explicit Heartbeat(bool is_terminal) : is_terminal_(is_terminal) {}
@@ -36,6 +37,7 @@ private:
     void end();
     void run();
     [[nodiscard]] Clock::duration pause() const;
+    [[nodiscard]] std::string_view before_line() const;
 
     const bool is_terminal_;
     const pid_t owner_ = this_process();
@@ -45,6 +47,7 @@ private:
     std::string what_;
     bool is_waiting_ = false;
     bool is_over_ = false;
+    bool is_own_last_ = false;         ///< the last line is the thread's, of a waiting
     Clock::time_point since_ = begin_; ///< of a waiting
     Clock::time_point last_ = begin_;  ///< when something was written
     std::thread thread_;

@@ -30,6 +30,9 @@ PassphraseSource passphrase_source(const Session& session, const PassphraseOptio
         source.value = session.environment.get("COSIGN_PASSWORD");
     }
     source.may_ask = true;
+    if (session.is_terminal && !source.value && source.file.empty() && !source.descriptor) {
+        session.doing({}); // its line would be written over the question
+    }
     source.on_warning = [&session](Fault fault) { session.note({std::move(fault)}); };
     return source;
 }

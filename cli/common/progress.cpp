@@ -33,7 +33,7 @@ std::string cut(const std::string& text, std::size_t width) {
 std::function<void(std::uint64_t done, std::uint64_t total)> progress(const Session& session,
                                                                       const std::string& what) {
     constexpr std::uint64_t kSmall = std::uint64_t{64} << 20U; // done before anybody looks
-    if (session.is_quiet) {
+    if (session.is_quiet || what.empty()) {
         return {};
     }
     return [&session, what, last = std::make_shared<std::uint64_t>(0)](std::uint64_t done,

@@ -71,7 +71,7 @@ void Session::work(std::string_view line) const {
 }
 
 void Session::doing(const std::string& what, bool is_waiting) const {
-    if (long_work != nullptr && !is_quiet && !is_json()) {
+    if (long_work != nullptr && !is_quiet && !is_json() && !is_sarif()) {
         long_work->doing(what, is_waiting);
     }
 }
@@ -82,7 +82,15 @@ void Session::touch() const {
     }
 }
 
-void Session::note(const std::vector<Fault>& faults) const {
+void Session::note(const std::vector<Fault>& all, bool are_errors) const {
+    std::vector<Fault> faults = all;
+    if (!has_warnings() && !are_errors) {
+        std::erase_if(faults, [](const Fault& fault) { return fault.is_warning; });
+    }
+    if (collected) {
+        collected->insert(collected->end(), faults.begin(), faults.end());
+        return;
+    }
     const bool is_coloured = is_terminal && !no_colour && !environment.get("NO_COLOR") &&
                              environment.get_or("TERM", "") != "dumb";
     if (faults.empty()) {

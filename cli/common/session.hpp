@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -73,6 +74,12 @@ struct Session {
     [[nodiscard]] bool is_json() const {
         return format == "json";
     }
+    /// Of checks: what is noted is collected, and printed as SARIF at the end.
+    [[nodiscard]] bool is_sarif() const {
+        return format == "sarif";
+    }
+    mutable std::optional<std::vector<Fault>> collected;
+    std::string checked_file; ///< where a fault without a place belongs
     /// Faults of the programs that `build --all` starts are for the user's terminal, while their
     /// result is for that command.
     [[nodiscard]] bool has_json_messages() const {
@@ -98,16 +105,21 @@ struct Session {
     void doing(const std::string& what, bool is_waiting = false) const;
     /// Something was written to standard error.
     void touch() const;
-    /// Warnings and notes on standard error.
-    void note(const std::vector<Fault>& faults) const;
+    /// Errors, warnings and notes on standard error; with -q only what is an error, or counts as
+    /// one.
+    void note(const std::vector<Fault>& faults, bool are_errors = false) const;
+    /// Whether warnings are written; by the name of Apptainer -q leaves them, as there.
+    [[nodiscard]] bool has_warnings() const {
+        return !is_quiet || !other_name.empty();
+    }
     /// Writes to standard output; a closed pipe ends the program quietly.
     static void print(std::string_view text);
     /// The same, where the command goes on without a reader: the error.
     [[nodiscard]] static Result<void> try_print(std::string_view text);
 };
 
-/// `verb.option("--format", …)` with the words that every printing verb takes.
-void add_format(CLI::App& verb, Session& session);
+/// `verb.option("--format", …)` with the words that every printing verb takes; checks know SARIF.
+void add_format(CLI::App& verb, Session& session, bool has_sarif = false);
 
 /// A verb with its help: one sentence and examples (a line each).
 CLI::App* add_verb(CLI::App& parent,

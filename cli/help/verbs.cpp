@@ -4,9 +4,13 @@
 
 namespace cybele::cli {
 
-void add_format(CLI::App& verb, Session& session) {
+void add_format(CLI::App& verb, Session& session, bool has_sarif) {
+    std::vector<std::string> forms{"text", "json"};
+    if (has_sarif) {
+        forms.emplace_back("sarif");
+    }
     verb.add_option("--format", session.format, "form of the output and of messages")
-        ->check(CLI::IsMember({"text", "json"}))
+        ->check(CLI::IsMember(forms))
         ->capture_default_str();
 }
 

@@ -40,6 +40,9 @@ Result<registry::Login> read_login(const Session& session, const LoginOptions& o
     source.file_option = "--password-stdin <FILE";
     source.value = session.environment.get(kVariable);
     source.may_ask = true;
+    if (session.is_terminal && !source.value && source.file.empty()) {
+        session.doing({}); // its line would be written over the question
+    }
     CYBELE_TRY(const Secret password,
                read_passphrase(source,
                                fmt::format("{} at {}", options.user, options.host),
@@ -51,7 +54,8 @@ Result<int> login(const Session& session, const LoginOptions& options) {
     CYBELE_TRY(const std::string host, registry::read_host(options.host));
     CYBELE_TRY(const registry::Login login, read_login(session, options));
     const HttpClient client = HttpClient::find(session.environment, session.program);
-    CYBELE_TRY(registry::Transport transport, make_transport(session, options, client, ""));
+    CYBELE_TRY(registry::Transport transport,
+               make_transport(session, options, client, "logging in to " + host));
     transport.access.login = login;
     if (!options.token_server.empty()) {
         CYBELE_TRY(transport.access.token_server, registry::read_host(options.token_server));

@@ -330,6 +330,9 @@ namespace {
 
 Result<std::string> find_start_image(const Session& session, const StartOptions& options) {
     const SchemeRow* const row = scheme_of(options.image);
+    if (row != nullptr || registry::is_store_reference(options.image)) {
+        session.doing("looking for " + printable(options.image));
+    }
     switch (row == nullptr ? Kind::kFile : row->kind) {
     case Kind::kFile:
         return image_path(session, options.image);

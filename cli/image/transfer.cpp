@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Images to and from registries.
+#include "cli/image/transfer.hpp"
+
 #include "cli/common/cli11.hpp"
 #include "cli/common/image_access.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/progress.hpp"
-#include "images/inspection/sbom.hpp"
 #include "images/sif/sif.hpp"
 #include "registry/cache/trusted.hpp"
-#include "registry/oci/attached.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -21,23 +21,26 @@
 
 namespace cybele::cli {
 
-namespace {
-
 namespace fs = std::filesystem;
 
-struct TransferOptions : AccessOptions {
-    std::string source;
-    std::string target;
-    std::string output;
-    std::string name;
-    std::string architecture;
-    std::string verify;
-    bool is_link = false;
-    bool is_forced = false;
-    std::vector<std::string> sources; ///< of pull
-    bool has_no_store = false;
-    bool attaches_nothing = false;
-};
+/// A registry names an image by its manifest, the store and `sha256sum` by its bytes.
+std::string digests_text(const std::string& manifest, const std::string& image) {
+    return manifest.empty() ? "image " + image
+                            : fmt::format("manifest {}, image {}", manifest, image);
+}
+
+void finish_transfer_verb(CLI::App& verb,
+                          Session& session,
+                          const std::shared_ptr<TransferOptions>& options,
+                          TransferVerb what) {
+    add_access(verb, *options);
+    add_format(verb, session);
+    verb.callback([&session, options, what] {
+        session.action = [&session, options, what] { return what(session, *options); };
+    });
+}
+
+namespace {
 
 Result<registry::PullRequest>
 pull_request(const Session& session, const TransferOptions& options, const std::string& library) {
@@ -74,6 +77,8 @@ nlohmann::json pull_json(const TransferOptions& options, const registry::PullRes
     nlohmann::json document{{"reference", options.source},
                             {"digest", done.digest},
                             {"manifest", done.manifest},
+                            {"image-digest", done.digest},
+                            {"manifest-digest", done.manifest},
                             {"size", done.size},
                             {"downloaded", done.is_downloaded}};
     if (done.stored) {
@@ -94,7 +99,7 @@ void tell_pulled(const Session& session,
         Session::print(
             fmt::format("{} {}{}\n",
                         options.output.empty() ? "store:" + name : printable(options.output),
-                        done.digest,
+                        digests_text(done.manifest, done.digest),
                         done.is_downloaded ? "" : " (it was in the store)"));
     }
 }
@@ -184,94 +189,10 @@ Result<int> pull_all(const Session& session, const TransferOptions& options) {
     return wanted.size() == 1 ? pull(session, wanted.front()) : pull_several(session, wanted);
 }
 
-std::string base_name(const std::string& name) {
-    return fs::path(name).filename().native();
-}
-
-/// The lists of packages that are in the image, beside it, so that they can be read without it.
-Result<std::size_t> attach_sboms(const TransferOptions& options,
-                                 const registry::Transport& transport,
-                                 const registry::PushRequest& pushed) {
-    struct Form {
-        images::SbomFormat format;
-        const char* type;
-        const char* ending;
-    };
-    constexpr Form kForms[] = {
-        {images::SbomFormat::kSpdxJson, "application/spdx+json", ".spdx.json"},
-        {images::SbomFormat::kCycloneDxJson, "application/vnd.cyclonedx+json", ".cdx.json"}};
-    if (options.attaches_nothing) {
-        return std::size_t{0};
-    }
-    CYBELE_TRY(const images::Image image, images::Image::open(pushed.file));
-    CYBELE_TRY(const auto sboms, images::read_sboms(image));
-    std::size_t count = 0;
-    for (const images::Sbom& sbom : sboms) {
-        for (const Form& form : kForms) {
-            if (form.format != sbom.format) {
-                continue;
-            }
-            registry::AttachRequest request;
-            request.reference = pushed.reference;
-            request.type = form.type;
-            request.title = fs::path(pushed.title).stem().native() + form.ending;
-            request.bytes = sbom.bytes;
-            CYBELE_CHECK(registry::attach(transport, request)
-                             .map_error(during("attaching the SBOM to the image in the registry")));
-            ++count;
-        }
-    }
-    return count;
-}
-
-Result<int> push(const Session& session, const TransferOptions& options) {
-    registry::PushRequest request;
-    CYBELE_TRY(request.reference, registry::read_reference(options.target));
-    request.file = options.source;
-    request.title = base_name(options.source);
-    CYBELE_TRY(const registry::StoreFolder root, store_root(session));
-    if (registry::is_store_reference(options.source)) {
-        CYBELE_TRY(const auto name, registry::read_store_argument(options.source));
-        CYBELE_TRY(const auto store,
-                   registry::Store::open_for_reading(root).map_error(
-                       during("opening the local store of images")));
-        CYBELE_TRY(const auto image, store.find(name));
-        CYBELE_TRY(request.file, store.use(image, Session::clock()));
-        request.digest = image.record.digest;
-        request.repositories = image.record.repositories;
-        request.title = base_name(request.reference.repository) + ".sif";
-    }
-    const HttpClient client = HttpClient::find(session.environment, session.program);
-    CYBELE_TRY(const auto transport, make_transport(session, options, client, "pushing"));
-    CYBELE_TRY(const registry::PushResult done,
-               registry::push(transport, request).map_error(during("pushing the image")));
-    if (!request.digest.empty()) {
-        CYBELE_TRY(
-            const auto store,
-            registry::Store::open(root).map_error(during("opening the local store of images")));
-        CYBELE_CHECK(store.note_repository(done.digest, request.reference.place()));
-    }
-    CYBELE_TRY(const std::size_t attached, attach_sboms(options, transport, request));
-    if (session.is_json()) {
-        print_document({{"reference", options.target},
-                        {"attached", attached},
-                        {"digest", done.digest},
-                        {"manifest", done.manifest},
-                        {"size", done.size},
-                        {"image", done.how}});
-    } else if (!session.is_quiet) {
-        Session::print(fmt::format("{}@{} ({})\n",
-                                   printable("oras://" + request.reference.place()),
-                                   done.manifest,
-                                   done.how));
-    }
-    return 0;
-}
-
 Result<int> tags(const Session& session, const TransferOptions& options) {
     CYBELE_TRY(const auto reference, registry::read_reference(options.source));
     const HttpClient client = HttpClient::find(session.environment, session.program);
-    CYBELE_TRY(const auto transport, make_transport(session, options, client, ""));
+    CYBELE_TRY(const auto transport, make_transport(session, options, client, "listing the tags"));
     registry::Registry asked(client, transport.access, session.environment, reference, "pull");
     CYBELE_TRY(const auto names, asked.tags());
     if (session.is_json()) {
@@ -325,7 +246,8 @@ Result<int> copy_between(const Session& session, const TransferOptions& options)
     CYBELE_TRY(const auto transport, make_transport(session, options, client, "copying"));
     CYBELE_TRY(const std::string digest, registry::copy(transport, transport, source, target));
     if (session.is_json()) {
-        print_document({{"reference", options.target}, {"manifest", digest}});
+        print_document(
+            {{"reference", options.target}, {"manifest", digest}, {"manifest-digest", digest}});
     } else if (!session.is_quiet) {
         Session::print(fmt::format("{}@{}\n", printable("oras://" + target.place()), digest));
     }
@@ -351,19 +273,6 @@ Result<int> copy(const Session& session, const TransferOptions& given) {
         options.output = options.target;
     }
     return pull(session, options);
-}
-
-using TransferVerb = Result<int> (*)(const Session&, const TransferOptions&);
-
-void finish_transfer_verb(CLI::App& verb,
-                          Session& session,
-                          const std::shared_ptr<TransferOptions>& options,
-                          TransferVerb what) {
-    add_access(verb, *options);
-    add_format(verb, session);
-    verb.callback([&session, options, what] {
-        session.action = [&session, options, what] { return what(session, *options); };
-    });
 }
 
 void add_output_flags(CLI::App& verb, TransferOptions& options) {
@@ -405,29 +314,14 @@ void install_pull(CLI::App& image, Session& session) {
 
 void install_image_transfers(CLI::App& image, Session& session) {
     install_pull(image, session);
+    install_push(image, session);
     auto options = std::make_shared<TransferOptions>();
-    CLI::App* verb = add_verb(image,
-                              "push",
-                              "Push a SIF image to a registry; existing parts are not sent again.",
-                              {"cybelectl image push app.sif oras://registry.example/group/app:1.0",
-                               "cybelectl image push store:app oras://localhost:5000/app:1 "
-                               "--plain-http"});
-    verb->add_option("image", options->source, "SIF file, or store:NAME")
-        ->required()
-        ->type_name("IMAGE");
-    verb->add_option("reference", options->target, "oras://HOST/NAME[:TAG]")
-        ->required()
-        ->type_name("REF");
-    verb->add_flag(
-        "--no-attach", options->attaches_nothing, "do not attach the image's lists of packages");
-    finish_transfer_verb(*verb, session, options, push);
-
-    options = std::make_shared<TransferOptions>();
-    verb = add_verb(image,
-                    "tags",
-                    "List the tags of an image in a registry.",
-                    {"cybelectl image tags oras://registry.example/group/app",
-                     "cybelectl image tags docker://registry.example/group/app --format json"});
+    CLI::App* verb =
+        add_verb(image,
+                 "tags",
+                 "List the tags of an image in a registry.",
+                 {"cybelectl image tags oras://registry.example/group/app",
+                  "cybelectl image tags docker://registry.example/group/app --format json"});
     verb->add_option("reference", options->source, "oras://HOST/NAME")
         ->required()
         ->type_name("REF");

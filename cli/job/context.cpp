@@ -10,6 +10,7 @@
 #include <cmath>
 #include <csignal>
 #include <ctime>
+#include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -25,17 +26,16 @@ void add_follow_options(CLI::App& verb, FollowChoice& choice) {
 
 namespace {
 
-/// What a client waits for, reported where nothing else is. With logs a job that runs speaks for
-/// itself.
-void tell_waiting(const Session& session, const submission::Entry& entry, bool has_logs) {
-    const bool is_silent =
-        entry.ended != 0 || (has_logs && entry.state == submission::State::kRunning);
+/// What a client waits for, reported where nothing else is. In the middle of a line of the job
+/// nothing is.
+void tell_waiting(const Session& session, const submission::Entry& entry, bool is_in_line) {
     session.doing(
-        is_silent ? ""
-                  : fmt::format("job {} is {}{}",
-                                entry.id,
-                                submission::state_text(entry.state),
-                                entry.reason.empty() ? "" : " (" + printable(entry.reason) + ")"),
+        entry.ended != 0 || is_in_line
+            ? ""
+            : fmt::format("job {} is {}{}",
+                          entry.id,
+                          submission::state_text(entry.state),
+                          entry.reason.empty() ? "" : " (" + printable(entry.reason) + ")"),
         true);
 }
 
@@ -46,12 +46,22 @@ Result<submission::Followed> follow_jobs(const Session& session,
                                          std::vector<submission::Entry> entries,
                                          submission::FollowOptions how,
                                          const SignalWatch& signals) {
-    const bool has_logs = how.has_logs;
-    how.on_change = [&session, has_logs](const submission::Entry& entry) {
-        tell_waiting(session, entry, has_logs);
+    bool is_in_line = false;
+    std::optional<submission::Entry> shown;
+    how.on_change = [&](const submission::Entry& entry) {
+        shown = entry;
+        tell_waiting(session, entry, is_in_line);
+    };
+    how.on_output = [&, print = how.on_output](submission::Stream stream, const std::string& text) {
+        print(stream, text);
+        session.touch();
+        if (!text.empty() && shown) {
+            is_in_line = text.back() != '\n';
+            tell_waiting(session, *shown, is_in_line);
+        }
     };
     if (!entries.empty()) {
-        tell_waiting(session, entries.front(), has_logs);
+        how.on_change(entries.front());
     }
     auto followed = submission::follow(context, std::move(entries), how, signals);
     session.doing("");

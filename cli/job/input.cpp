@@ -8,7 +8,7 @@
 
 namespace cybele::cli {
 
-void add_job_options(CLI::App& verb, Session& session, JobOptions& options) {
+void add_job_options(CLI::App& verb, Session& session, JobOptions& options, bool has_sarif) {
     verb.add_option("job", options.file, "the Job, or a folder with job.yaml")
         ->required()
         ->type_name("JOB");
@@ -16,7 +16,7 @@ void add_job_options(CLI::App& verb, Session& session, JobOptions& options) {
             "--scheduler", options.scheduler, "batch system (default: the Site's, or local)")
         ->check(CLI::IsMember(schedulers::dialect_names()));
     verb.add_option("--site", options.site, "Site where the job will run")->type_name("FILE");
-    add_format(verb, session);
+    add_format(verb, session, has_sarif);
 }
 
 void add_overrides(CLI::App& verb, JobOptions& options) {

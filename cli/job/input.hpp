@@ -24,7 +24,7 @@ struct JobOptions {
     submission::Overrides overrides;
 };
 
-void add_job_options(CLI::App& verb, Session& session, JobOptions& options);
+void add_job_options(CLI::App& verb, Session& session, JobOptions& options, bool has_sarif = false);
 /// sbatch's letters.
 void add_overrides(CLI::App& verb, JobOptions& options);
 

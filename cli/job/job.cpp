@@ -116,25 +116,25 @@ Result<int> check_job(Session& session, const JobOptions& options, bool is_stric
     if (connection && !faults.has_errors() && std::filesystem::exists(input.image_file, unseen)) {
         take(submission::verify_image(input, session.environment, *connection, Session::clock()));
     }
-    if (!session.is_quiet) {
+    if (!session.is_quiet && !session.is_sarif()) {
         take(print_job_verdict(session, input, faults.has_errors()));
     }
     if (faults.has_errors()) {
         return fail(faults.take());
     }
     const schedulers::RenderedScript& script = *rendered;
-    session.note(faults.all());
-    session.note(script.notes);
+    session.note(faults.all(), is_strict);
+    session.note(script.notes, is_strict);
     Faults here;
     if (connection->is_here()) {
         add_here(session, input, here);
     }
-    session.note(here.all());
+    session.note(here.all(), is_strict);
     const bool has_notes = !faults.empty() || !script.notes.empty() || !here.empty();
     if (has_notes && is_strict) {
         return static_cast<int>(ErrorCode::kInput);
     }
-    if (!session.is_quiet && !session.is_json()) {
+    if (!session.is_quiet && !session.is_json() && !session.is_sarif()) {
         Session::print(options.file + (has_notes ? ": notes above\n" : ": no problems found\n"));
     }
     return 0;
@@ -182,11 +182,13 @@ void install_job(CLI::App& app, Session& session) {
                                     "check",
                                     "Check a Job and report all errors before it is queued.",
                                     {"cybelectl job check job.yaml --scheduler slurm",
-                                     "cybelectl job check job.yaml --site hall-a.yaml --strict"});
-    add_job_options(*check_verb, session, *options);
+                                     "cybelectl job check job.yaml --site hall-a.yaml --strict",
+                                     "cybelectl job check job.yaml --format sarif > job.sarif"});
+    add_job_options(*check_verb, session, *options, true);
     add_overrides(*check_verb, *options);
     check_verb->add_flag("--strict", *is_strict, "treat notes as errors (exit code 3)");
     check_verb->callback([&session, options, is_strict] {
+        session.checked_file = options->file;
         session.action = [&session, options, is_strict] {
             return check_job(session, *options, *is_strict);
         };

@@ -44,12 +44,13 @@ following(const Session& session, const MirrorOptions& options, const submission
         std::chrono::milliseconds(static_cast<std::int64_t>(options.grace_seconds * kThousand)) -
         kReserve;
     how.on_change = [&session](const submission::Entry& entry) {
-        tell(session,
-             fmt::format("job {} {}{}{}",
-                         entry.id,
-                         submission::state_text(entry.state),
-                         entry.reason.empty() ? "" : ": ",
-                         entry.reason));
+        const std::string line = fmt::format("job {} {}{}{}",
+                                             entry.id,
+                                             submission::state_text(entry.state),
+                                             entry.reason.empty() ? "" : ": ",
+                                             entry.reason);
+        tell(session, line);
+        session.doing(line, true);
     };
     return how;
 }
@@ -71,6 +72,7 @@ Result<int> mirror(Session& session, const MirrorOptions& options) {
         tell(session, "cybelectl: the job is there already; following it");
     }
     fmt::print(stderr, "{}\n", submitted.entry.id);
+    session.doing("following job " + submitted.entry.id, true);
     submission::FollowOptions how = following(session, options, mirror);
     how.is_cancelling = submitted.cancel_by != 0;
     CYBELE_TRY(submission::Followed followed,

@@ -2,6 +2,7 @@
 #include "images/signatures/sign.hpp"
 
 #include "cli/common/cli11.hpp"
+#include "cli/common/each_image.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/passphrase.hpp"
 #include "cli/common/progress.hpp"
@@ -23,7 +24,7 @@ namespace cybele::cli {
 namespace {
 
 struct SignVerbOptions {
-    std::string image;
+    std::vector<std::string> images;
     std::vector<std::string> keys;
     bool use_pgp = false;
     std::string fingerprint;
@@ -127,24 +128,18 @@ Result<images::Signers> load_signers(Session& session, SignVerbOptions& options)
     return signers;
 }
 
-void print_signed(const Session& session,
-                  const SignVerbOptions& options,
-                  const images::SignReport& done) {
-    if (session.is_json()) {
-        const nlohmann::json document{{"format", 1},
-                                      {"image", options.image},
-                                      {"signed-groups", done.groups},
-                                      {"already-signed-groups", done.already_signed}};
-        Session::print(document.dump(2) + "\n");
-        return;
-    }
-    if (session.is_quiet) {
-        return;
-    }
-    const std::string image = printable(options.image);
+nlohmann::json signed_json(const std::string& image, const images::SignReport& done) {
+    return {{"image", image},
+            {"signed-groups", done.groups},
+            {"already-signed-groups", done.already_signed}};
+}
+
+std::string signed_line(const SignVerbOptions& options,
+                        const std::string& name,
+                        const images::SignReport& done) {
+    const std::string image = printable(name);
     if (done.groups.empty()) {
-        Session::print(fmt::format("{} is signed with it already; nothing was changed\n", image));
-        return;
+        return fmt::format("{} is signed with it already; nothing was changed", image);
     }
     std::vector<std::string> names;
     names.reserve(options.keys.size() + 1);
@@ -154,26 +149,63 @@ void print_signed(const Session& session,
     if (options.use_pgp) {
         names.emplace_back("an OpenPGP key");
     }
-    Session::print(fmt::format("signed {} with {}\n", image, fmt::join(names, ", ")));
+    return fmt::format("signed {} with {}", image, fmt::join(names, ", "));
+}
+
+Result<images::SignReport> sign_one(const Session& session,
+                                    const images::Signers& signers,
+                                    images::SignOptions signing,
+                                    const std::string& image) {
+    CYBELE_TRY(const std::string path, changeable_image_path(image));
+    session.doing("signing " + printable(image));
+    signing.progress = progress(session, "hashing " + printable(image));
+    return images::sign_image(path, signers, signing);
+}
+
+/// Each of several images, by the same keys, which are opened once.
+Result<int> sign_each(const Session& session,
+                      const SignVerbOptions& options,
+                      const images::Signers& signers,
+                      const images::SignOptions& signing) {
+    EachImage each(session);
+    for (const std::string& image : options.images) {
+        const auto done = sign_one(session, signers, signing, image);
+        if (!done) {
+            each.fail(image, done.error());
+            continue;
+        }
+        each.add(signed_json(image, *done));
+        each.print(signed_line(options, image, *done));
+    }
+    return each.end("signed");
 }
 
 Result<int> sign(Session& session, SignVerbOptions& options) {
-    CYBELE_TRY(const std::string path, changeable_image_path(options.image));
+    for (const std::string& image : options.images) {
+        CYBELE_CHECK(changeable_image_path(image)); // before a passphrase is asked for
+    }
     CYBELE_TRY(const images::Signers signers,
                load_signers(session, options).map_error(during("reading the keys to sign with")));
     images::SignOptions signing;
     signing.selection = {options.group, options.objects};
     signing.force = options.force;
     signing.now = session.now();
-    signing.progress = progress(session, "hashing");
     signing.on_warning = [&session](Fault fault) { session.note({std::move(fault)}); };
-    CYBELE_TRY(const images::SignReport done, images::sign_image(path, signers, signing));
-    print_signed(session, options, done);
+    if (options.images.size() > 1) {
+        return sign_each(session, options, signers, signing);
+    }
+    const std::string& image = options.images.front();
+    CYBELE_TRY(const images::SignReport done, sign_one(session, signers, signing, image));
+    if (session.is_json()) {
+        print_document(signed_json(image, done));
+    } else if (!session.is_quiet) {
+        Session::print(signed_line(options, image, done) + "\n");
+    }
     return 0;
 }
 
 void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
-    verb.add_option("image", options.image, "the image file")->required()->type_name("IMAGE");
+    verb.add_option("image", options.images, "image files")->required()->type_name("IMAGE");
     verb.add_option("--key", options.keys, "private PEM key; may be given again: one envelope")
         ->type_name("FILE")
         ->allow_extra_args(false);
@@ -211,6 +243,7 @@ void install_sign(CLI::App& app, Session& session) {
                               "sign",
                               "Sign an image with PEM keys or an OpenPGP key.",
                               {"cybelectl sign app.sif --key centre.pem",
+                               "cybelectl sign images/*.sif --key centre.pem",
                                "cybelectl sign app.sif --key alice.pem --key bob.pem",
                                "cybelectl sign app.sif --key a.pem --certificate a-chain.pem",
                                "cybelectl sign app.sif --pgp --fingerprint 8C10B2D64F6B3D1A"});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
+#include "cli/common/each_image.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/session.hpp"
@@ -14,6 +15,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
@@ -22,7 +24,7 @@ namespace {
 using Files = std::vector<std::string>;
 
 struct VerifyVerbOptions {
-    std::string image;
+    Files images;
     Files keys;
     Files keyrings;
     bool use_pgp = false;
@@ -137,17 +139,17 @@ Result<images::Selection> selection_of(const VerifyVerbOptions& options,
     return selection;
 }
 
-Result<int> verify_image(Session& session, VerifyVerbOptions& options) {
-    const HttpClient network = HttpClient::find(session.environment, session.program);
-    CYBELE_TRY(const images::TrustRequest request, make_request(session, options, network));
-    CYBELE_TRY(const images::Trust trust, images::load_trust(request, session.environment));
-    CYBELE_TRY(const std::string path, image_path(session, options.image));
+/// An image against all signers.
+Result<images::Verification> verify_one(const Session& session,
+                                        const VerifyVerbOptions& options,
+                                        const images::Trust& trust,
+                                        const std::string& name) {
+    CYBELE_TRY(const std::string path, image_path(session, name));
     CYBELE_TRY(const images::Image image, images::Image::open(path));
     CYBELE_TRY(const images::Selection selection, selection_of(options, image));
-    CYBELE_TRY(const images::Verification verification,
-               images::verify_signatures(image, trust, selection, progress(session, "verifying")));
-    Session::print(session.is_json() ? verification_json(verification, options.image, trust.require)
-                                     : verification_text(verification, options.image));
+    CYBELE_TRY(images::Verification verification,
+               images::verify_signatures(
+                   image, trust, selection, progress(session, "verifying " + printable(name))));
     for (const images::SignatureState& state : verification.signatures) {
         for (const std::string& warning : state.warnings) {
             Fault fault;
@@ -158,13 +160,58 @@ Result<int> verify_image(Session& session, VerifyVerbOptions& options) {
             session.note({fault});
         }
     }
-    if (!verification.is_verified) {
-        return fail(ErrorCode::kVerification,
-                    problem("image-not-verified", printable(options.image) + " is not verified"),
-                    printable(verification.because),
-                    std::string(images::remedy_of(verification)));
+    return verification;
+}
+
+Fault not_verified(const images::Verification& verification, const std::string& name) {
+    Fault fault;
+    fault.code = ErrorCode::kVerification;
+    fault.set(problem("image-not-verified", printable(name) + " is not verified"));
+    fault.because = printable(verification.because);
+    fault.help = images::remedy_of(verification);
+    return fault;
+}
+
+/// With all that is known of its signatures.
+Result<int>
+verify_alone(const Session& session, const VerifyVerbOptions& options, const images::Trust& trust) {
+    const std::string& name = options.images.front();
+    CYBELE_TRY(const images::Verification found, verify_one(session, options, trust, name));
+    Session::print(session.is_json() ? verification_json(found, name, trust.require)
+                                     : verification_text(found, name));
+    if (!found.is_verified) {
+        return fail(Error(not_verified(found, name)));
     }
     return 0;
+}
+
+/// A line for each, also behind one that could not be read.
+Result<int>
+verify_each(const Session& session, const VerifyVerbOptions& options, const images::Trust& trust) {
+    EachImage each(session);
+    for (const std::string& name : options.images) {
+        const auto found = verify_one(session, options, trust, name);
+        if (!found) {
+            each.fail(name, found.error());
+            continue;
+        }
+        each.add(nlohmann::json::parse(verification_json(*found, name, trust.require)));
+        if (found->is_verified) {
+            each.print("verified " + printable(name));
+        } else {
+            each.print(printable(name) + " is NOT verified");
+            each.fail(name, Error(not_verified(*found, name)), false);
+        }
+    }
+    return each.end("verified");
+}
+
+Result<int> verify(Session& session, VerifyVerbOptions& options) {
+    const HttpClient network = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(const images::TrustRequest request, make_request(session, options, network));
+    CYBELE_TRY(const images::Trust trust, images::load_trust(request, session.environment));
+    return options.images.size() == 1 ? verify_alone(session, options, trust)
+                                      : verify_each(session, options, trust);
 }
 
 void add_many(CLI::App& verb, const char* name, Files& files, const char* meaning) {
@@ -177,7 +224,7 @@ std::string refuse_empty(const std::string& value) {
 }
 
 void add_verify_options(CLI::App& verb, VerifyVerbOptions& options) {
-    verb.add_option("image", options.image, "an image file, or store:NAME")
+    verb.add_option("image", options.images, "image files, or store:NAME")
         ->required()
         ->type_name("IMAGE");
     add_many(verb, "--key", options.keys, "public PEM key; may be given again");
@@ -223,13 +270,14 @@ void install_verify(CLI::App& app, Session& session) {
                               "verify",
                               "Verify an image's signatures: by keys, certificates or a policy.",
                               {"cybelectl verify app.sif --key centre.pub",
+                               "cybelectl verify images/*.sif --key centre.pub",
                                "cybelectl verify app.sif --key a.pub --key b.pub --require all",
                                "cybelectl verify app.sif --policy site.yaml --format json",
                                "cybelectl verify app.sif --certificate-roots ca.pem"});
     add_verify_options(*verb, *options);
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return verify_image(session, *options); };
+        session.action = [&session, options] { return verify(session, *options); };
     });
 }
 

@@ -59,9 +59,13 @@ struct CheckOptions {
     bool is_strict = false;
 };
 
-void say_kube_report(const Session& session, const kubernetes::CheckReport& report) {
+void say_kube_report(const Session& session, kubernetes::CheckReport report, bool is_strict) {
     const bool is_coloured =
         session.is_terminal && !session.no_colour && !session.environment.get("NO_COLOR");
+    if (session.is_quiet && !is_strict) {
+        std::erase_if(report.findings,
+                      [](const lint::Finding& finding) { return finding.fault.is_warning; });
+    }
     const std::string text =
         lint::text_of(report.findings, kubernetes::find_check_rule, is_coloured);
     (void)std::fwrite(text.data(), 1, text.size(), stderr);
@@ -104,7 +108,7 @@ Result<int> check_objects(Session& session, const CheckOptions& options) {
             lint::sarif_of(found, kubernetes::check_rules(), kubernetes::find_check_rule));
     } else {
         for (const auto& report : reports) {
-            say_kube_report(session, report);
+            say_kube_report(session, report, options.is_strict);
         }
     }
     return is_good ? 0 : static_cast<int>(ErrorCode::kInput);

@@ -46,12 +46,18 @@ Result<definitions::ParseOptions> parse_options(const DefinitionOptions& options
 }
 
 void say_findings(const Session& session,
-                  const definitions::FileReport& file,
-                  const definitions::Dialect& dialect) {
+                  definitions::FileReport file,
+                  const definitions::Dialect& dialect,
+                  bool is_strict) {
     const bool is_coloured =
         session.is_terminal && !session.no_colour && !session.environment.get("NO_COLOR");
+    if (session.is_quiet && !is_strict) {
+        std::erase_if(file.report.findings,
+                      [](const lint::Finding& finding) { return finding.fault.is_warning; });
+    }
     const std::string text = definitions::report_text(file.report, is_coloured);
     (void)std::fwrite(text.data(), 1, text.size(), stderr);
+    session.touch();
     if (session.is_quiet) {
         return;
     }
@@ -118,7 +124,7 @@ Result<int> check_definition(Session& session, const DefinitionOptions& options)
         Session::print(definitions::report_sarif(files));
     } else {
         for (const definitions::FileReport& file : files) {
-            say_findings(session, file, parse.dialect);
+            say_findings(session, file, parse.dialect, options.is_strict);
         }
     }
     return is_good ? 0 : static_cast<int>(ErrorCode::kInput);

@@ -5,6 +5,8 @@
 #include "cli/common/session.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
+#include <charconv>
 #include <memory>
 
 #include <fmt/format.h>
@@ -26,20 +28,60 @@ void print_generation(const pipeline::Generation& generation,
     Session::print(document.dump(2) + "\n");
 }
 
-Result<int> check_generation(Session& session, const pipeline::Generation& generation) {
+/// Of the text on disk, by the first hunk (`@@ -12,3 +12,4 @@`), behind the lines that are equal.
+std::size_t first_line_of(const std::string& diff) {
+    constexpr std::string_view kHunk = "\n@@ -";
+    std::size_t at = diff.find(kHunk);
+    std::size_t line = 1;
+    if (at == std::string::npos) {
+        return line;
+    }
+    const char* const begin = diff.data() + at + kHunk.size();
+    (void)std::from_chars(begin, diff.data() + diff.size(), line);
+    at = diff.find('\n', at + 1);
+    while (at != std::string::npos && diff.compare(at, 2, "\n ") == 0) {
+        ++line;
+        at = diff.find('\n', at + 1);
+    }
+    return std::max<std::size_t>(line, 1);
+}
+
+/// Each at the first line that differs.
+std::vector<Fault> stale_faults(const std::vector<pipeline::StaleFile>& stale,
+                                const std::string& folder) {
+    std::vector<Fault> faults;
+    for (const pipeline::StaleFile& file : stale) {
+        const std::filesystem::path path = std::filesystem::path(folder) / file.path;
+        Fault fault;
+        fault.code = ErrorCode::kInput;
+        fault.set(problem("generated-file-stale", printable(file.path.native()) + " is stale"));
+        fault.where = Place{path.lexically_normal().native(), first_line_of(file.diff), 1, ""};
+        fault.because = "it differs from what the project's documents give";
+        fault.help = "run `cybelectl generate`, and commit what changes";
+        faults.push_back(std::move(fault));
+    }
+    return faults;
+}
+
+Result<int> check_generation(Session& session,
+                             const pipeline::Generation& generation,
+                             const std::string& folder) {
     CYBELE_TRY(const auto stale, pipeline::find_stale(generation));
     std::vector<std::string> paths;
     for (const auto& file : stale) {
         paths.push_back(file.path.native());
-        if (!session.is_json()) {
+        if (!session.is_json() && !session.is_sarif()) {
             Session::print(file.diff);
         }
     }
     if (session.is_json()) {
         print_generation(generation, "stale", paths);
     }
+    if (session.is_sarif() && !stale.empty()) {
+        return fail(Error(stale_faults(stale, folder)));
+    }
     if (stale.empty()) {
-        if (!session.is_quiet && !session.is_json()) {
+        if (!session.is_quiet && !session.is_json() && !session.is_sarif()) {
             Session::print(fmt::format("{} files: as generated\n", generation.files.size()));
         }
         return 0;
@@ -53,6 +95,12 @@ Result<int> check_generation(Session& session, const pipeline::Generation& gener
 }
 
 Result<int> run(Session& session, const GenerateOptions& options) {
+    if (session.is_sarif() && !options.is_check) {
+        return fail(ErrorCode::kUsage,
+                    problem("sarif-without-check", "--format sarif is for --check"),
+                    "it reports files that are stale",
+                    "add --check, or leave --format out");
+    }
     CYBELE_TRY(const pipeline::Generation generation,
                pipeline::generate(options.folder)
                    .map_error(during("generating the files of the project in '" +
@@ -61,7 +109,7 @@ Result<int> run(Session& session, const GenerateOptions& options) {
         session.note(generation.notes);
     }
     if (options.is_check) {
-        return check_generation(session, generation);
+        return check_generation(session, generation, options.folder);
     }
     CYBELE_TRY(const auto changed, pipeline::write_generation(generation));
     std::vector<std::string> paths;
@@ -84,19 +132,22 @@ Result<int> run(Session& session, const GenerateOptions& options) {
 
 void install_generate(CLI::App& app, Session& session) {
     auto options = std::make_shared<GenerateOptions>();
-    CLI::App* verb = add_verb(
-        app,
-        "generate",
-        "Render all definition files, scripts and manifests of a project.",
-        {"cybelectl generate", "cybelectl generate --check", "cybelectl generate -v course/"});
+    CLI::App* verb = add_verb(app,
+                              "generate",
+                              "Render all definition files, scripts and manifests of a project.",
+                              {"cybelectl generate",
+                               "cybelectl generate --check",
+                               "cybelectl generate --check --format sarif > project.sarif",
+                               "cybelectl generate -v course/"});
     verb->add_option("folder", options->folder, "the project's folder")
         ->type_name("DIR")
         ->capture_default_str();
     verb->add_flag("--check",
                    options->is_check,
                    "write nothing; print a diff and exit with 3 if a file is stale");
-    add_format(*verb, session);
+    add_format(*verb, session, true);
     verb->callback([&session, options] {
+        session.checked_file = options->folder;
         session.action = [&session, options] { return run(session, *options); };
     });
 }

@@ -5,6 +5,7 @@
 #include "pipeline/new_project.hpp"
 #include "support/quote.hpp"
 
+#include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
@@ -14,13 +15,35 @@ namespace cybele::cli {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 struct InitOptions {
     std::string folder;
     std::string template_name = "mpi";
     pipeline::FromFolderRequest source;
 };
 
+/// An example is not put among somebody's source, which `--from` reads.
+Result<void> check_has_no_source(const std::string& folder) {
+    std::error_code error;
+    if (!fs::is_directory(folder, error) || fs::exists(fs::path(folder) / "job.yaml", error)) {
+        return {}; // the example names the files that exist
+    }
+    pipeline::FromFolderRequest request;
+    request.from = folder;
+    const auto plan = pipeline::plan_from_folder(request);
+    if (!plan || plan->saw.empty()) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                problem("init-among-source", printable(folder) + " has a program of its own"),
+                plan->saw.front(),
+                "write a Recipe and a Job for it: `cybelectl init --from " + shell_quote(folder) +
+                    "`");
+}
+
 Result<int> init_from_template(Session& session, const InitOptions& options) {
+    CYBELE_CHECK(check_has_no_source(options.folder));
     CYBELE_TRY(const auto files, pipeline::new_project(options.folder, options.template_name));
     if (session.is_quiet) {
         return 0;

@@ -138,9 +138,10 @@ Result<int> check_recipe(Session& session, const RecipeOptions& options) {
     }
     for (const CheckedRecipe& one : all) {
         if (!session.is_json()) {
-            session.note(one.warnings);
+            session.note(one.warnings, options.is_strict);
         }
-        if (!session.is_json() && !session.is_quiet && one.warnings.empty()) {
+        const bool is_text = !session.is_json() && !session.is_sarif();
+        if (is_text && !session.is_quiet && one.warnings.empty()) {
             Session::print(one.file + ": no problems found\n");
         }
     }
@@ -301,6 +302,9 @@ Result<int> new_recipe(Session& session, const RecipeOptions& options) {
                     "a new Recipe replaces nothing",
                     "choose another name, or another file with -o");
     }
+    if (path != "-" && fs::path(path).has_parent_path()) {
+        CYBELE_CHECK(make_directories(fs::path(path).parent_path()));
+    }
     CYBELE_CHECK(write_file(path, text));
     if (path != "-") {
         CYBELE_CHECK(pipeline::write_schemas(fs::path(path).parent_path(), {"Recipe"}));
@@ -321,10 +325,12 @@ public:
     CLI::App& add(const std::string& name,
                   const std::string& description,
                   const std::vector<std::string>& examples,
-                  Work work) {
+                  Work work,
+                  bool has_sarif = false) {
         CLI::App* verb = add_verb(parent_, name, description, examples);
-        add_format(*verb, session_);
+        add_format(*verb, session_, has_sarif);
         verb->callback([&session = session_, options = options_, work] {
+            session.checked_file = options->files.empty() ? "" : options->files.front();
             session.action = [&session, options, work] { return work(session, *options); };
         });
         return *verb;
@@ -358,8 +364,10 @@ void add_check(Verbs& verbs) {
                   "Check a Recipe with its includes and variants, and report all errors.",
                   {"cybelectl recipe check app.yaml",
                    "cybelectl recipe check app.yaml --strict",
-                   "cybelectl recipe check ."},
-                  check_recipe);
+                   "cybelectl recipe check .",
+                   "cybelectl recipe check . --format sarif > recipes.sarif"},
+                  check_recipe,
+                  true);
     verb.add_option("file",
                     verbs.options().files,
                     "Recipes, or folders with the Recipes of a project; - is standard input")

@@ -82,7 +82,9 @@ void install_entrance(CLI::App& app, Session& session, const Entrance& entrance)
             std::vector<std::string> warnings;
             CYBELE_CHECK(take_variables(*options, options->given, session.environment, warnings));
             for (const std::string& warning : warnings) {
-                runtime::warn(warning);
+                if (session.has_warnings()) {
+                    runtime::warn(warning);
+                }
             }
             return start(session, *options);
         };

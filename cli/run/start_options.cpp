@@ -149,7 +149,7 @@ bool is_running_instance(const StartOptions& options) {
 namespace {
 
 /// The settings of this host, and devices that its files describe.
-Result<void> use_host(StartOptions& options) {
+Result<void> use_host(const Session& session, StartOptions& options) {
     std::vector<std::string> warnings;
     CYBELE_TRY(const auto settings, runtime::find_site_settings(options.site_settings));
     if (settings) {
@@ -158,7 +158,9 @@ Result<void> use_host(StartOptions& options) {
     CYBELE_CHECK(
         runtime::add_devices(options.devices, options.device_folders, options.request, warnings));
     for (const std::string& warning : warnings) {
-        runtime::warn(warning);
+        if (session.has_warnings()) {
+            runtime::warn(warning);
+        }
     }
     return {};
 }
@@ -183,12 +185,13 @@ Result<int> start(const Session& session, StartOptions& options) {
         CYBELE_CHECK(session.demand_signatures(session, options));
     }
     options.request.is_verbose = session.verbosity > 0;
+    options.request.is_quiet = !session.has_warnings();
     options.request.is_compatible = !session.other_name.empty();
     if (options.request.is_compatible && options.request.action == runtime::Action::kShell) {
         options.request.arguments.clear(); // as Apptainer: they are nobody's
     }
     if (!is_running_instance(options)) {
-        CYBELE_CHECK(use_host(options));
+        CYBELE_CHECK(use_host(session, options));
     }
     if (session.start_with_instance && (options.is_instance || is_running_instance(options))) {
         return session.start_with_instance(session, options);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/start_verification.hpp"
 
+#include "cli/common/progress.hpp"
 #include "images/signatures/trust.hpp"
 #include "support/file.hpp"
 #include "support/http.hpp"
@@ -42,16 +43,17 @@ Result<images::TrustRequest> trust_request_of(const StartOptions& options,
 }
 
 /// kVerification, unless the image carries the signatures.
-Result<void> verify_start(const images::Image& image,
-                          images::TrustRequest request,
-                          const Environment& environment,
-                          const std::string& program) {
-    const HttpClient network = HttpClient::find(environment, program);
+Result<void>
+verify_start(const Session& session, const images::Image& image, images::TrustRequest request) {
+    const Environment& environment = session.environment;
+    const HttpClient network = HttpClient::find(environment, session.program);
     request.authorities.network = &network;
     CYBELE_TRY(const images::Trust trust, images::load_trust(request, environment));
+    const auto verified =
+        images::verify_signatures(image, trust, {}, progress(session, "verifying"));
+    session.doing({}); // a start needs a process with one thread
     CYBELE_TRY(const images::Verification found,
-               images::verify_signatures(image, trust, {})
-                   .map_error(during("verifying the image before it is started")));
+               verified.map_error(during("verifying the image before it is started")));
     if (found.is_verified) {
         return {};
     }
@@ -69,9 +71,8 @@ Result<void> demand_signatures(const Session& session, StartOptions& options) {
     runtime::ImageDemand demand;
     CYBELE_TRY(demand.identity, images::identity_of(request, session.environment));
     demand.scratch = session.environment.temporary_directory();
-    demand.verify = [request, environment = session.environment, program = session.program](
-                        const images::Image& image) {
-        return verify_start(image, request, environment, program);
+    demand.verify = [request, &session](const images::Image& image) {
+        return verify_start(session, image, request);
     };
     options.request.demand = std::move(demand);
     return {};

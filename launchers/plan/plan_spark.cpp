@@ -84,6 +84,38 @@ std::uint64_t daemons_and_driver(const SparkPlan& spark) {
     return 2 * spark.daemon_mib + with_overhead(spark.driver_mib);
 }
 
+/// The field that gives a node so many MiB.
+std::string memory_field(const launchers::Resources& resources, std::uint64_t mib) {
+    if (!resources.memory_per_cpu_bytes) {
+        return fmt::format("`memory-per-node: {} MiB`", mib);
+    }
+    const std::uint64_t cores = std::max<std::uint64_t>(
+        1, std::uint64_t{resources.tasks_per_node} * resources.cpus_per_task);
+    return fmt::format("`memory-per-cpu: {} MiB`", (mib + cores - 1) / cores);
+}
+
+/// What gives each executor enough: of the workers where the Job sizes them and they fit, else of
+/// the driver where the Job made it larger, else of the node. `allotted`: MiB of a node.
+std::string executor_remedy(const Job& job,
+                            const SparkPlan& spark,
+                            std::uint64_t executors,
+                            std::optional<std::uint64_t> allotted) {
+    const std::uint64_t workers = (kLeastExecutorMib + kOverheadMib) * executors;
+    const std::uint64_t needed = workers + daemons_and_driver(spark);
+    const std::string node = memory_field(job.resources, needed * 10 / 9 + 1);
+    if (job.launch.worker_memory_bytes) {
+        return !allotted || needed <= *allotted
+                   ? fmt::format("write `worker-memory: {} MiB` or more", workers)
+                   : "remove `worker-memory` and write " + node + " or more";
+    }
+    SparkPlan usual = spark;
+    usual.driver_mib = launchers::Launch{}.driver_memory_bytes / kMib;
+    const std::uint64_t usable = *allotted - *allotted / 10;
+    return usual.driver_mib < spark.driver_mib && workers + daemons_and_driver(usual) <= usable
+               ? "remove `driver-memory`"
+               : "write " + node + " or more";
+}
+
 void plan_memory(const PlanInput& input, SparkPlan& spark, Faults& faults) {
     const Job& job = *input.job;
     auto allotted = memory_of_node(job.resources);
@@ -119,10 +151,10 @@ void plan_memory(const PlanInput& input, SparkPlan& spark, Faults& faults) {
     const std::uint64_t overhead = std::max(kOverheadMib, share / 11);
     spark.executor_mib = share > overhead ? share - overhead : 0;
     if (spark.executor_mib < kLeastExecutorMib) {
-        const std::uint64_t least =
-            ((kLeastExecutorMib + kOverheadMib) * executors + reserved) * 10 / 9 + 1;
         faults.add(job.fault_at(
-            job.launch.worker_memory_bytes ? "launch.worker-memory" : "resources.memory-per-node",
+            job.launch.worker_memory_bytes       ? "launch.worker-memory"
+            : job.resources.memory_per_cpu_bytes ? "resources.memory-per-cpu"
+                                                 : "resources.memory-per-node",
             problem(
                 "spark-executor-memory",
                 fmt::format("{} MiB are left for each of Spark's executors", spark.executor_mib)),
@@ -131,10 +163,7 @@ void plan_memory(const PlanInput& input, SparkPlan& spark, Faults& faults) {
                         kLeastExecutorMib,
                         reserved,
                         overhead),
-            job.launch.driver_memory_bytes > launchers::Launch{}.driver_memory_bytes &&
-                    reserved >= usable
-                ? std::string("remove `driver-memory`, or write less than a node has")
-                : fmt::format("write `memory-per-node: {} MiB` or more", least)));
+            executor_remedy(job, spark, executors, allotted)));
     }
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/containers/root_image.hpp"
 
 #include "runtime/containers/mount_image.hpp"
+#include "runtime/containers/reporter.hpp"
 #include "runtime/containers/runtime.hpp"
 #include "runtime/namespaces/sandbox.hpp"
 #include "runtime/namespaces/squashfs_mount.hpp"
@@ -123,7 +124,9 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
         reasons = "that was asked for";
     }
     tell_if(request.is_verbose, "the image is unpacked into the cache, since " + reasons);
+    std::optional<Reporter> reporter(std::in_place, "unpacking the image", request.is_quiet);
     auto unpacked = unpack_into_cache(image, environment);
+    reporter.reset();
     if (!unpacked) {
         return fail(
             std::move(unpacked).error().with_context("unpacking the image, since " + reasons));

@@ -21,6 +21,7 @@ struct MountRequest {
     bool is_unpacked = false;                     ///< unpacked whatever else works
     std::vector<int> sources;                     ///< of the binds, O_PATH, see Stage::make()
     namespaces::SquashfsServer* server = nullptr; ///< see start_early(); null where there is none
+    bool is_quiet = false;                        ///< unpacking is not reported
 };
 
 struct MountedImage {

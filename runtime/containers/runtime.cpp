@@ -61,7 +61,9 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
     all.directory = std::filesystem::current_path(failed);
     CYBELE_TRY(MountPlan plan, plan_mounts(request, environment, all.home, all.directory));
     for (const std::string& warning : plan.warnings) {
-        warn(warning);
+        if (!request.is_quiet) {
+            warn(warning);
+        }
     }
     all.mounts = std::move(plan.mounts);
     all.is_root = namespaces::is_privileged_root() && !request.userns;
@@ -334,7 +336,8 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
                              is_image_writable,
                              request.unsquash,
                              sources_of(all.mounts, overlays),
-                             server ? &*server : nullptr};
+                             server ? &*server : nullptr,
+                             request.is_quiet};
     CYBELE_TRY(MountedImage image, mount_image(file, mount, environment));
     CYBELE_CHECK(mount_overlays(image.stage, overlays));
     CYBELE_CHECK(image_binds.mount(image.stage, image.way, all.mounts));

@@ -97,6 +97,7 @@ struct Request {
     Join join = Join::kAuto;
     std::optional<ImageDemand> demand; ///< --verify-key, --policy; unset: not verified
     bool is_verbose = false;
+    bool is_quiet = false; ///< errors only
     /// Of an instance: called outside when its program runs, with its process 1. Such a container
     /// has process ids of its own and lives on when the program has ended well.
     std::function<void(pid_t first)> when_instance_started;

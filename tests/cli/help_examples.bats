@@ -52,8 +52,8 @@ make_room() {
         'cybelectl init demo') rm -r try/demo ;;
         *'key new centre.pem'*) rm try/centre.* ;;
         'cybelectl sif new app.sif'*) rm try/app.sif ;;
-        'cybelectl init --from .' | 'cybelectl job new --image'* | *' -o job.yaml') rm try/job.yaml ;;
-        'cybelectl job new --recipe'*) rm try/demo/job.yaml ;;
+        'cybelectl init --from .' | 'cybelectl job new app.sif' | 'cybelectl job new --image'* | *' -o job.yaml') rm try/job.yaml ;;
+        'cybelectl job new demo/demo.yaml'*) rm try/demo/job.yaml ;;
         *' -o app.yaml') rm try/app.yaml ;;
         *'--remove') (cd try && "$CYBELECTL" config trust old-project >/dev/null) ;;
         *'--variant app-openmpi') cp full/variants.txt try/app.yaml ;;

@@ -197,3 +197,31 @@ state() { jq -r "$1" <<<"$output"; }
     run -4 "$CYBELECTL" verify $'a\eb.sif' --key named.pub
     assert_line --partial 'error: a\x1bb.sif is not verified'
 }
+
+@test "several images are signed and verified: a line for each, all errors, and the code of the worst" {
+    cp plain.sif a.sif
+    cp plain.sif 'b c.sif'
+    cp plain.sif none.sif
+    openssl pkey -in alice.pem -aes256 -passout pass:secret -out locked.pem
+    CYBELE_PASSPHRASE=secret run -0 --separate-stderr "$CYBELECTL" sign a.sif 'b c.sif' --key locked.pem
+    assert_output $'signed a.sif with locked.pem\nsigned b c.sif with locked.pem\n2 of 2 images signed'
+    run -0 --separate-stderr "$CYBELECTL" verify a.sif 'b c.sif' --key alice.pub
+    assert_output $'verified a.sif\nverified b c.sif\n2 of 2 images verified'
+    run -4 --separate-stderr "$CYBELECTL" verify gone.sif a.sif none.sif 'b c.sif' --key alice.pub
+    assert_output $'gone.sif: error: no such file: gone.sif\nverified a.sif\nnone.sif is NOT verified\nverified b c.sif\n2 of 4 images verified'
+    assert_equal "$(grep -c '^error: ' <<<"$stderr")" 2
+    [[ $stderr == 'error: none.sif is not verified'* ]] # the worst comes first
+    run -3 "$CYBELECTL" verify gone.sif a.sif --key alice.pub
+    run -4 --separate-stderr "$CYBELECTL" verify a.sif none.sif --key alice.pub --format json
+    run -0 jq -c '[.format, (.images[] | .image, .verified)]' <<<"$output"
+    assert_output '[1,"a.sif",true,"none.sif",false]'
+    # What cannot be signed leaves the others signed.
+    run -3 --separate-stderr "$CYBELECTL" sign gone.sif none.sif --key bob.pem
+    assert_line 'signed none.sif with bob.pem'
+    assert_line '1 of 2 images signed'
+    run -0 "$CYBELECTL" verify none.sif --key bob.pub
+    run -2 "$CYBELECTL" sign a.sif store:x --key bob.pem # before the first is changed
+    run -4 "$CYBELECTL" verify a.sif --key bob.pub
+    run -4 --separate-stderr "$CYBELECTL" verify a.sif "$image" --key alice.pub -q
+    assert_output ''
+}

@@ -437,3 +437,29 @@ written() {
     assert [ "$bytes" -le $((size + size / 20)) ]
     cmp app.sif out.sif
 }
+
+@test "several images are pushed into a folder of a registry; both digests are named" {
+    serve registry docker-registry open "$place/r"
+    local host=oras://127.0.0.1:$registry
+    cp app.sif second.sif
+    "$CYBELECTL" sif add second.sif app.sif --datatype 7
+    "$CYBELECTL" image add app.sif third:3 -q
+    run -0 --separate-stderr plain push app.sif second.sif store:third:3 "$host/centre/" --tag 2026.1
+    local manifest
+    manifest=sha256:$(manifest centre/app 2026.1 | sha256sum | cut -d ' ' -f 1)
+    assert_line --index 0 "$host/centre/app:2026.1 manifest $manifest, image sha256:$(sum app.sif) (uploaded)"
+    assert_line --index 1 --partial "$host/centre/second:2026.1 manifest sha256:"
+    assert_line --index 2 --partial "$host/centre/third:2026.1 manifest sha256:"
+    assert_line --index 3 '3 of 3 images pushed'
+    run -0 --separate-stderr plain pull "$host/centre/app:2026.1" -o back.sif
+    assert_output --partial "manifest $manifest, image sha256:$(sum back.sif)"
+    plain pull "$host/centre/app@$manifest" -o pinned.sif # what is called a manifest names the image
+    cmp app.sif pinned.sif
+    run -3 --separate-stderr plain push gone.sif app.sif "$host/centre/" --format json
+    run -0 jq -c '[(.images[] | .image, .reference?, ."manifest-digest"?)]' <<<"$output"
+    assert_output "[\"gone.sif\",null,null,\"app.sif\",\"$host/centre/app:latest\",\"$manifest\"]"
+    refuses 2 plain push app.sif second.sif "$host/centre/one:1"
+    refuses 2 plain push app.sif "$host/centre/one:1" --tag 2
+    refuses 2 plain push app.sif
+    refuses 3 plain push app.sif second.sif ./folder/
+}

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/cli11.hpp"
+#include "cli/common/each_image.hpp"
+#include "cli/common/image_store.hpp"
+#include "cli/image/transfer.hpp"
+#include "images/inspection/sbom.hpp"
+#include "registry/oci/attached.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include <fmt/format.h>
+
+namespace cybele::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string base_name(const std::string& name) {
+    return fs::path(name).filename().native();
+}
+
+/// The lists of packages that are in the image, beside it, so that they can be read without it.
+Result<std::size_t> attach_sboms(const TransferOptions& options,
+                                 const registry::Transport& transport,
+                                 const registry::PushRequest& pushed) {
+    struct Form {
+        images::SbomFormat format;
+        const char* type;
+        const char* ending;
+    };
+    constexpr Form kForms[] = {
+        {images::SbomFormat::kSpdxJson, "application/spdx+json", ".spdx.json"},
+        {images::SbomFormat::kCycloneDxJson, "application/vnd.cyclonedx+json", ".cdx.json"}};
+    if (options.attaches_nothing) {
+        return std::size_t{0};
+    }
+    CYBELE_TRY(const images::Image image, images::Image::open(pushed.file));
+    CYBELE_TRY(const auto sboms, images::read_sboms(image));
+    std::size_t count = 0;
+    for (const images::Sbom& sbom : sboms) {
+        for (const Form& form : kForms) {
+            if (form.format != sbom.format) {
+                continue;
+            }
+            registry::AttachRequest request;
+            request.reference = pushed.reference;
+            request.type = form.type;
+            request.title = fs::path(pushed.title).stem().native() + form.ending;
+            request.bytes = sbom.bytes;
+            CYBELE_CHECK(registry::attach(transport, request)
+                             .map_error(during("attaching the SBOM to the image in the registry")));
+            ++count;
+        }
+    }
+    return count;
+}
+
+/// What became of an image.
+struct Pushed {
+    std::string place; ///< oras://HOST/NAME:TAG
+    registry::PushResult done;
+    std::size_t attached = 0;
+};
+
+Result<Pushed> push_one(const Session& session, const TransferOptions& options) {
+    registry::PushRequest request;
+    CYBELE_TRY(request.reference, registry::read_reference(options.target));
+    request.file = options.source;
+    request.title = base_name(options.source);
+    CYBELE_TRY(const registry::StoreFolder root, store_root(session));
+    if (registry::is_store_reference(options.source)) {
+        CYBELE_TRY(const auto name, registry::read_store_argument(options.source));
+        CYBELE_TRY(const auto store,
+                   registry::Store::open_for_reading(root).map_error(
+                       during("opening the local store of images")));
+        CYBELE_TRY(const auto image, store.find(name));
+        CYBELE_TRY(request.file, store.use(image, Session::clock()));
+        request.digest = image.record.digest;
+        request.repositories = image.record.repositories;
+        request.title = base_name(request.reference.repository) + ".sif";
+    }
+    const HttpClient client = HttpClient::find(session.environment, session.program);
+    CYBELE_TRY(const auto transport, make_transport(session, options, client, "pushing"));
+    CYBELE_TRY(const registry::PushResult done,
+               registry::push(transport, request).map_error(during("pushing the image")));
+    if (!request.digest.empty()) {
+        CYBELE_TRY(
+            const auto store,
+            registry::Store::open(root).map_error(during("opening the local store of images")));
+        CYBELE_CHECK(store.note_repository(done.digest, request.reference.place()));
+    }
+    CYBELE_TRY(const std::size_t attached, attach_sboms(options, transport, request));
+    return Pushed{request.reference.text(), done, attached};
+}
+
+nlohmann::json pushed_json(const TransferOptions& options, const Pushed& pushed) {
+    return {{"reference", options.target},
+            {"attached", pushed.attached},
+            {"digest", pushed.done.digest},
+            {"manifest", pushed.done.manifest},
+            {"image-digest", pushed.done.digest},
+            {"manifest-digest", pushed.done.manifest},
+            {"size", pushed.done.size},
+            {"image", pushed.done.how}};
+}
+
+std::string pushed_line(const Pushed& pushed) {
+    return fmt::format("{} {} ({})",
+                       printable(pushed.place),
+                       digests_text(pushed.done.manifest, pushed.done.digest),
+                       pushed.done.how);
+}
+
+/// `oras://HOST/GROUP/` for `path/app.sif` and `store:app:1`: oras://HOST/GROUP/app:TAG.
+std::string place_in_folder(const TransferOptions& options, const std::string& image) {
+    std::string name = image;
+    if (registry::is_store_reference(image)) {
+        name.erase(0, name.find(':') + 1);
+        name.resize(std::min(name.find_first_of(":@"), name.size()));
+    }
+    fs::path last = base_name(name);
+    if (last.extension() == ".sif") {
+        last = last.stem();
+    }
+    return options.target + last.native() + ":" + (options.tag.empty() ? "latest" : options.tag);
+}
+
+} // namespace
+
+Result<int> push(const Session& session, const TransferOptions& options) {
+    CYBELE_TRY(const Pushed pushed, push_one(session, options));
+    if (session.is_json()) {
+        print_document(pushed_json(options, pushed));
+    } else if (!session.is_quiet) {
+        Session::print(pushed_line(pushed) + "\n");
+    }
+    return 0;
+}
+
+namespace {
+
+/// Several images into a folder of a registry, each by the name of its file.
+Result<int> push_each(const Session& session, const std::vector<TransferOptions>& wanted) {
+    EachImage each(session);
+    for (const TransferOptions& options : wanted) {
+        const auto pushed = push_one(session, options);
+        if (!pushed) {
+            each.fail(options.source, pushed.error());
+            continue;
+        }
+        nlohmann::json entry = pushed_json(options, *pushed);
+        entry["image"] = options.source; // like that of an image which is refused
+        entry["how"] = pushed->done.how;
+        each.add(std::move(entry));
+        each.print(pushed_line(*pushed));
+    }
+    return each.end("pushed");
+}
+
+Result<int> push_all(const Session& session, const TransferOptions& given) {
+    TransferOptions options = given;
+    if (options.sources.size() < 2) {
+        return fail(ErrorCode::kUsage,
+                    problem("push-without-target", "image push needs an image and a reference"),
+                    "one word is given: " + printable(options.sources.front()),
+                    "write cybelectl image push app.sif oras://HOST/NAME:TAG");
+    }
+    options.target = options.sources.back();
+    options.sources.pop_back();
+    const bool is_folder = options.target.ends_with('/');
+    if (!is_folder && options.sources.size() > 1) {
+        return fail(ErrorCode::kUsage,
+                    problem("several-images-one-reference",
+                            fmt::format("{} images cannot have the one name {}",
+                                        options.sources.size(),
+                                        printable(options.target))),
+                    "a reference that ends with `/` is a folder, where each image has the name of "
+                    "its file",
+                    "write oras://HOST/GROUP/, and --tag TAG for their tag");
+    }
+    if (!is_folder && !options.tag.empty()) {
+        return fail(ErrorCode::kUsage,
+                    problem("tag-without-folder", "--tag is for a reference that ends with `/`"),
+                    "another reference has its own tag",
+                    "write oras://HOST/NAME:" + printable(options.tag));
+    }
+    std::vector<TransferOptions> wanted(options.sources.size(), options);
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+        wanted[i].source = options.sources[i];
+        wanted[i].target =
+            is_folder ? place_in_folder(options, options.sources[i]) : options.target;
+        CYBELE_CHECK(registry::read_reference(wanted[i].target)); // before the first is sent
+    }
+    return wanted.size() == 1 ? push(session, wanted.front()) : push_each(session, wanted);
+}
+
+} // namespace
+
+void install_push(CLI::App& image, Session& session) {
+    auto options = std::make_shared<TransferOptions>();
+    CLI::App* verb = add_verb(image,
+                              "push",
+                              "Push a SIF image to a registry; existing parts are not sent again.",
+                              {"cybelectl image push app.sif oras://registry.example/group/app:1.0",
+                               "cybelectl image push a.sif b.sif oras://registry.example/group/ "
+                               "--tag 1.0",
+                               "cybelectl image push store:app oras://localhost:5000/app:1 "
+                               "--plain-http"});
+    verb->add_option("image",
+                     options->sources,
+                     "SIF files or store:NAME, then oras://HOST/NAME[:TAG], or oras://HOST/GROUP/ "
+                     "for each by its name")
+        ->required()
+        ->type_name("IMAGE… REF");
+    verb->add_option("--tag", options->tag, "tag of images that are pushed into a group (latest)")
+        ->type_name("TAG");
+    verb->add_flag(
+        "--no-attach", options->attaches_nothing, "do not attach the image's lists of packages");
+    finish_transfer_verb(*verb, session, options, push_all);
+}
+
+} // namespace cybele::cli
