@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/device_interface.hpp"
+#include "runtime/containers/extended_file.hpp"
+#include "runtime/containers/image_binds.hpp"
+#include "runtime/containers/limits.hpp"
+#include "runtime/containers/site_settings.hpp"
+#include "support/file.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fcntl.h>
+
+using namespace cybele;
+using namespace cybele::runtime;
+
+namespace {
+
+void must(bool is_so) {
+    if (!is_so) {
+        std::abort();
+    }
+}
+
+/// A folder of this process, in which a file may lie.
+const std::filesystem::path& fuzz_folder() {
+    static const TempDirectory folder =
+        TempDirectory::make(std::filesystem::temp_directory_path(), "host-fuzz").value();
+    return folder.path();
+}
+
+void check_refusal(const Error& error) {
+    for (const Fault& fault : error.faults()) {
+        must(fault.code != ErrorCode::kInternal && !fault.message.empty());
+    }
+}
+
+/// apptainer.conf: what is read can be applied, twice alike.
+void try_settings(std::string_view text) {
+    const SiteSettings settings = read_site_settings(text);
+    must(settings == read_site_settings(text));
+    for (const auto& [word, values] : settings) {
+        must(!word.empty() && !values.empty() && !values.front().empty());
+    }
+    Request request;
+    request.image = "/nonexistent";
+    request.containall = true;
+    std::vector<std::string> warnings;
+    if (const auto applied = apply_site_settings(settings, request, warnings); !applied) {
+        check_refusal(applied.error());
+    }
+}
+
+/// A file of the Container Device Interface: each path that it gives is absolute.
+void try_devices(std::string_view text) {
+    const auto file = fuzz_folder() / "device.yaml";
+    must(write_file(file, text).has_value());
+    for (const char* device : {"vendor.com/net=one", "vendor.com/net=all", "x", "/="}) {
+        Request request;
+        std::vector<std::string> warnings;
+        const auto added = add_devices({device}, {fuzz_folder().native()}, request, warnings);
+        if (!added) {
+            check_refusal(added.error());
+            continue;
+        }
+        for (const DeviceBind& bind : request.device_binds) {
+            must(bind.source.is_absolute() && bind.target.is_absolute());
+        }
+    }
+}
+
+/// A file of --apply-cgroups: what is read names files of a cgroup, and no other ones.
+void try_limits(std::string_view text) {
+    const auto limits = parse_limits(text, "fuzz");
+    if (!limits) {
+        check_refusal(limits.error());
+        return;
+    }
+    const auto settings = limit_settings(*limits);
+    if (!settings) {
+        check_refusal(settings.error());
+        return;
+    }
+    for (const LimitSetting& one : *settings) {
+        must(one.file.find('/') == std::string::npos && !one.file.starts_with("cgroup.") &&
+             one.file.find('.') != std::string::npos);
+    }
+}
+
+/// A file that is bound in part, or laid over an image: an image, or refused.
+void try_image(std::string_view bytes) {
+    const auto file = fuzz_folder() / "image";
+    must(write_file(file, bytes).has_value());
+    const UniqueFd fd(open(file.c_str(), O_RDONLY | O_CLOEXEC));
+    (void)is_extended(fd.get(), 0);
+    (void)is_extended(fd.get(), bytes.size());
+    for (const std::uint32_t id : {0U, 1U, 4U}) {
+        namespaces::Mount mount;
+        mount.source = file;
+        mount.target = std::filesystem::path("/mnt");
+        mount.image_source = std::string(1, '/');
+        mount.image_id = id;
+        mount.is_read_only = true;
+        if (const auto opened = ImageBinds::open({mount, mount}); !opened) {
+            check_refusal(opened.error());
+        }
+    }
+}
+
+} // namespace
+
+/// Files of a host and of others that a start reads. The first byte chooses the kind.
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) {
+        return 0;
+    }
+    const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
+    switch (data[0] % 4) {
+    case 0:
+        try_settings(rest);
+        break;
+    case 1:
+        try_devices(rest);
+        break;
+    case 2:
+        try_limits(rest);
+        break;
+    default:
+        try_image(rest);
+        break;
+    }
+    return 0;
+}
