@@ -5,8 +5,8 @@
 #include "bridge/refusals.hpp"
 #include "kubernetes/convert/convert.hpp"
 #include "launchers/documents/job.hpp"
+#include "schedulers/reading/default_outputs.hpp"
 #include "schedulers/scripts/render.hpp"
-#include "submission/submit/own_outputs.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -111,7 +111,7 @@ script_of(const ManagedJson& job, const Configuration& configuration, Object& ob
         return fail(Error(std::move(needed)));
     }
     document.queue = object.spec.queue;
-    submission::set_default_outputs(configuration.dialect, document);
+    schedulers::set_default_outputs(configuration.dialect, document);
     schedulers::RenderInput input;
     input.job = &document;
     input.site = &configuration.cluster;

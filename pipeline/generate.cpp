@@ -11,6 +11,7 @@
 #include "pipeline/recipe_lock.hpp"
 #include "pipeline/unified_diff.hpp"
 #include "recipes/model/recipe.hpp"
+#include "schedulers/reading/default_outputs.hpp"
 #include "schedulers/scripts/render.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
@@ -191,9 +192,11 @@ void Generator::add_job(const launchers::Job& job,
                         const launchers::Site* site) {
     const std::string name = site == nullptr ? job.name : job.name + "." + site->name;
     schedulers::RenderInput render;
-    render.job = &job;
     render.site = site;
     render.dialect = site == nullptr ? "local" : site->dialect;
+    launchers::Job named = job;
+    schedulers::set_default_outputs(render.dialect, named);
+    render.job = &named;
     render.image = image_of(job);
     std::vector<Input> inputs{input};
     for (const auto& [known, path] : sites_) {

@@ -6,7 +6,7 @@
 #include "registry/store/store.hpp"
 #include "schedulers/dialects/needs.hpp"
 #include "schedulers/reading/asked.hpp"
-#include "submission/submit/own_outputs.hpp"
+#include "schedulers/reading/default_outputs.hpp"
 #include "submission/submit/own_script.hpp"
 #include "support/file.hpp"
 #include "support/other_file.hpp"
@@ -435,7 +435,7 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     if (faults.has_errors()) {
         return fail(faults.take());
     }
-    set_default_outputs(input.dialect, input.job);
+    schedulers::set_default_outputs(input.dialect, input.job);
     CYBELE_CHECK(read_image_facts(input).map_error(during("reading what the image of the job is")));
     return input;
 }

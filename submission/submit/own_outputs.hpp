@@ -5,7 +5,6 @@
 #include "schedulers/reading/asked.hpp"
 
 #include <string>
-#include <string_view>
 
 namespace cybele::submission {
 
@@ -26,8 +25,5 @@ struct OwnOutputs {
 /// The names of both outputs, as patterns of a Job: by the directives, else as the batch system
 /// chooses them. Empty: only the batch system knows.
 void set_outputs(const OwnOutputs& own, launchers::Output& into);
-
-/// Of a batch launch that names no outputs, the names that its batch system chooses.
-void set_default_outputs(std::string_view dialect, launchers::Job& job);
 
 } // namespace cybele::submission

@@ -327,3 +327,36 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
 2|recipe import CMakeLists.txt|this is a CMakeLists.txt|cybelectl init --from .
 ROWS
 }
+
+@test "what is typed first: job new of a Recipe, an output in a new folder, init among somebody's source" {
+    "$CYBELECTL" recipe new tool -o recipes/tool.yaml -q
+    "$CYBELECTL" job new recipes/tool.yaml -o jobs/tool.yaml
+    run -0 grep -E '^image: .*recipes/tool.yaml' jobs/tool.yaml
+    run -2 "$CYBELECTL" job new recipes/tool.yaml --recipe recipes/tool.yaml
+    mkdir pi
+    printf '%s\n' 'cmake_minimum_required(VERSION 3.20)' 'project(pi CXX)' 'add_executable(pi pi.cpp)' >pi/CMakeLists.txt
+    printf 'int main() {}\n' >pi/pi.cpp
+    refuses 3 "$CYBELECTL" init pi
+    assert_line 'help: write a Recipe and a Job for it: `cybelectl init --from pi`'
+    assert_equal "$(find pi -type f | wc -l)" 2
+}
+
+@test "-q prints errors only: no warning, unless --strict makes it an error" {
+    printf '%s\n' 'kind: Job' 'name: a' 'script: srun hostname' >srun.yaml
+    run -0 --separate-stderr "$CYBELECTL" job check srun.yaml --scheduler torque
+    [[ $stderr == warning:* ]]
+    run -0 --separate-stderr "$CYBELECTL" job check srun.yaml --scheduler torque -q
+    assert_equal "$output$stderr" ''
+    run -3 --separate-stderr "$CYBELECTL" job check srun.yaml --scheduler torque -q --strict
+    [[ $stderr == warning:* ]]
+    printf 'mpi4py\n' >requirements.txt
+    run -0 --separate-stderr "$CYBELECTL" recipe import requirements.txt -q -o m.yaml
+    assert_equal "$output$stderr" ''
+    printf '%s\n' 'Bootstrap: docker' 'From: debian' >base.def
+    run -0 --separate-stderr "$CYBELECTL" def check base.def -q
+    assert_equal "$output$stderr" ''
+    run -3 --separate-stderr "$CYBELECTL" def check base.def -q --strict
+    [[ $stderr == *'[CD301]'* ]]
+    run -3 --separate-stderr "$CYBELECTL" job check missing.yaml -q
+    [[ $stderr == error:* ]]
+}
