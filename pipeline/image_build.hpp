@@ -40,6 +40,7 @@ struct ImageBuild : BuildSettings {
     std::function<std::int64_t()> clock; ///< Unix seconds, for its end; empty: `now`
     bool force = false;
     bool run_tests = true;
+    std::vector<std::string> sections; ///< --section: of a definition; empty: all
     bool use_cache = true;
     bool verifies_reproducible =
         false; ///< builds a second time, without what is kept, and compares

@@ -3,6 +3,7 @@
 
 #include "builder/pack/builder.hpp"
 #include "builder/request/mirror.hpp"
+#include "definitions/grammar/keep_sections.hpp"
 #include "pipeline/document_kind.hpp"
 #include "pipeline/image_source.hpp"
 #include "pipeline/recipe_file.hpp"
@@ -190,6 +191,12 @@ Result<std::shared_ptr<const recipes::Recipe>> recipe_of(const ImageBuild& reque
 
 Result<ImagePlan>
 plan_recipe(const ImageBuild& request, const fs::path& source, const Environment& environment) {
+    if (!request.sections.empty()) {
+        return fail(ErrorCode::kUsage,
+                    problem("section-of-recipe", "--section needs a definition file"),
+                    "a Recipe has fields, not sections",
+                    "leave out --section");
+    }
     CYBELE_TRY(const auto read, recipe_of(request, source));
     const recipes::Recipe& recipe = *read;
     CYBELE_CHECK(check_variant(request, recipe));
@@ -250,6 +257,7 @@ plan_definition(const ImageBuild& request, const fs::path& source, const Environ
         definitions::unused_arguments(request.arguments, outcome, text, file)));
     ImagePlan plan;
     plan.definition = std::move(outcome.definition);
+    CYBELE_CHECK(definitions::keep_sections(plan.definition, request.sections));
     add_copies(plan.definition, plan);
     plan.output = source.parent_path() / (source.stem().native() + ".sif");
     plan.directory = folder_of(source);

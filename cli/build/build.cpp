@@ -115,6 +115,7 @@ Result<int> build(Session& session, BuildOptions& options) {
         session.doing("preparing the build");
     }
     request.run_tests = !options.no_test;
+    request.sections = options.sections;
     request.use_cache = !options.no_cache;
     CYBELE_TRY(request.step_timeout, parse_timeout(options.timeout));
     request.provenance = options.provenance;
@@ -214,6 +215,11 @@ void add_step_options(CLI::App& verb, BuildOptions& options) {
     verb.add_flag("-F,--force", options.build.force, "replace an existing output");
     verb.add_flag("--sandbox", options.is_sandbox, "make a writable directory instead of an image");
     verb.add_flag("-T,--notest", options.no_test, "do not run %test");
+    verb.add_option("--section",
+                    options.sections,
+                    "only these sections of a definition file; %post always runs")
+        ->type_name("NAMES")
+        ->delimiter(',');
     verb.add_flag("--no-cache", options.no_cache, "run every step again");
     verb.add_flag("--verify-reproducible",
                   options.build.verifies_reproducible,

@@ -28,6 +28,7 @@ struct BuildOptions {
     bool is_all = false;
     unsigned jobs = 0; ///< 0: the default
     bool no_test = false;
+    std::vector<std::string> sections;
     bool no_cache = false;
     bool is_sandbox = false;
     std::string timeout;

@@ -308,6 +308,22 @@ HostView view_of(const Request& request, const Preparation& all, const Environme
     return host;
 }
 
+/// What the container's first program has in addition.
+Sandbox make_first_sandbox(const Request& request, Preparation& all, const Caller& caller) {
+    Sandbox sandbox = make_sandbox(request, all);
+    sandbox.mounts = all.mounts;
+    if (!all.is_root && !request.fakeroot) {
+        sandbox.final_ids = Sandbox::Ids{caller.uid, caller.gid};
+    }
+    if (request.contain || request.containall) {
+        sandbox.before_exec = [next = sandbox.before_exec](Sandbox& inside) {
+            namespaces::link_small_devices();
+            return next(inside);
+        };
+    }
+    return sandbox;
+}
+
 /// Makes the container in this process.
 Result<namespaces::ExecFailure> make_container(const Request& request,
                                                const Environment& environment,
@@ -355,20 +371,10 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
                             !request.underlay));
     tell_if(request.is_verbose,
             "the image is mounted by " + image.way + ", its mount points come by " + root.how);
-    Sandbox sandbox = make_sandbox(request, all);
+    Sandbox sandbox = make_first_sandbox(request, all, host.caller);
     sandbox.root = file.path;
     sandbox.root_fd = root.fd.get();
     sandbox.is_root_read_only = !is_writable && !is_image_writable;
-    sandbox.mounts = all.mounts;
-    if (!all.is_root && !request.fakeroot) {
-        sandbox.final_ids = Sandbox::Ids{host.caller.uid, host.caller.gid};
-    }
-    if (request.contain || request.containall) {
-        sandbox.before_exec = [next = sandbox.before_exec](Sandbox& inside) {
-            namespaces::link_small_devices();
-            return next(inside);
-        };
-    }
     if (first_member) {
         sandbox.when_entered = [&](int proc) {
             return keep_for_others(proc, *first_member, all.is_root, request.is_verbose);

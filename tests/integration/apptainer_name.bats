@@ -1,18 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # cybelectl by the name of Apptainer: a table of cases that both programs run, the link, and the page of options.
-load ../parts/suite.bash
-load ../parts/serve.bash
-
-setup_file() {
-    enter_place
-    export place
-    copy_fixture
-    cp hello-mpi.sif app.sif
-    "$parts_dir/apptainer" make >&2
-}
-setup() { cd "$place" || return; }
-teardown() { end_servers; }
-teardown_file() { leave_place; }
+load ../parts/cases.bash
 
 @test "install-as makes a link, replaces nothing, and the link tells the version" {
     mkdir -p bin
@@ -57,30 +45,20 @@ teardown_file() { leave_place; }
     assert_success
 }
 
-# compare GROUPS: the rows of these groups, by both programs.
-compare() {
-    mkdir side && cp app.sif demo.pem demo.pub side/ && cd side || return
-    grep -E "^($1)$(printf '\t')" "$repo/tests/cases/apptainer/cases.tsv" >cases.tsv
-    run "$parts_dir/side-by-side" compare cases.tsv
-    assert_success
-    assert_line --partial ', 0 wrong'
-    cd .. && rm -rf side
-}
-
 @test "both programs do the same: actions and help" {
-    compare 'actions|help'
+    compare cases 'actions|help'
 }
 
 @test "both programs do the same: environment, overlays and inspect" {
-    compare 'environment|overlay|inspect'
+    compare cases 'environment|overlay|inspect'
 }
 
 @test "both programs do the same: binds, files and keys" {
-    compare 'binds|sif|keys'
+    compare cases 'binds|sif|keys'
 }
 
 @test "both programs do the same: isolation, builds and the rest" {
-    compare 'isolation|build|other'
+    compare cases 'isolation|build|other'
 }
 
 # An image of one layer with busybox, in the registry on loopback.
