@@ -250,17 +250,6 @@ void write_words(const BatchScript& script,
     }
 }
 
-std::string names_text(const std::string& text, std::map<std::string, std::string>& fields) {
-    const std::string name = document_name(text);
-    std::string lines = fmt::format("kind: Job\nname: {}\n", name);
-    if (const auto found = fields.find("job-name"); found != fields.end()) {
-        lines +=
-            found->second == yaml_quote(name) ? "" : fmt::format("job-name: {}\n", found->second);
-        fields.erase(found);
-    }
-    return lines;
-}
-
 std::string document_name(const std::string& text) {
     constexpr std::size_t kMost = 50;
     std::string name;

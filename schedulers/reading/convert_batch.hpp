@@ -24,10 +24,6 @@ void write_words(const BatchScript& script,
                  const std::vector<std::string>& words,
                  std::string& text);
 
-/// The first lines of a Job, with the name that the script gives, or the text in its place.
-[[nodiscard]] std::string names_text(const std::string& text,
-                                     std::map<std::string, std::string>& fields);
-
 /// The body: all lines but the first with `#!` and those of directives.
 [[nodiscard]] std::string body_of(const BatchScript& script);
 

@@ -8,8 +8,8 @@
 
 namespace cybele::submission {
 
-/// A job of `qstat -f` or of its machine forms: names as the product writes them, nested ones
-/// joined by a dot (`Resource_List.walltime`).
+/// A job of `qstat -f`: names as the product writes them, nested ones joined by a dot
+/// (`Resource_List.walltime`).
 struct PbsJob {
     std::string id;
     std::map<std::string, std::string> attributes;
@@ -19,11 +19,6 @@ struct PbsJob {
 
 /// `qstat -f` of TORQUE, OpenPBS and of Slurm's wrapper; folded lines are joined.
 [[nodiscard]] std::vector<PbsJob> read_qstat_text(std::string_view text);
-/// `qstat -x` of TORQUE: XML in one line.
-[[nodiscard]] std::vector<PbsJob> read_qstat_xml(std::string_view text);
-/// `qstat -f -F json` of OpenPBS; nothing where it is no JSON. Its Variable_List is not read: the
-/// product guesses the types of its values.
-[[nodiscard]] std::vector<PbsJob> read_qstat_json(std::string_view text);
 
 [[nodiscard]] JobStatus status_of(const PbsJob& job);
 

@@ -4,6 +4,7 @@
 #include "submission/backends/pbs.hpp"
 #include "submission/connection/make_backend.hpp"
 #include "support/file.hpp"
+#include "tests/unit/submission/qstat_forms.hpp"
 
 #include <doctest/doctest.h>
 
@@ -145,19 +146,19 @@ TEST_CASE("both forms of qstat say the same") {
     };
     const auto names = {"Job_Name", "job_state", "queue", "Output_Path", "Resource_List.walltime"};
     same(submission::read_qstat_text(recorded("torque-6.1.qstat-f-running.txt")),
-         submission::read_qstat_xml(recorded("torque-6.1.qstat-x-running.xml.txt")),
+         qstat::read_qstat_xml(recorded("torque-6.1.qstat-x-running.xml.txt")),
          names);
     same(submission::read_qstat_text(recorded("openpbs-23.06.qstat-f-running.txt")),
-         submission::read_qstat_json(recorded("openpbs-23.06.qstat-f-Fjson-running.txt")),
+         qstat::read_qstat_json(recorded("openpbs-23.06.qstat-f-Fjson-running.txt")),
          names);
     const auto finished =
-        submission::read_qstat_json(recorded("openpbs-23.06.qstat-x-f-Fjson-finished.txt"));
+        qstat::read_qstat_json(recorded("openpbs-23.06.qstat-x-f-Fjson-finished.txt"));
     REQUIRE(finished.size() == 1);
     CHECK(finished.front().get("Exit_status") == "3");
-    CHECK(submission::read_qstat_json(recorded("openpbs-23.06.qstat-Fjson-unknown.txt")).empty());
-    CHECK(submission::read_qstat_json("{").empty());
-    CHECK(submission::read_qstat_json("{\"Jobs\": 3}").empty());
-    CHECK(submission::read_qstat_xml("<Data><Job><Job_Id>1").empty());
+    CHECK(qstat::read_qstat_json(recorded("openpbs-23.06.qstat-Fjson-unknown.txt")).empty());
+    CHECK(qstat::read_qstat_json("{").empty());
+    CHECK(qstat::read_qstat_json("{\"Jobs\": 3}").empty());
+    CHECK(qstat::read_qstat_xml("<Data><Job><Job_Id>1").empty());
 }
 
 TEST_CASE("folded lines are joined, and Slurm's qstat is read with its tabs") {
