@@ -75,7 +75,8 @@ private:
     [[nodiscard]] Result<void> fill_base(const fs::path& root);
     /// For the context of an error: the step and its stage.
     [[nodiscard]] std::string doing(const std::string& what) const {
-        return what + " of stage '" + printable(plan_.stage->name()) + "'";
+        const std::string name = printable(plan_.stage->name());
+        return what + (name.empty() ? "" : " of stage '" + name + "'");
     }
     [[nodiscard]] FillContext fill_context() const {
         return {context_.request, context_.environment, surroundings_, report_};
@@ -422,7 +423,7 @@ Result<void> StageBuilder::build_steps() {
     CYBELE_CHECK(fill_base(root_));
     for (const Step& step : plan_.steps) {
         report_(step.name);
-        CYBELE_CHECK(run_step(step).map_error(during(doing(step.name))));
+        CYBELE_CHECK(run_step(step).map_error(during(doing("building step " + step.name))));
     }
     return {};
 }
@@ -438,7 +439,8 @@ Result<void> StageBuilder::build_layers() {
         const std::string why = i == first ? why_not_reused(context_.cache, what) : "";
         report_(what.step + (why.empty() ? "" : " (" + why + ")"));
         CYBELE_CHECK(layers_->begin());
-        CYBELE_CHECK(run_step(plan_.steps[i]).map_error(during(doing(plan_.steps[i].name))));
+        CYBELE_CHECK(run_step(plan_.steps[i])
+                         .map_error(during(doing("building step " + plan_.steps[i].name))));
         CYBELE_TRY(const fs::path folder, layers_->end());
         keep(keys_.steps[i].key, folder, what);
     }

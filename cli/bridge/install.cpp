@@ -65,8 +65,12 @@ void install_bridge_install(CLI::App& bridge, Session& session) {
         ->type_name("IMAGE");
     verb->add_option("-o,--output", options->output, "file; - is standard output")
         ->type_name("FILE");
-    verb->callback(
-        [&session, options] { session.action = [options] { return print_manifest(*options); }; });
+    verb->callback([&session, options] {
+        session.action = [options] {
+            return print_manifest(*options).map_error(
+                during("writing the Deployment of the bridge"));
+        };
+    });
 }
 
 } // namespace cybele::cli

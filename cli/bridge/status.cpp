@@ -56,7 +56,9 @@ void install_bridge_status(CLI::App& bridge, Session& session) {
     add_bridge_access(*verb, *options);
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return show_status(session, *options); };
+        session.action = [&session, options] {
+            return show_status(session, *options).map_error(during("reading what the bridge does"));
+        };
     });
 }
 

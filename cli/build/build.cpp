@@ -260,7 +260,10 @@ void install_build(CLI::App& app, Session& session) {
     add_step_options(*verb, *options);
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return build(session, *options); };
+        session.action = [&session, options] {
+            return build(session, *options)
+                .map_error(during("building '" + options->build.source.native() + "'"));
+        };
     });
 }
 

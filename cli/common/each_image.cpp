@@ -21,6 +21,10 @@ int badness(const Error& error) {
 
 } // namespace
 
+std::string named(const std::vector<std::string>& images) {
+    return images.size() == 1 ? "'" + images.front() + "'" : fmt::format("{} images", images.size());
+}
+
 void EachImage::add(nlohmann::json entry) {
     entry.erase("format");
     entries_.push_back(std::move(entry));

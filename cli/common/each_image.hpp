@@ -10,6 +10,9 @@
 
 namespace cybele::cli {
 
+/// "'app.sif'", or "5 images".
+std::string named(const std::vector<std::string>& images);
+
 /// A verb that is given several images: a line for each, all errors at the end, and the exit code
 /// of the worst.
 class EachImage {

@@ -253,7 +253,9 @@ void finish_change_verb(CLI::App& verb,
                         ImageChangeVerb what) {
     add_format(verb, session);
     verb.callback([&session, options, what] {
-        session.action = [&session, options, what] { return what(session, *options); };
+        session.action = [&session, options, what] {
+            return what(session, *options).map_error(during("changing the local store of images"));
+        };
     });
 }
 

@@ -136,7 +136,9 @@ void install_one(CLI::App& verb, Session& session, ImageVerb what, bool needs_im
         ->type_name("IMAGE");
     add_format(verb, session);
     verb.callback([&session, options, what] {
-        session.action = [&session, options, what] { return what(session, *options); };
+        session.action = [&session, options, what] {
+            return what(session, *options).map_error(during("reading the local store of images"));
+        };
     });
 }
 

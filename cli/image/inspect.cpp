@@ -303,7 +303,10 @@ void install_inspect(CLI::App& app, Session& session) {
         if (!options->globs.empty() && !options->files) {
             throw CLI::ValidationError("GLOB", "patterns belong to --files");
         }
-        session.action = [&session, options] { return inspect(session, *options); };
+        session.action = [&session, options] {
+            return inspect(session, *options)
+                .map_error(during("inspecting '" + options->image + "'"));
+        };
     });
 }
 

@@ -188,7 +188,10 @@ void install_job_convert(CLI::App& job, Session& session) {
     verb->add_flag("--strict", options->is_strict, "exit with 3 if a line could not be converted");
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return convert(session, *options); };
+        session.action = [&session, options] {
+            return convert(session, *options)
+                .map_error(during("converting '" + options->file + "'"));
+        };
     });
 }
 

@@ -90,7 +90,11 @@ void install_job_explain(CLI::App& job, Session& session) {
     verb->add_flag("--strict", options->is_strict, "treat every finding as an error (exit code 3)");
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return explain_script(session, *options); };
+        session.action = [&session, options] {
+            return explain_script(session, *options)
+                .map_error(during("explaining the script or log '" + options->script +
+                                  options->log + "'"));
+        };
     });
 }
 

@@ -85,7 +85,7 @@ Result<std::vector<Fault>> check_image_of(const Session& session, submission::Jo
 Result<int> check_job(Session& session, const JobOptions& options, bool is_strict) {
     CYBELE_TRY(submission::JobInput input, load_job(session, options));
     CYBELE_CHECK(schedulers::find_dialect(input.dialect));
-    Faults faults;
+    Faults faults("checking the Job '" + options.file + "'");
     const auto take = [&faults](const auto& judged) {
         if (!judged) {
             faults.add(judged.error());
@@ -218,7 +218,8 @@ void install_job(CLI::App& app, Session& session) {
                           "only directives, exports and the launch: no record, checks or clean-up");
     render_verb->callback([&session, options, is_for_all] {
         session.action = [&session, options, is_for_all] {
-            return *is_for_all ? render_for_all(session, *options) : render_job(session, *options);
+            return (*is_for_all ? render_for_all(session, *options) : render_job(session, *options))
+                .map_error(during("rendering the batch script of the Job '" + options->file + "'"));
         };
     });
     for (const auto install : kFurtherVerbs) {

@@ -89,7 +89,9 @@ void install_job_new(CLI::App& job, Session& session) {
         ->capture_default_str()
         ->type_name("FILE");
     verb->callback([&session, options] {
-        session.action = [&session, options] { return new_job(session, *options); };
+        session.action = [&session, options] {
+            return new_job(session, *options).map_error(during("writing a new Job"));
+        };
     });
 }
 

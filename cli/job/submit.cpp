@@ -321,7 +321,10 @@ void install_job_resubmit(CLI::App& job, Session& session) {
     add_format(*verb, session);
     verb->callback([&session, options] {
         session.refuses_with_255 = options->submission.wait || options->submission.follow;
-        session.action = [&session, options] { return resubmit(session, *options); };
+        session.action = [&session, options] {
+            return resubmit(session, *options)
+                .map_error(during("submitting the job '" + options->name + "' again"));
+        };
     });
 }
 
@@ -355,7 +358,10 @@ void install_submit(CLI::App& app, Session& session) {
     add_library(*verb, options->access);
     verb->callback([&session, options] {
         session.refuses_with_255 = options->wait || options->follow;
-        session.action = [&session, options] { return submit(session, *options); };
+        session.action = [&session, options] {
+            return submit(session, *options)
+                .map_error(during("submitting '" + options->file + "'"));
+        };
     });
 }
 

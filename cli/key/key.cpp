@@ -278,7 +278,9 @@ void install_new(CLI::App& key, Session& session, const std::shared_ptr<KeyOptio
         "--no-passphrase", options->has_no_passphrase, "leave the OpenPGP key unencrypted");
     add_passphrase(*verb, options->passphrase);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return new_key(session, *options); };
+        session.action = [&session, options] {
+            return new_key(session, *options).map_error(during("making a key"));
+        };
     });
 }
 
@@ -297,7 +299,9 @@ void install_import(CLI::App& key, Session& session, const std::shared_ptr<KeyOp
                    "leave private keys that are not encrypted as they are");
     add_passphrase(*verb, options->passphrase);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return import(session, *options); };
+        session.action = [&session, options] {
+            return import(session, *options).map_error(during("importing keys"));
+        };
     });
 }
 
@@ -315,7 +319,9 @@ void install_export(CLI::App& key, Session& session, const std::shared_ptr<KeyOp
     verb->add_option("-o,--output", options->output, "output file (default: standard output)")
         ->type_name("FILE");
     verb->callback([&session, options] {
-        session.action = [&session, options] { return export_key(session, *options); };
+        session.action = [&session, options] {
+            return export_key(session, *options).map_error(during("exporting a key"));
+        };
     });
 }
 

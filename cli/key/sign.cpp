@@ -250,7 +250,9 @@ void install_sign(CLI::App& app, Session& session) {
     add_sign_options(*verb, *options);
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return sign(session, *options); };
+        session.action = [&session, options] {
+            return sign(session, *options).map_error(during("signing " + named(options->images)));
+        };
     });
     install_verify(app, session);
 }

@@ -277,7 +277,9 @@ void install_verify(CLI::App& app, Session& session) {
     add_verify_options(*verb, *options);
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return verify(session, *options); };
+        session.action = [&session, options] {
+            return verify(session, *options).map_error(during("verifying " + named(options->images)));
+        };
     });
 }
 

@@ -131,7 +131,9 @@ void install_kube_check(CLI::App& kube, Session& session) {
         ->capture_default_str();
     verb->callback([&session, options] {
         session.format = options->form == "json" ? "json" : "text";
-        session.action = [&session, options] { return check_objects(session, *options); };
+        session.action = [&session, options] {
+            return check_objects(session, *options).map_error(during("checking the manifests"));
+        };
     });
 }
 
@@ -157,7 +159,10 @@ void install_render(CLI::App& kube, Session& session) {
     verb->add_option("-o,--output", options->output, "output file; - is standard output")
         ->type_name("FILE");
     verb->callback([&session, options] {
-        session.action = [&session, options] { return render_objects(session, *options); };
+        session.action = [&session, options] {
+            return render_objects(session, *options)
+                .map_error(during("rendering the objects of the Job '" + options->file + "'"));
+        };
     });
 }
 
@@ -176,7 +181,11 @@ void install_crd(CLI::App& kube, Session& session) {
         ->type_name("GROUP");
     verb->add_option("-o,--output", options->output, "output file; - is standard output")
         ->type_name("FILE");
-    verb->callback([&session, options] { session.action = [options] { return crd(*options); }; });
+    verb->callback([&session, options] {
+        session.action = [options] {
+            return crd(*options).map_error(during("printing a definition of a kind"));
+        };
+    });
 }
 
 } // namespace

@@ -258,7 +258,9 @@ void install_format(CLI::App& def,
     verb->add_flag(
         "--check", options->only_checks, "write nothing; exit with 3 if a file is not formatted");
     verb->callback([&session, options] {
-        session.action = [&session, options] { return format(session, *options); };
+        session.action = [&session, options] {
+            return format(session, *options).map_error(during("formatting the definition"));
+        };
     });
 }
 
@@ -279,8 +281,11 @@ void install_print(CLI::App& def,
     verb->add_option("--format", options->form, "form of the output")
         ->check(CLI::IsMember({"text", "json"}))
         ->capture_default_str();
-    verb->callback(
-        [&session, options] { session.action = [options] { return print_definition(*options); }; });
+    verb->callback([&session, options] {
+        session.action = [options] {
+            return print_definition(*options).map_error(during("printing the definition"));
+        };
+    });
 }
 
 } // namespace

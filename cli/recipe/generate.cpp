@@ -148,7 +148,9 @@ void install_generate(CLI::App& app, Session& session) {
     add_format(*verb, session, true);
     verb->callback([&session, options] {
         session.checked_file = options->folder;
-        session.action = [&session, options] { return run(session, *options); };
+        session.action = [&session, options] {
+            return run(session, *options).map_error(during("generating files"));
+        };
     });
 }
 

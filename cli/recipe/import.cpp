@@ -235,7 +235,10 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
         "--strict", options->is_strict, "exit with 3 if anything could not be converted");
     verb->add_flag("--force", options->replaces, "replace the file that -o names");
     verb->callback([&session, options] {
-        session.action = [&session, options] { return import_file(session, *options); };
+        session.action = [&session, options] {
+            return import_file(session, *options)
+                .map_error(during("importing '" + options->file + "'"));
+        };
     });
 }
 

@@ -148,7 +148,9 @@ void install_init(CLI::App& app, Session& session) {
         ->needs(from);
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return init(session, *options); };
+        session.action = [&session, options] {
+            return init(session, *options).map_error(during("making the project"));
+        };
     });
 }
 

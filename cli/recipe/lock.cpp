@@ -179,7 +179,9 @@ void install_recipe_lock(CLI::App& recipe, Session& session) {
         ->type_name("URL");
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return lock(session, *options); };
+        session.action = [&session, options] {
+            return lock(session, *options).map_error(during("locking the packages of the Recipe"));
+        };
     });
 }
 

@@ -105,9 +105,11 @@ Result<std::vector<CheckedRecipe>> check_each(const RecipeOptions& options) {
     std::vector<CheckedRecipe> all;
     Faults faults;
     for (const std::string& given : options.files) {
-        CYBELE_TRY(const auto files, pipeline::recipe_files(given));
+        CYBELE_TRY(const auto files,
+                   pipeline::recipe_files(given).map_error(during("looking for Recipes")));
         for (const fs::path& file : files) {
-            auto checked = check_one(file.native(), options);
+            auto checked = check_one(file.native(), options)
+                               .map_error(during("checking the Recipe '" + file.native() + "'"));
             if (checked) {
                 all.push_back(std::move(*checked));
             } else {
@@ -331,7 +333,12 @@ public:
         add_format(*verb, session_, has_sarif);
         verb->callback([&session = session_, options = options_, work] {
             session.checked_file = options->files.empty() ? "" : options->files.front();
-            session.action = [&session, options, work] { return work(session, *options); };
+            session.action = [&session, options, work] {
+                return work(session, *options)
+                    .map_error(during(options->file.empty()
+                                          ? "working on Recipes"
+                                          : "working on the Recipe '" + options->file + "'"));
+            };
         });
         return *verb;
     }

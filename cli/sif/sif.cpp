@@ -235,13 +235,22 @@ Result<int> recover_sif(const Session& session, const SifOptions& options) {
 
 using SifVerb = Result<int> (*)(const Session&, const SifOptions&);
 
+/// An error that does not say yet what was being done.
+Error named(Error error) {
+    return error.faults().front().context.empty()
+               ? std::move(error).with_context("working on the objects of an image")
+               : error;
+}
+
 void do_verb(CLI::App& verb,
              Session& session,
              const std::shared_ptr<SifOptions>& options,
              SifVerb what) {
     add_format(verb, session);
     verb.callback([&session, options, what] {
-        session.action = [&session, options, what] { return what(session, *options); };
+        session.action = [&session, options, what] {
+            return what(session, *options).map_error(named);
+        };
     });
 }
 

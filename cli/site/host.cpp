@@ -163,7 +163,10 @@ void install_trust(CLI::App& config, Session& session) {
     verb->add_flag("--remove", options->is_removed, "remove the folder from the list");
     add_format(*verb, session);
     verb->callback([&session, options] {
-        session.action = [&session, options] { return trust(session, *options); };
+        session.action = [&session, options] {
+            return trust(session, *options)
+                .map_error(during("changing the list of trusted folders"));
+        };
     });
 }
 
@@ -187,7 +190,11 @@ void install_host(CLI::App& app, Session& session) {
                               "Show each setting with its value and where it comes from.",
                               {"cybelectl config show", "cybelectl config show --format json"});
     add_format(*show, session);
-    show->callback([&session] { session.action = [&session] { return show_settings(session); }; });
+    show->callback([&session] {
+        session.action = [&session] {
+            return show_settings(session).map_error(during("showing the settings"));
+        };
+    });
     install_trust(*config, session);
 }
 

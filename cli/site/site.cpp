@@ -73,7 +73,9 @@ void install_site(CLI::App& app, Session& session) {
         ->type_name("FILE");
     add_format(*probe_verb, session);
     probe_verb->callback([&session, options] {
-        session.action = [&session, options] { return probe(session, *options); };
+        session.action = [&session, options] {
+            return probe(session, *options).map_error(during("probing this machine"));
+        };
     });
     CLI::App* check_verb = add_verb(*site,
                                     "check",

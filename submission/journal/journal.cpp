@@ -231,6 +231,10 @@ Result<std::vector<Entry>> Journal::matches(const std::string& text) const {
 }
 
 Result<Entry> Journal::find(const std::string& text) const {
+    return find_one(text).map_error(during("looking for the job in the journal"));
+}
+
+Result<Entry> Journal::find_one(const std::string& text) const {
     CYBELE_TRY(const std::vector<Entry> found, matches(text));
     if (found.size() == 1) {
         return found.front();

@@ -66,6 +66,7 @@ public:
 private:
     Journal(Database database, std::filesystem::path path)
         : database_(std::move(database)), path_(std::move(path)) {}
+    [[nodiscard]] Result<Entry> find_one(const std::string& name) const;
     [[nodiscard]] Result<void> prepare(bool held_jobs) const;
     /// Of a file without a journal's tables where there was a journal, or with other tables.
     [[nodiscard]] Result<void> check_empty(bool held_jobs) const;

@@ -387,6 +387,18 @@ read_documents(const JobRequest& request, std::string text, const fs::path& file
     return faults.has_errors() ? Result<void>(fail(faults.take())) : Result<void>();
 }
 
+Result<void> refuse_script(const std::string& text, const fs::path& file) {
+    if (!is_own_script(text)) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                problem("script-is-not-job",
+                        "'" + printable(file.native()) + "' is a batch script, not a Job"),
+                "its first line or its directives are those of a script",
+                "submit it unchanged: `cybelectl submit --script " + printable(file.native()) +
+                    "`; `cybelectl job convert` makes a Job of it");
+}
+
 } // namespace
 
 Result<void> read_image_facts(JobInput& input) {
@@ -411,17 +423,11 @@ Result<void> read_image_facts(JobInput& input) {
 }
 
 Result<JobInput> read_job_input(const JobRequest& request) {
-    CYBELE_TRY(const fs::path file, find_job(request.file));
+    CYBELE_TRY(const fs::path file,
+               find_job(request.file).map_error(during("looking for the Job")));
     JobInput input;
     CYBELE_TRY(std::string text, read_file(file).map_error(during("reading the Job")));
-    if (is_own_script(text)) {
-        return fail(ErrorCode::kInput,
-                    problem("script-is-not-job",
-                            "'" + printable(file.native()) + "' is a batch script, not a Job"),
-                    "its first line or its directives are those of a script",
-                    "submit it unchanged: `cybelectl submit --script " + printable(file.native()) +
-                        "`; `cybelectl job convert` makes a Job of it");
-    }
+    CYBELE_CHECK(refuse_script(text, file).map_error(during("reading the Job")));
     CYBELE_CHECK(read_documents(request, std::move(text), file, input));
     input.dialect = request.scheduler;
     if (input.dialect.empty()) {

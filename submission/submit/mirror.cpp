@@ -300,7 +300,8 @@ Result<Submitted> begin_mirror(JobContext& context,
         CYBELE_CHECK(place_here(submission));
         submission.files.clear();
     }
-    return hand_over(context, std::move(submitted), submission, on_word, signals);
+    return hand_over(context, std::move(submitted), submission, on_word, signals)
+        .map_error(during("handing the job over to " + mirror.scheduler));
 }
 
 } // namespace cybele::submission

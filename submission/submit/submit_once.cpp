@@ -309,7 +309,8 @@ Result<Submitted> submit_once(JobContext& context,
     submitted.entry.login = like.login;
     submitted.entry.folder = like.folder;
     submitted.entry.request = request.asked;
-    return hand_over(context, std::move(submitted), submission, request.on_word, signals);
+    return hand_over(context, std::move(submitted), submission, request.on_word, signals)
+        .map_error(during("handing the job over to " + ready.input.dialect));
 }
 
 Result<Submitted> hand_over(JobContext& context,

@@ -53,6 +53,37 @@ tries() {
     assert_equal "$(jq -r '.faults[0].context[-1]' <<<"$stderr")" "opening the image 'place/policy.yaml'"
 }
 
+@test "of each third mistake that is no usage error, the error says what was being done" {
+    run "$parts_dir/try-contexts" --every 3 "$repo"/tests/cases/mistakes/{documents,files,others,places}.tsv
+    echo "# contexts: ${lines[-1]}" >&3
+    assert_success
+    [[ ${lines[-1]} =~ ^errors:\ ([0-9]+), ]]
+    ((BASH_REMATCH[1] >= 100))
+}
+
+# while_doing CONTEXT COMMAND…: the command fails, and one of its contexts is this.
+while_doing() {
+    run "${@:2}"
+    assert_failure
+    assert_line "while: $1"
+}
+
+@test "an error of a step, a batch system, a registry or a file that cannot be read says what was being done" {
+    mkdir -p faults/bin
+    cd faults || return
+    printf 'Bootstrap: localimage\nFrom: ../place/hello.sif\n%%post\n    exit 7\n' >step.def
+    while_doing 'building step %post' "$CYBELECTL" -v build -o step.sif step.def
+    printf '#!/bin/sh\necho "sbatch: error: no such account" >&2\nexit 1\n' >bin/sbatch
+    chmod +x bin/sbatch
+    printf 'kind: Job\nname: a\ncommand: [/bin/true]\n' >a.yaml
+    PATH=$PWD/bin:$PATH while_doing 'handing the job over to slurm' "$CYBELECTL" -v submit a.yaml --scheduler slurm
+    while_doing 'asking 127.0.0.1:1 for x/y' "$CYBELECTL" -v image pull oras://127.0.0.1:1/x/y:1
+    mkdir read.yaml
+    while_doing "reading the Site" "$CYBELECTL" -v job check a.yaml --site read.yaml
+    while_doing "reading the Policy" "$CYBELECTL" -v verify ../place/hello.sif --policy read.yaml
+    cd ..
+}
+
 @test "errors made at other places of the source" {
     tries places
 }
