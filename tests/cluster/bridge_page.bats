@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# docs/tutorials/kubernetes.md: its commands, run in order between a real API server and a real Slurm, what they print compared. Half a minute.
+# docs/tutorials/kubernetes.md and docs/reference/bridge-users.md: their commands, run in order between a real API server and a real Slurm, what
+# they print compared. A minute.
 load ../parts/suite.bash
 load nodes.bash
 load bridge_parts.bash
@@ -8,10 +9,12 @@ setup_file() { start_bridge_parts; }
 setup() { enter_nodes; }
 teardown_file() { stop_bridge_parts; }
 
-@test "the bridge's tutorial prints what it shows" {
+@test "the bridge's tutorial, and then the page of its users, print what they show" {
     kubectl delete crd slurmjobs.cybelectl.io
     ln -s "$("$parts_dir/kubernetes" make)/kubectl-1.34" commands/kubectl
-    run as_bridge "$repo/tests/docs/run-page" "$repo/docs/tutorials/kubernetes.md"
+    # The bridge that the tutorial starts runs until its shell ends: one page, one shell.
+    cat "$repo/docs/tutorials/kubernetes.md" "$repo/docs/reference/bridge-users.md" >pages.md
+    run as_bridge "$repo/tests/docs/run-page" "$PWD/pages.md"
     assert_success
     assert_equal "$(in_queue)" ''
 }
