@@ -156,7 +156,9 @@ void add_output_options(CLI::App& verb, BuildOptions& options) {
         ->type_name("FILE");
     add_passphrase(verb, options.passphrase);
     options.build.builder.clear();
-    verb.add_option("--builder", options.build.builder, "embedded, apptainer or singularity")
+    verb.add_option("--builder",
+                    options.build.builder,
+                    "program that builds (default: the setting, or embedded)")
         ->check(CLI::IsMember({"embedded", "apptainer", "singularity"}));
 }
 
@@ -210,7 +212,9 @@ void add_recipe_options(CLI::App& verb, BuildOptions& options) {
 }
 
 void add_step_options(CLI::App& verb, BuildOptions& options) {
-    verb.add_option("--compression", options.build.compression, "compression of the file system")
+    verb.add_option("--compression",
+                    options.build.compression,
+                    "compression of the file system (default: the Recipe's, or zstd)")
         ->check(CLI::IsMember({"zstd", "gzip"}));
     verb.add_flag("-F,--force", options.build.force, "replace an existing output");
     verb.add_flag("--sandbox", options.is_sandbox, "make a writable directory instead of an image");
@@ -224,7 +228,9 @@ void add_step_options(CLI::App& verb, BuildOptions& options) {
     verb.add_flag("--verify-reproducible",
                   options.build.verifies_reproducible,
                   "build two times and report whether the images are equal, or which files differ");
-    verb.add_option("--timeout", options.timeout, "time limit of one step")->type_name("TIME");
+    verb.add_option(
+            "--timeout", options.timeout, "time limit of one step, e.g. 30m (default: none)")
+        ->type_name("TIME");
 }
 
 } // namespace

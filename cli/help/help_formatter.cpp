@@ -116,6 +116,16 @@ public:
         label("Positionals", "Arguments");
     }
 
+    /// CLI11 leaves a line for a group of options that is not shown.
+    std::string
+    make_help(const CLI::App* app, std::string name, CLI::AppFormatMode mode) const override {
+        std::string text = CLI::Formatter::make_help(app, std::move(name), mode);
+        for (auto at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n")) {
+            text.erase(at, 1);
+        }
+        return text;
+    }
+
     std::string make_usage(const CLI::App* app, std::string name) const override {
         std::string usage = "Usage: " + std::move(name) + " [OPTIONS]";
         for (const CLI::Option* option : app->get_options()) {

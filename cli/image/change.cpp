@@ -317,7 +317,7 @@ void install_image_changes(CLI::App& image, Session& session) {
         {"cybelectl image prune", "cybelectl image prune --unused 30 --keep '200 GiB' --dry-run"});
     verb->add_option("--keep",
                      options->keep,
-                     "how much may stay: the least recently used images go down to SIZE")
+                     "size to keep: remove the least recently used images down to SIZE")
         ->type_name("SIZE");
     verb->add_option("--unused", options->days, "remove images unused for DAYS days, even if named")
         ->type_name("DAYS")

@@ -256,7 +256,7 @@ Result<int> inspect(Session& session, const InspectOptions& options) {
 
 void add_metadata_flags(CLI::App& verb, InspectOptions& options) {
     auto& metadata = options.metadata;
-    verb.add_flag("-l,--labels", metadata.labels, "labels (the default)");
+    verb.add_flag("-l,--labels", metadata.labels, "print the labels (the default)");
     verb.add_flag("-d,--deffile", metadata.deffile, "print the definition file");
     verb.add_flag("-r,--runscript", metadata.runscript, "print the runscript");
     verb.add_flag("-s,--startscript", metadata.startscript, "print the start script of instances");
@@ -266,7 +266,7 @@ void add_metadata_flags(CLI::App& verb, InspectOptions& options) {
     verb.add_option("--app", options.app, "app to show instead of the container")
         ->type_name("NAME");
     verb.add_flag("--list-apps", options.list_apps, "list the names of the apps");
-    verb.add_flag("--all", options.all, "print all of these, as Apptainer's JSON");
+    verb.add_flag("--all", options.all, "print all of this, as Apptainer's JSON");
     verb.add_flag("-j,--json", options.json, "print Apptainer's JSON");
 }
 

@@ -191,7 +191,7 @@ void install_image_tree(CLI::App& image, Session& session) {
     verb->add_option("--packages", options->packages, "number of packages, the largest first")
         ->capture_default_str()
         ->type_name("N");
-    verb->add_option("--html", options->html, "write all of it as one page for a browser")
+    verb->add_option("--html", options->html, "write one HTML page for a browser to FILE")
         ->type_name("FILE");
     add_format(*verb, session);
     verb->callback([&session, options] {

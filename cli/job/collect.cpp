@@ -65,7 +65,9 @@ void install_job_collect(CLI::App& job, Session& session) {
                   "cybelectl job collect 1234_7",
                   "cybelectl job collect 1234 --to results-2 --results 'tiles/*.csv'"});
     verb->add_option("id", options->name, kIdHelp)->required()->type_name("ID");
-    verb->add_option("--to", options->to, "folder (default: the Job's, next to its document)")
+    verb->add_option("--to",
+                     options->to,
+                     "folder for the results (default: the Job's, next to its document)")
         ->type_name("DIR");
     verb->add_option("--results", options->patterns, "patterns of files (default: the Job's)")
         ->type_name("PATTERN");

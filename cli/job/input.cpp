@@ -6,6 +6,9 @@
 #include "schedulers/dialects/dialect.hpp"
 #include "schedulers/scripts/render.hpp"
 
+#include <algorithm>
+#include <array>
+
 namespace cybele::cli {
 
 void add_job_options(CLI::App& verb, Session& session, JobOptions& options, bool has_sarif) {
@@ -19,39 +22,84 @@ void add_job_options(CLI::App& verb, Session& session, JobOptions& options, bool
     add_format(verb, session, has_sarif);
 }
 
+namespace {
+
+/// How the help names the value of an option; others have a text of their own in the table.
+struct ValueName {
+    std::string_view option;
+    const char* value;
+};
+constexpr std::array kValueNames{ValueName{"--gpus", "N"},
+                                 ValueName{"--gpus-per-node", "N"},
+                                 ValueName{"--gpus-per-task", "N"},
+                                 ValueName{"--cpus-per-gpu", "N"},
+                                 ValueName{"--mem-per-gpu", "SIZE"},
+                                 ValueName{"--reservation", "NAME"},
+                                 ValueName{"--nodelist", "NODES"},
+                                 ValueName{"--exclude", "NODES"},
+                                 ValueName{"--threads-per-core", "N"},
+                                 ValueName{"--licenses", "LIST"},
+                                 ValueName{"--gres", "LIST"},
+                                 ValueName{"--open-mode", "append|truncate"},
+                                 ValueName{"--begin", "TIME"},
+                                 ValueName{"--comment", "TEXT"}};
+
+const char* value_name(std::string_view option) {
+    const auto* const found =
+        std::find_if(kValueNames.begin(), kValueNames.end(), [option](const ValueName& row) {
+            return row.option == option;
+        });
+    return found == kValueNames.end() ? "VALUE" : found->value;
+}
+
+/// Without the option the field of the Job counts.
+std::string of_job(std::string_view description) {
+    return std::string(description) + " (default: the Job's)";
+}
+
+} // namespace
+
 void add_overrides(CLI::App& verb, JobOptions& options) {
     submission::Overrides& overrides = options.overrides;
-    verb.add_option("-N,--nodes", overrides.nodes, "number of nodes");
-    verb.add_option("-n,--ntasks", overrides.tasks, "total number of tasks (ranks)");
-    verb.add_option("--ntasks-per-node", overrides.tasks_per_node, "tasks per node");
-    verb.add_option("-c,--cpus-per-task", overrides.cpus_per_task, "cores per task");
-    verb.add_option(
-        "-t,--time", overrides.time, "time limit: minutes, H:M:S or D-H:M:S, as for sbatch");
-    verb.add_option(
-        "-p,--partition,--queue", overrides.queue, "queue (partition) of the scheduler");
-    verb.add_option("-A,--account", overrides.account, "account that is charged");
-    verb.add_option("-J,--job-name", overrides.name, "job name");
-    verb.add_option("-a,--array", overrides.array, "elements of an array, e.g. 0-9 or 1,4,7")
-        ->type_name("RANGE");
-    verb.add_option(
-        "-d,--dependency", overrides.dependency, "jobs to wait for, as for sbatch: afterok:ID");
+    const auto add = [&verb](const char* names, auto& into, const char* text, const char* value) {
+        verb.add_option(names, into, of_job(text))->type_name(value);
+    };
+    add("-N,--nodes", overrides.nodes, "number of nodes", "N");
+    add("-n,--ntasks", overrides.tasks, "total number of tasks (ranks)", "N");
+    add("--ntasks-per-node", overrides.tasks_per_node, "tasks per node", "N");
+    add("-c,--cpus-per-task", overrides.cpus_per_task, "cores per task", "N");
+    add("-t,--time",
+        overrides.time,
+        "time limit: minutes, H:M:S or D-H:M:S, as for sbatch",
+        "TIME");
+    add("-p,--partition,--queue", overrides.queue, "queue (partition) of the scheduler", "NAME");
+    add("-A,--account", overrides.account, "account that is charged", "NAME");
+    add("-J,--job-name", overrides.name, "job name", "NAME");
+    add("-a,--array", overrides.array, "elements of an array, e.g. 0-9 or 1,4,7", "RANGE");
+    add("-d,--dependency",
+        overrides.dependency,
+        "jobs to wait for, e.g. afterok:12, as for sbatch",
+        "LIST");
     for (const submission::OptionOverride& row : submission::option_overrides()) {
         const std::string name = row.option;
         if (row.is_flag) {
             verb.add_flag_callback(
                 row.names,
                 [&overrides, name] { overrides.options[name] = "true"; },
-                row.description);
+                of_job(row.description));
         } else {
             verb.add_option_function<std::string>(
-                row.names,
-                [&overrides, name](const std::string& value) { overrides.options[name] = value; },
-                row.description);
+                    row.names,
+                    [&overrides, name](const std::string& value) {
+                        overrides.options[name] = value;
+                    },
+                    of_job(row.description))
+                ->type_name(value_name(row.option));
         }
     }
-    verb.add_option("--stdout", overrides.standard_output, "file for standard output");
-    verb.add_option("--stderr", overrides.standard_error, "file for standard error");
-    verb.add_flag("--allow-root", overrides.allow_root, "let mpirun start as root");
+    add("--stdout", overrides.standard_output, "file for standard output", "FILE");
+    add("--stderr", overrides.standard_error, "file for standard error", "FILE");
+    verb.add_flag("--allow-root", overrides.allow_root, of_job("start mpirun also as root"));
 }
 
 Result<submission::JobRequest> job_request(const Session& session, const JobOptions& options) {

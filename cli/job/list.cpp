@@ -115,12 +115,12 @@ void install_job_list(CLI::App& job, Session& session) {
                    "one line per element of an array: state, exit code, node, output");
     verb->add_flag("-a,--all", options->is_with_ended, "include ended jobs");
     verb->add_flag(
-        "--cached", options->is_cached, "show what is known, without asking the scheduler");
+        "--cached", options->is_cached, "use the last known states; do not ask the scheduler");
     verb->add_option("--state", options->state, "jobs in these states")->type_name("STATE[,STATE]");
     verb->add_option("--name", options->name, "jobs with this name")->type_name("NAME");
     verb->add_option("--since", options->since, "jobs submitted since then, including ended ones")
         ->type_name("AGE|DATE");
-    verb->add_option("--watch", options->watch_seconds, "again every so often, on a terminal")
+    verb->add_option("--watch", options->watch_seconds, "repeat every SECONDS, on a terminal")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.5, 3600.0));
     add_format(*verb, session);

@@ -158,7 +158,8 @@ void install_job_logs(CLI::App& job, Session& session) {
                                "cybelectl job logs 1234_7 --follow"});
     verb->add_option("id", options->name, kIdHelp)->required()->type_name("ID");
     verb->add_flag("-f,--follow", options->follow, "continue until the job ends");
-    verb->add_flag("--stderr", options->is_errors, "show standard error instead");
+    verb->add_flag(
+        "--stderr", options->is_errors, "show standard error instead of standard output");
     add_follow_options(*verb, options->choice);
     verb->callback([&session, options] {
         session.action = [&session, options] { return logs(session, *options); };

@@ -103,8 +103,8 @@ void install_job_results(CLI::App& job, Session& session) {
                   "cybelectl job results 1234 --csv -o runs.csv",
                   "cybelectl job results 12 13 14 --plot x=tasks,y=wall -o scaling.svg"});
     verb->add_option("id", options->ids, kIdHelp)->required()->type_name("ID");
-    auto* const csv =
-        verb->add_flag("--csv", options->is_csv, "comma-separated values, with a line of names");
+    auto* const csv = verb->add_flag(
+        "--csv", options->is_csv, "print comma-separated values, with a line of names");
     verb->add_option("--plot", options->plot, "an SVG drawing of two columns; by: a line per value")
         ->type_name("x=NAME,y=NAME[,by=NAME]")
         ->excludes(csv);

@@ -307,7 +307,7 @@ void install_job_resubmit(CLI::App& job, Session& session) {
         ->type_name("ID|RECORD");
     verb->add_flag("--failed",
                    options->choice_of_elements.failed,
-                   "only elements that did not end well; a job only where it did not");
+                   "only elements that failed; a job only if it failed");
     verb->add_option("-a,--array",
                      options->choice_of_elements.array,
                      "elements to submit again, for example 3 or 1-5")

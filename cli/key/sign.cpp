@@ -214,7 +214,9 @@ void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
             "--fingerprint", options.fingerprint, "fingerprint or user id of the OpenPGP key")
         ->type_name("F")
         ->needs(pgp);
-    verb.add_option("--pgp-keyring", options.keyring, "its folder (default: Apptainer's)")
+    verb.add_option("--pgp-keyring",
+                    options.keyring,
+                    "folder of the OpenPGP keyring (default: Apptainer's)")
         ->type_name("FILE")
         ->needs(pgp);
     verb.add_option(

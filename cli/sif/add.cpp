@@ -257,34 +257,41 @@ void declare_add_options(CLI::App& verb, AddOptions& options) {
     verb.add_option("object", options.file, "the object's bytes; - is standard input")
         ->required()
         ->type_name("FILE");
-    verb.add_option("--datatype",
-                    options.data_type,
-                    "needed: 1-deffile, 2-envvar, 3-labels, 4-partition, 5-signature, "
-                    "6-genericjson, 7-generic, 8-cryptomessage, 9-sbom, 10-oci-rootindex, "
-                    "11-oci-blob; the number or the name");
     verb.add_option(
-        "--parttype", options.part_type, "of a partition: 1-system, 2-primsys, 3-data, 4-overlay");
-    verb.add_option("--partfs",
-                    options.part_fs,
-                    "of a partition: 1-squash, 2-ext3, 3-immuobj, 4-raw, 5-encrypted, 6-gocryptfs");
-    verb.add_option("--partarch",
-                    options.part_arch,
-                    "of a partition: 1-386, 2-amd64, 3-arm, 4-arm64, 5-ppc64, 6-ppc64le, 7-mips, "
-                    "8-mipsle, 9-mips64, 10-mips64le, 11-s390x, 12-riscv64, 13-loong64");
-    verb.add_option("--signhash",
-                    options.sign_hash,
-                    "of a signature: 1-sha256, 2-sha384, 3-sha512, 4-blake2s_256, 5-blake2b_256");
-    verb.add_option("--signentity", options.sign_entity, "of a signature: who signed")
+        "--datatype",
+        options.data_type,
+        "type of the object, required: 1-deffile, 2-envvar, 3-labels, 4-partition, 5-signature, "
+        "6-genericjson, 7-generic, 8-cryptomessage, 9-sbom, 10-oci-rootindex, "
+        "11-oci-blob; the number or the name");
+    verb.add_option("--parttype",
+                    options.part_type,
+                    "kind of a partition: 1-system, 2-primsys, 3-data, 4-overlay");
+    verb.add_option(
+        "--partfs",
+        options.part_fs,
+        "file system of a partition: 1-squash, 2-ext3, 3-immuobj, 4-raw, 5-encrypted, 6-gocryptfs");
+    verb.add_option(
+        "--partarch",
+        options.part_arch,
+        "architecture of a partition: 1-386, 2-amd64, 3-arm, 4-arm64, 5-ppc64, 6-ppc64le, 7-mips, "
+        "8-mipsle, 9-mips64, 10-mips64le, 11-s390x, 12-riscv64, 13-loong64");
+    verb.add_option(
+        "--signhash",
+        options.sign_hash,
+        "digest of a signature: 1-sha256, 2-sha384, 3-sha512, 4-blake2s_256, 5-blake2b_256");
+    verb.add_option("--signentity", options.sign_entity, "signer of a signature")
         ->type_name("FINGERPRINT");
-    verb.add_option("--sbomformat",
-                    options.sbom_format,
-                    "of an SBOM: cyclonedx-json, cyclonedx-xml, github-json, spdx-json, spdx-rdf, "
-                    "spdx-tag-value, spdx-yaml, syft-json");
+    verb.add_option(
+        "--sbomformat",
+        options.sbom_format,
+        "format of an SBOM: cyclonedx-json, cyclonedx-xml, github-json, spdx-json, spdx-rdf, "
+        "spdx-tag-value, spdx-yaml, syft-json");
     verb.add_option("--groupid", options.group, "group of the object; 0: none")
         ->check(CLI::Range(0U, ~images::kGroupMask))
         ->capture_default_str();
-    CLI::Option* link = verb.add_option("--link", options.link, "object that it is linked to");
-    verb.add_option("--linkgroup", options.link_group, "group that it is linked to")
+    CLI::Option* link =
+        verb.add_option("--link", options.link, "number of the object that it is linked to");
+    verb.add_option("--linkgroup", options.link_group, "number of the group that it is linked to")
         ->excludes(link);
     // A hole of up to that size may come before the object.
     constexpr std::uint64_t kMaximumAlignment = std::uint64_t{1} << 30U;

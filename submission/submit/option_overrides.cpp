@@ -19,19 +19,19 @@ namespace {
 using launchers::Job;
 
 constexpr std::array kRows{
-    OptionOverride{"-G,--gpus", "--gpus", "resources.gpus", "GPUs of the job: [TYPE:]COUNT"},
+    OptionOverride{"-G,--gpus", "--gpus", "resources.gpus", "number of GPUs of the job, or TYPE:N"},
     OptionOverride{"--gpus-per-node",
                    "--gpus-per-node",
                    "resources.gpus-per-node",
-                   "GPUs of each node: [TYPE:]COUNT"},
+                   "number of GPUs per node, or TYPE:N"},
     OptionOverride{"--gpus-per-task",
                    "--gpus-per-task",
                    "resources.gpus-per-task",
-                   "GPUs of each task: [TYPE:]COUNT"},
+                   "number of GPUs per task, or TYPE:N"},
     OptionOverride{
         "--cpus-per-gpu", "--cpus-per-gpu", "resources.cpus-per-gpu", "batch: cores per GPU"},
     OptionOverride{
-        "--mem-per-gpu", "--mem-per-gpu", "resources.memory-per-gpu", "memory per GPU, as 16G"},
+        "--mem-per-gpu", "--mem-per-gpu", "resources.memory-per-gpu", "memory per GPU, e.g. 16G"},
     OptionOverride{"--reservation", "--reservation", "reservation", "reservation to use"},
     OptionOverride{"-w,--nodelist", "--nodelist", "resources.hosts", "nodes that the job must get"},
     OptionOverride{
@@ -39,15 +39,23 @@ constexpr std::array kRows{
     OptionOverride{"--threads-per-core",
                    "--threads-per-core",
                    "resources.threads-per-core",
-                   "hardware threads of a core that are used"},
-    OptionOverride{"-L,--licenses", "--licenses", "resources.licenses", "licences: NAME[:COUNT],…"},
+                   "hardware threads used per core"},
+    OptionOverride{"-L,--licenses", "--licenses", "resources.licenses", "licences: NAME[:N],…"},
     OptionOverride{
-        "--gres", "--gres", "resources.gres", "other resources of each node: NAME[:COUNT],…"},
-    OptionOverride{"--requeue", "--requeue", "requeue", "allow a second start", true},
-    OptionOverride{"--no-requeue", "--no-requeue", "requeue", "refuse a second start", true},
+        "--gres", "--gres", "resources.gres", "other resources of each node: NAME[:N],…"},
+    OptionOverride{"--requeue",
+                   "--requeue",
+                   "requeue",
+                   "permission to start again after a failure of a node",
+                   true},
+    OptionOverride{"--no-requeue",
+                   "--no-requeue",
+                   "requeue",
+                   "no second start after a failure of a node",
+                   true},
     OptionOverride{
-        "--open-mode", "--open-mode", "append-output", "output files: append or truncate"},
-    OptionOverride{"-b,--begin", "--begin", "begin", "earliest start, as 2026-11-26T22:00"},
+        "--open-mode", "--open-mode", "append-output", "mode of opening the output files"},
+    OptionOverride{"-b,--begin", "--begin", "begin", "earliest start, e.g. 2026-11-26T22:00"},
     OptionOverride{"--comment", "--comment", "comment", "comment that the batch system stores"},
 };
 

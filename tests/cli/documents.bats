@@ -164,6 +164,15 @@ END
     assert_equal "${#lines[@]}" 6
 }
 
+@test "a phrase in a rendered script is reported: comments and messages are read, directives and commands are not" {
+    printf '%s\n' '#!/bin/told' '#SBATCH --comment=told' 'told "$told" # told of it' "refuse 'it is told'" 'echo "{{told}} on $(told it)"' >texts.sh
+    run "$repo/tests/docs/check-texts" "$place/texts.sh"
+    assert_failure
+    assert_line --partial "texts.sh:3: 'told': write report,"
+    assert_line --partial "texts.sh:4: 'told': write report,"
+    assert_equal "${#lines[@]}" 2
+}
+
 @test "a phrase in the help of a command is reported with the command" {
     printf '%s\n' '#!/usr/bin/env bash' "if [[ \$1 == help ]]; then printf 'verb%s\\n' {1..60}; else echo 'Options:';" \
         "    [[ \$1 != verb7 ]] || printf '  %-25s %s\\n' '-o FILE' 'a file that is' '' 'told'; fi" >program

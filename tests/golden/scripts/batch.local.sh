@@ -107,7 +107,7 @@ make_private_folder() { # where all nodes of the job share it, if the script nee
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    # In the background a program ignores INT and QUIT, unless its shell takes that back.
+    # In the background a program ignores INT and QUIT, unless its shell resets that.
     (
         trap - INT QUIT
         if declare -F -- "$1" >/dev/null; then

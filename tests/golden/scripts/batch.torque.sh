@@ -71,11 +71,11 @@ be_element() { # of an array: each has a record of its own
     [ -z "$record" ] || record=$record/$array_index
 }
 
-start_once() { # ID: a job that was submitted twice by accident runs once
+start_once() { # ID: of a job that was submitted two times by accident, one runs
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
-    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one does nothing" >&2
     record=''
     exit 0
 }
@@ -130,7 +130,7 @@ make_private_folder() { # where all nodes of the job share it, if the script nee
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    # In the background a program ignores INT and QUIT, unless its shell takes that back.
+    # In the background a program ignores INT and QUIT, unless its shell resets that.
     (
         trap - INT QUIT
         if declare -F -- "$1" >/dev/null; then

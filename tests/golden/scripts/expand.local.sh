@@ -12,7 +12,7 @@ main() {
     copy_to_nodes "$TMPDIR"
     cd -- "$SCRATCH"/run || refuse 'cannot enter the workdir' \
         "it is not there on $here, or may not be entered" 'name it under make, too'
-    echo "cybelectl: standard output goes on in ""$SCRATCH"/out.txt >&2
+    echo "cybelectl: standard output continues in ""$SCRATCH"/out.txt >&2
     exec >"$SCRATCH"/out.txt
 
     unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
@@ -68,7 +68,7 @@ copy_to_nodes() { # FOLDER: the image is started from a copy there, on each node
             'the image is copied there' 'correct image-copy in the Job'
     cp -- "$image" "$cybele_copy/" ||
         refuse "cannot copy the image '$image' to '$1'" \
-            'the reason stands above' 'make room there, or leave image-copy out'
+            'the reason stands above' 'free some space there, or remove image-copy'
     image=$cybele_copy/${image##*/}
 }
 

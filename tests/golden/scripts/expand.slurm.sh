@@ -22,7 +22,7 @@ main() {
     copy_to_nodes "$TMPDIR"
     cd -- "$SCRATCH"/run || refuse 'cannot enter the workdir' \
         "it is not there on $here, or may not be entered" 'name it under make, too'
-    echo "cybelectl: standard output goes on in ""$SCRATCH"/out.txt >&2
+    echo "cybelectl: standard output continues in ""$SCRATCH"/out.txt >&2
     exec >"$SCRATCH"/out.txt
 
     unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
@@ -46,11 +46,11 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-start_once() { # ID: a job that was submitted twice by accident runs once
+start_once() { # ID: of a job that was submitted two times by accident, one runs
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
-    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one does nothing" >&2
     record=''
     exit 0
 }
@@ -87,7 +87,7 @@ copy_to_nodes() { # FOLDER: the image is started from a copy there, on each node
             'the image is copied there' 'correct image-copy in the Job'
     cp -- "$image" "$cybele_copy/" ||
         refuse "cannot copy the image '$image' to '$1'" \
-            'the reason stands above' 'make room there, or leave image-copy out'
+            'the reason stands above' 'free some space there, or remove image-copy'
     image=$cybele_copy/${image##*/}
 }
 

@@ -58,7 +58,7 @@ set_variables() { # NAME=VALUE..., also in the container, over the image's own
 
 read_secret() { # VARIABLE FILE
     [ -r "$2" ] || refuse "cannot read '$2' on $here" \
-        "the job's environment takes $1 from it" 'put it there, readable to you alone'
+        "the job's environment sets $1 from it" 'put it there, readable to you alone'
     printf -v "$1" %s "$(<"$2")"
     export "${1?}"
 }

@@ -33,11 +33,11 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-start_once() { # ID: a job that was submitted twice by accident runs once
+start_once() { # ID: of a job that was submitted two times by accident, one runs
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
-    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one does nothing" >&2
     record=''
     exit 0
 }
@@ -65,7 +65,7 @@ set_variables() { # NAME=VALUE..., also in the container, over the image's own
 
 read_secret() { # VARIABLE FILE
     [ -r "$2" ] || refuse "cannot read '$2' on $here" \
-        "the job's environment takes $1 from it" 'put it there, readable to you alone'
+        "the job's environment sets $1 from it" 'put it there, readable to you alone'
     printf -v "$1" %s "$(<"$2")"
     export "${1?}"
 }

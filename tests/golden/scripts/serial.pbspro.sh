@@ -35,11 +35,11 @@ need_pbs_job() { # job_number is the same for the elements of an array
         'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
 }
 
-start_once() { # ID: a job that was submitted twice by accident runs once
+start_once() { # ID: of a job that was submitted two times by accident, one runs
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
-    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one does nothing" >&2
     record=''
     exit 0
 }

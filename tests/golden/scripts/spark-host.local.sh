@@ -53,7 +53,7 @@ prepare_nodes() { # a private folder that all nodes read, for what they need
     first_port=$((20000 + $(cksum <<<"$job_token" | cut -d ' ' -f 1) % 10000)) # differs per job
 }
 
-free_port() { # FIRST: the next port that nobody answers at
+free_port() { # FIRST: the next port that is not in use
     local port=$1
     while (exec 3<>"/dev/tcp/127.0.0.1/$port" || exec 3<>"/dev/tcp/$first_node/$port"); do
         port=$((port + 1))
@@ -116,7 +116,7 @@ kill_marked() { # NAME=VALUE: what has it in its environment, whoever its parent
 configure_spark() { # FOLDER of results, PROPERTY...
     spark_results=$1/spark-$job_token
     spark_host=127.0.0.1
-    spark_conf=$private/conf/spark-defaults.conf # with the secret, which is no argument
+    spark_conf=$private/conf/spark-defaults.conf # has the secret, which no command line shows
     (umask 077 && mkdir -p -- "$spark_results"/{logs,events} "$private/conf" && : >"$spark_conf")
     printf '%s\n' 'spark.authenticate true' \
         "spark.authenticate.secret $(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')" \
@@ -142,7 +142,7 @@ need_spark() {
         'name an image with both, with spark-submit in its PATH'
 }
 
-start_master() { # with its page for this machine only; a port that another took meanwhile is left
+start_master() { # its page is for this machine only; a port that is in use by now is skipped
     local log=$spark_results/logs/master.log
     workers_process='' deadline=$((SECONDS + ready_within))
     while [ "$SECONDS" -lt "$deadline" ]; do

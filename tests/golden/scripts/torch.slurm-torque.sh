@@ -37,11 +37,11 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
 }
 
-start_once() { # ID: a job that was submitted twice by accident runs once
+start_once() { # ID: of a job that was submitted two times by accident, one runs
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
-    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one does nothing" >&2
     record=''
     exit 0
 }
@@ -76,7 +76,7 @@ prepare_nodes() { # a private folder that all nodes read, for what they need
     first_port=$((20000 + $(cksum <<<"$job_token" | cut -d ' ' -f 1) % 10000)) # differs per job
 }
 
-free_port() { # FIRST: the next port that nobody answers at
+free_port() { # FIRST: the next port that is not in use
     local port=$1
     while (exec 3<>"/dev/tcp/127.0.0.1/$port" || exec 3<>"/dev/tcp/$first_node/$port"); do
         port=$((port + 1))

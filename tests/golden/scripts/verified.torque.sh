@@ -16,7 +16,7 @@ main() {
     verified=() # options of cybelectl, which mounts the very bytes that it verified
     verified=(--require all)
     verify_at_start --verify-key centre.pub "$HOME"/mine.pub
-    copy_image 1 # on so many nodes, unless the runtime verifies it
+    copy_image 1 # number of nodes; not needed if the runtime verifies it
     verify_keys all centre.pub "$HOME"/mine.pub # for the job
 
     unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
@@ -44,11 +44,11 @@ need_torque_job() { # job_number is the same for the elements of an array
         'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
 }
 
-start_once() { # ID: a job that was submitted twice by accident runs once
+start_once() { # ID: of a job that was submitted two times by accident, one runs
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
-    echo "cybelectl: job $CYBELE_JOB was submitted twice; this second one does nothing" >&2
+    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one does nothing" >&2
     record=''
     exit 0
 }
@@ -101,10 +101,10 @@ copy_image() { # NODES: others could exchange the image once it is verified; the
             'set TMPDIR, or the workdir of a Job of several nodes, to a folder of your own'
     image_folder=$(umask 077 && mktemp -d "$scratch/.cybelectl-image.XXXXXX") ||
         refuse "cannot make a folder in '$scratch' on $here" \
-            'a private copy of the image is verified there' 'make room there, or set TMPDIR'
+            'a private copy of the image is verified there' 'free some space there, or set TMPDIR'
     cp -- "$image" "$image_folder/${image##*/}" ||
         refuse "cannot copy the image '$image' to '$scratch' on $here" \
-            'a private copy of it is verified and runs' 'make room there, or set TMPDIR'
+            'a private copy of it is verified and runs' 'free some space there, or set TMPDIR'
     image=$image_folder/${image##*/}
 }
 
@@ -113,7 +113,7 @@ is_own() { # FOLDER: no other user can exchange what is in it
     place=$(cd -P -- "$1" 2>/dev/null && pwd) || return 1
     while read -r owner group mode < <(stat -c '%u %g %a' -- "$place"); do
         if [ "$owner" -ne 0 ] && [ "$owner" -ne "$EUID" ]; then
-            # A user namespace without root shows root's folders as of nobody.
+            # A user namespace without root shows root's folders as those of user 65534.
             if [ "$owner" -ne 65534 ] || grep -q 4294967295 /proc/self/uid_map; then
                 return 1
             fi

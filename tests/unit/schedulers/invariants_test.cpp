@@ -109,14 +109,29 @@ std::string page_text() {
         into.mutants.emplace(row.mutant);
         into.parts.emplace(row.parts);
     }
-    std::string text = "# Invariants of a rendered script\n\n"
-                       "Every script that cybelectl renders keeps these rules. Each has a test, "
-                       "and each test a mutant: a script with that one\n"
-                       "rule broken, which the test must catch. `job explain` finds in scripts of "
-                       "others what can be found by reading. The table\n"
-                       "is written by `CYBELE_ACCEPT=1 build/dev/tests/unit_schedulers` from the "
-                       "rows that the tests run.\n\n"
-                       "| | rule | tests | mutants | shown on |\n|---|---|---|---|---|\n";
+    std::string text =
+        "# Invariants of a rendered script\n\n"
+        "After reading this page you know which rules every batch script that cybelectl renders "
+        "follows, and\nhow each rule is tested.\n\n"
+        "Each rule has at least one test, and each test has a mutant: a script in which this one "
+        "rule is\nbroken. The test must accept the rendered script and find the mutant, so no test "
+        "can pass without\nchecking anything.\n\n"
+        "* **tests** names what checks the rule. `read` means that the script is read, by the same "
+        "code that\n  `job explain` uses for scripts of others, so that these rules are also "
+        "checked "
+        "there. `run` means\n  that bash runs the script on this machine. The other entries are "
+        "files of tests.\n"
+        "* **mutants** describes what is changed in the script, so that the test must fail.\n"
+        "* **shown on** names what the test runs on: the golden scripts of `tests/golden`, bash, "
+        "or "
+        "a real\n  batch system with its version. `torque-rules` stands for recorded rules of "
+        "TORQUE.\n\n"
+        "The letter of a rule is its subject: A directives, B environment and image, C CPUs and "
+        "memory,\nD MPI, E PyTorch and Horovod, F Spark, G the end of a job, H the script "
+        "itself.\n\n"
+        "The table is written by `CYBELE_ACCEPT=1 build/dev/tests/unit_schedulers`, from the rows "
+        "that the\ntests run.\n\n"
+        "| | rule | tests | mutants | shown on |\n|---|---|---|---|---|\n";
     for (const Invariant& invariant : invariants()) {
         const auto row = rows.find(invariant.id);
         if (row == rows.end()) {
