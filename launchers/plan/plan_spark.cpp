@@ -110,7 +110,8 @@ std::string executor_remedy(const Job& job,
     }
     SparkPlan usual = spark;
     usual.driver_mib = launchers::Launch{}.driver_memory_bytes / kMib;
-    const std::uint64_t usable = *allotted - *allotted / 10;
+    const std::uint64_t memory = allotted.value_or(0);
+    const std::uint64_t usable = memory - memory / 10;
     return usual.driver_mib < spark.driver_mib && workers + daemons_and_driver(usual) <= usable
                ? "remove `driver-memory`"
                : "write " + node + " or more";
