@@ -172,8 +172,8 @@ TEST_CASE("a job ignores no signal, whatever its submitter ignores") {
     const auto interrupt = std::signal(SIGINT, SIG_IGN); // as nohup and & do
     const auto hangup = std::signal(SIGHUP, SIG_IGN);
     const auto end = submission::run_local(job, environment());
-    std::signal(SIGINT, interrupt);
-    std::signal(SIGHUP, hangup);
+    (void)std::signal(SIGINT, interrupt);
+    (void)std::signal(SIGHUP, hangup);
     REQUIRE(end.has_value());
     CHECK(read_file(job.standard_output).value() == "0000000000000000\n0000000000000000\n");
 }
