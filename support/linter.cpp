@@ -92,18 +92,15 @@ std::string explain(const Rule& rule) {
                        rule.id);
 }
 
-void report(Findings& findings,
-            const Rule& rule,
-            Fault place,
-            std::string message,
-            std::string because,
-            std::string help) {
-    place.is_warning = rule.severity != Severity::kError;
-    findings.add(rule.id,
-                 std::move(place),
-                 std::move(message),
-                 because.empty() ? std::string(rule.why) : std::move(because),
-                 help.empty() ? std::string(rule.fix) : std::move(help));
+void report(Findings& findings, const Rule& rule, Fault fault) {
+    fault.is_warning = rule.severity != Severity::kError;
+    if (fault.because.empty()) {
+        fault.because = rule.why;
+    }
+    if (fault.help.empty()) {
+        fault.help = rule.fix;
+    }
+    findings.add(rule.id, std::move(fault));
 }
 
 void drop_ignored(std::vector<Finding>& findings,

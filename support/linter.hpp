@@ -19,13 +19,8 @@ namespace cybele::lint {
 /// What `explain ID` prints.
 [[nodiscard]] std::string explain(const Rule& rule);
 
-/// Adds a finding at the fault's place, as severe as its rule. Texts that are empty are the rule's.
-void report(Findings& findings,
-            const Rule& rule,
-            Fault place,
-            std::string message,
-            std::string because,
-            std::string help);
+/// Adds a finding, as severe as its rule. A reason or remedy that is empty is the rule's.
+void report(Findings& findings, const Rule& rule, Fault fault);
 
 /// Leaves out findings whose rules a comment of the file disables: `# cybelectl: ignore ID, ID` on
 /// its line or, where it stands alone, on the next line that is no comment; `# cybelectl:

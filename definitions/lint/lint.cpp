@@ -65,8 +65,10 @@ void Lint::tell(std::string_view rule,
     if (spot.column > 0 && fault.where) {
         fault.where->column = std::min(spot.column, line(spot.line).size() + 1);
     }
-    lint::report(
-        findings_, *row, std::move(fault), std::move(message), std::move(because), std::move(help));
+    fault.message = std::move(message);
+    fault.because = std::move(because);
+    fault.help = std::move(help);
+    lint::report(findings_, *row, std::move(fault));
 }
 
 void Lint::tell(std::string_view rule,

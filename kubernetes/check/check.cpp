@@ -125,8 +125,10 @@ void Check::found(std::string_view rule,
     Fault fault;
     fault.code = ErrorCode::kInput;
     fault.where = source.place(mark);
-    lint::report(
-        findings, *row, std::move(fault), std::move(message), std::move(because), std::move(help));
+    fault.message = std::move(message);
+    fault.because = std::move(because);
+    fault.help = std::move(help);
+    lint::report(findings, *row, std::move(fault));
 }
 
 yaml::Mark Check::mark_of(const CheckedScript& script, std::size_t line) {

@@ -22,7 +22,7 @@ std::string left(const std::vector<std::string_view>& lines) {
         for (const lint::Rule& rule : {kTwoRules[1], kTwoRules[0]}) {
             Fault place;
             place.where = Place{"f", line, 1, {}};
-            lint::report(findings, rule, place, "m", "", "");
+            lint::report(findings, rule, place);
         }
     }
     lint::drop_ignored(findings.all(), lines, find_one);
@@ -40,8 +40,12 @@ TEST_CASE("a rule is found by its id in any case, and its texts stand where a fi
     CHECK(find_one("q2") == &kTwoRules[1]);
     CHECK(find_one("Q") == nullptr);
     lint::Findings findings;
-    lint::report(findings, kTwoRules[0], {}, "m", "", "own fix");
-    lint::report(findings, kTwoRules[1], {}, "m", "own why", "");
+    Fault with_fix;
+    with_fix.help = "own fix";
+    lint::report(findings, kTwoRules[0], with_fix);
+    Fault with_reason;
+    with_reason.because = "own why";
+    lint::report(findings, kTwoRules[1], with_reason);
     CHECK(findings.all()[0].fault.because == "why one");
     CHECK(findings.all()[0].fault.help == "own fix");
     CHECK_FALSE(findings.all()[0].fault.is_warning);
