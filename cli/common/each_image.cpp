@@ -22,7 +22,8 @@ int badness(const Error& error) {
 } // namespace
 
 std::string named(const std::vector<std::string>& images) {
-    return images.size() == 1 ? "'" + images.front() + "'" : fmt::format("{} images", images.size());
+    return images.size() == 1 ? "'" + images.front() + "'"
+                              : fmt::format("{} images", images.size());
 }
 
 void EachImage::add(nlohmann::json entry) {

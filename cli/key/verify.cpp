@@ -278,7 +278,8 @@ void install_verify(CLI::App& app, Session& session) {
     add_format(*verb, session);
     verb->callback([&session, options] {
         session.action = [&session, options] {
-            return verify(session, *options).map_error(during("verifying " + named(options->images)));
+            return verify(session, *options)
+                .map_error(during("verifying " + named(options->images)));
         };
     });
 }

@@ -61,9 +61,9 @@ struct StartOption {
     std::string_view description; ///< of a refused one: why
     /// Takes the value (a flag: nothing in it); what is wrong with it, else nothing.
     std::string (*take)(StartOptions& options, std::string_view value) = nullptr;
-    bool is_of_shell = false; ///< and of no other verb
-    bool is_ours = false;     ///< Apptainer has no such option
-    bool is_usual = false;    ///< shown by `--help`, not only by `--help --all` and the reference
+    bool is_of_shell = false;    ///< and of no other verb
+    bool is_ours = false;        ///< Apptainer has no such option
+    bool is_usual = false;       ///< shown by `--help`, not only in the reference
     bool is_of_instance = false; ///< of `instance start|run` only
 
     [[nodiscard]] bool may_repeat() const {

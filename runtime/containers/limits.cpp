@@ -29,7 +29,7 @@ refuse_limit(std::string_view option, const std::string& value, std::string beca
         ErrorCode::kUsage,
         problem("limit-value", std::string(option) + ": '" + printable(value) + "' is not valid"),
         std::move(because),
-        "see `cybelectl exec --help --all`");
+        "see `cybelectl explain apptainer`");
 }
 
 /// Digits, and with a point some more: in units of 1/kNano. Nothing for any other text.

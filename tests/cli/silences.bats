@@ -17,7 +17,7 @@ setup() {
     export PATH
 }
 teardown() {
-    [[ ! -e job ]] || cybelectl job cancel "$(<job)" --quiet || true
+    [[ ! -e job ]] || "$CYBELECTL" job cancel "$(<job)" --quiet || true
     end_servers
     leave_place
 }
@@ -150,7 +150,7 @@ programs_sleep() {
     row 'submit --follow' 'cybelectl submit long.yaml --scheduler local --follow --allow-root'
     row 'submit to a slow sbatch' "PATH=$place/fake:\$PATH cybelectl submit short.yaml --scheduler slurm"
     row 'submit through a slow ssh' "PATH=$place/fake:\$PATH cybelectl submit short.yaml --scheduler slurm --host far"
-    CYBELE_STATE_DIR=$place/waited cybelectl submit longer.yaml --scheduler local --allow-root >job
+    CYBELE_STATE_DIR=$place/waited "$CYBELECTL" submit longer.yaml --scheduler local --allow-root >job
     row 'job wait' "CYBELE_STATE_DIR=$place/waited cybelectl job wait $(<job)"
     row 'job logs --follow' "CYBELE_STATE_DIR=$place/waited cybelectl job logs --follow $(<job)"
     rm job

@@ -164,6 +164,7 @@ TEST_CASE("a job whose output the server still has to bring has not ended, for a
         record.code = 5;
         record.start = 990;
         record.end = 1000;
+        std::filesystem::create_directory(job.record);
         REQUIRE(submission::write_exit_record(job.record, record).has_value());
         REQUIRE(submission::look_at_records(clients.waits, clients.seen).has_value());
         CHECK(job.ended == 0);
