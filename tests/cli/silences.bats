@@ -50,8 +50,8 @@ files_hang() {
     printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: slurm' >slow/site.yaml
     printf '%s\n' '#!/bin/bash' '#SBATCH -n 1' 'hostname' >slow/old.sh
     printf '%s\n' 'FROM debian:12' 'RUN true' >slow/Dockerfile
-    cybelectl kube render slow/job.yaml --kind TorqueJob -q -o slow/object.yaml
-    cybelectl image add base.sif first:1
+    "$CYBELECTL" kube render slow/job.yaml --kind TorqueJob -q -o slow/object.yaml
+    "$CYBELECTL" image add base.sif first:1
     hung sign 'cybelectl sign slow/a.sif --key slow/key.pem'
     hung verify 'cybelectl verify slow/b.sif --key slow/key.pub'
     hung inspect 'cybelectl inspect slow/a.sif'
