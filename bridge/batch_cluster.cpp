@@ -11,6 +11,7 @@
 #include "schedulers/reading/asked.hpp"
 #include "schedulers/reading/batch_script.hpp"
 #include "submission/backends/command_backend.hpp"
+#include "support/boot_time.hpp"
 #include "support/random.hpp"
 #include "support/text.hpp"
 
@@ -159,7 +160,9 @@ void BatchCluster::keep_ends(Poll& poll) {
 Poll BatchCluster::poll() {
     ++polls_;
     Poll poll;
+    const std::chrono::milliseconds begin = boot_time();
     const submission::QueryResult all = reader_->look_at_all();
+    answer_time_ = boot_time() - begin;
     if (all.failure) {
         const Fault& fault = all.failure->faults().front();
         poll.words = fault.message + ": " + fault.because;

@@ -7,6 +7,7 @@
 #include "submission/backends/backend.hpp"
 #include "support/environment.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -59,6 +60,10 @@ public:
     void note_orphan(const Object& object, const std::string& account) override;
 
     /// Queries of the queue that were made.
+    /// How long the batch system took to answer the last poll.
+    [[nodiscard]] std::chrono::milliseconds answer_time() const {
+        return answer_time_;
+    }
     [[nodiscard]] std::uint64_t polls() const {
         return polls_;
     }
@@ -96,6 +101,7 @@ private:
     /// Ends that the queue showed: it forgets them, maybe while the API server is away.
     std::map<std::pair<std::string, std::string>, SeenJob> ends_; ///< by token and id
     std::uint64_t polls_ = 0;
+    std::chrono::milliseconds answer_time_{0};
 };
 
 } // namespace cybele::bridge

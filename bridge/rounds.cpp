@@ -112,7 +112,7 @@ RoundReport Rounds::round(Server& server, Cluster& cluster, const World& world) 
 std::chrono::milliseconds pause_after(std::chrono::milliseconds poll,
                                       std::chrono::milliseconds answer) {
     constexpr int kTimes = 5;
-    return std::max(poll, kTimes * answer);
+    return std::max(poll, answer + kTimes * answer);
 }
 
 } // namespace cybele::bridge

@@ -65,7 +65,8 @@ private:
     Batch batch_;
 };
 
-/// How long to wait before the next poll: as configured, and five times the last answer's time.
+/// How long after the beginning of a poll the next one begins: as configured, and with a pause of
+/// at least five times the time that the answer took.
 [[nodiscard]] std::chrono::milliseconds pause_after(std::chrono::milliseconds poll,
                                                     std::chrono::milliseconds answer);
 

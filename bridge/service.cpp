@@ -245,8 +245,9 @@ private:
         world_.now = request_.clock() / kNanoseconds;
         world_.is_leader = leads();
         const Moment before = boot_time();
-        next_poll_ = before + request_.configuration.document.poll;
         const RoundReport report = rounds_.round(server_, cluster_, world_);
+        next_poll_ =
+            before + pause_after(request_.configuration.document.poll, cluster_.answer_time());
         must_read_ = report.must_read;
         if (nodes_) {
             rounds_.each([this](const Object& object) { nodes_->show(object); });

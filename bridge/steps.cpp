@@ -92,24 +92,6 @@ bool fits(const std::optional<T>& column, T value) {
     return !column || *column == value;
 }
 
-constexpr std::array<std::string_view, 17> kStepNames{"wait",
-                                                      "admit",
-                                                      "search",
-                                                      "close",
-                                                      "submit",
-                                                      "record-id",
-                                                      "release",
-                                                      "follow",
-                                                      "inquire",
-                                                      "conclude",
-                                                      "give-up",
-                                                      "collect",
-                                                      "cancel",
-                                                      "unreachable",
-                                                      "let-go",
-                                                      "expire",
-                                                      "forget"};
-
 } // namespace
 
 std::span<const StepRow> step_rows() {
@@ -122,10 +104,6 @@ const StepRow& step_of(Stage stage, Wish wish, Sight sight) {
         return fits(row.stage, stage) && fits(row.wish, wish) && fits(row.sight, sight);
     });
     return found == kSteps.end() ? kNothing : *found;
-}
-
-std::string_view step_text(Step step) {
-    return kStepNames[static_cast<std::size_t>(step)];
 }
 
 } // namespace cybele::bridge

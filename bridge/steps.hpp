@@ -76,6 +76,4 @@ struct StepRow {
 [[nodiscard]] std::span<const StepRow> step_rows();
 [[nodiscard]] const StepRow& step_of(Stage stage, Wish wish, Sight sight);
 
-[[nodiscard]] std::string_view step_text(Step step);
-
 } // namespace cybele::bridge

@@ -270,7 +270,8 @@ Result<Generation> Generator::run() {
                                         printable(project_.folder.native()))),
                     "it has no Recipe and no Job where a project has them (recipes/, jobs/, or as "
                     "its cybelectl.yaml says)",
-                    "name the project's folder");
+                    "name the project's folder, or write in its cybelectl.yaml where they are: "
+                    "`kind: Project`, `recipes: [NAME.yaml]`, `jobs: [job.yaml]`");
     }
     std::sort(generation_.files.begin(),
               generation_.files.end(),

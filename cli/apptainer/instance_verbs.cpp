@@ -31,7 +31,7 @@ void inform(const Session& session, const std::string& text) {
 }
 
 /// Columns as wide as their widest cell and four blanks; the last one as it is.
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+std::string columns_text(const std::vector<std::vector<std::string>>& rows) {
     constexpr std::size_t kBetween = 4;
     std::vector<std::size_t> widths(rows.front().size(), 0);
     for (const auto& row : rows) {
@@ -101,7 +101,7 @@ Result<int> list(const Session& session, const OtherCall& call) {
             rows.push_back({one.name, std::to_string(one.pid), "", printable(one.image)});
         }
     }
-    Session::print(table(rows));
+    Session::print(columns_text(rows));
     return 0;
 }
 
@@ -199,7 +199,7 @@ Result<int> stop(const Session& session, const OtherCall& call) {
 }
 
 /// As docker prints sizes: four digits and a unit of 1024.
-std::string size_text(std::uint64_t bytes) {
+std::string used_text(std::uint64_t bytes) {
     constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
     constexpr double kUnit = 1024;
     auto value = static_cast<double>(bytes);
@@ -231,13 +231,13 @@ std::string usage_table(const Instance& one,
     const double share = usage.memory_limit == 0 ? 0
                                                  : static_cast<double>(usage.memory) * kPercent /
                                                        static_cast<double>(usage.memory_limit);
-    return table(
+    return columns_text(
         {{"INSTANCE NAME", "CPU USAGE", "MEM USAGE / LIMIT", "MEM %", "BLOCK I/O", "PIDS"},
          {one.name,
           fmt::format("{:.2f}%", static_cast<double>(usage.cpu - before.cpu) * kPercent / kSecond),
-          size_text(usage.memory) + " / " + size_text(usage.memory_limit),
+          used_text(usage.memory) + " / " + used_text(usage.memory_limit),
           fmt::format("{:.2f}%", share),
-          size_text(usage.read) + " / " + size_text(usage.written),
+          used_text(usage.read) + " / " + used_text(usage.written),
           std::to_string(usage.processes)}});
 }
 

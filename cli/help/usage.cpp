@@ -75,6 +75,17 @@ std::string nearest_of(std::string_view word, const std::vector<std::string>& na
     return nearest(word, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
+/// `--verify-key` for `--verify`, `--sign-key` for `--key`, `--key` for `--sign-key`.
+std::string related_of(std::string_view word, const std::vector<std::string>& names) {
+    constexpr std::size_t kShortest = 5; // with its two hyphens
+    const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+        return word.size() >= kShortest && name.size() >= kShortest &&
+               (name.starts_with(std::string(word) + "-") || name.ends_with(word.substr(1)) ||
+                word.ends_with(name.substr(1)));
+    });
+    return found == names.end() ? "" : *found;
+}
+
 Usage unknown_verb(const CLI::App& app, const Called& called) {
     const std::string message = "unknown command '" + printable(called.unknown) + "'";
     const auto commands = commands_for(app, called.unknown);
@@ -115,8 +126,10 @@ std::optional<Usage> unknown_option(const Called& called, std::string_view messa
             }
         }
     }
+    std::string meant = nearest_of(word, names);
     return Usage{called.path + " has no option '" + printable(word) + "'",
-                 did_you_mean(nearest_of(word, names), "`" + called.path + " --help` lists them"),
+                 did_you_mean(meant.empty() ? related_of(word, names) : std::move(meant),
+                              "`" + called.path + " --help` lists them"),
                  "option-unknown"};
 }
 

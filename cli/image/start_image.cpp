@@ -328,6 +328,29 @@ Result<std::string> start_web(const Session& session, const StartOptions& option
 
 namespace {
 
+/// A project is no container, but often has one: its image.
+Result<void> refuse_project(const std::string& image) {
+    std::error_code error;
+    const fs::path folder(image);
+    const auto has = [&](const char* name) { return fs::exists(folder / name, error); };
+    if (!fs::is_directory(folder, error) || has("bin") || has("usr") || has(".singularity.d") ||
+        !(has("job.yaml") || has("cybelectl.yaml"))) {
+        return {};
+    }
+    fs::path first;
+    for (const auto& entry : fs::directory_iterator(folder, error)) {
+        if (entry.path().extension() == ".sif" && (first.empty() || entry.path() < first)) {
+            first = entry.path();
+        }
+    }
+    return fail(ErrorCode::kInput,
+                problem("project-for-image", printable(image) + " is a project, not an image"),
+                "it has a Job or a cybelectl.yaml, and no programs",
+                first.empty()
+                    ? "build its image first: `cybelectl build " + shell_quote(image) + "`"
+                    : "name its image: " + shell_quote(first.lexically_normal().native()));
+}
+
 Result<std::string> find_start_image(const Session& session, const StartOptions& options) {
     const SchemeRow* const row = scheme_of(options.image);
     if (row != nullptr || registry::is_store_reference(options.image)) {
@@ -335,6 +358,7 @@ Result<std::string> find_start_image(const Session& session, const StartOptions&
     }
     switch (row == nullptr ? Kind::kFile : row->kind) {
     case Kind::kFile:
+        CYBELE_CHECK(refuse_project(options.image));
         return image_path(session, options.image);
     case Kind::kOci:
         return start_oci(session, options);

@@ -67,7 +67,7 @@ pull_request(const Session& session, const TransferOptions& options, const std::
                                         *shared,
                                         printable(name) +
                                             " is not verified, and nothing of it is stored",
-                                        "ask who pushed it to sign it; is it the right key?");
+                                        "ask who pushed it for an image that this key verifies");
         };
     }
     return request;

@@ -99,6 +99,13 @@ Result<int> init_from_folder(Session& session, const InitOptions& options) {
 }
 
 Result<int> init(Session& session, const InitOptions& options) {
+    if (!options.source.from.empty() && !options.folder.empty()) {
+        return fail(ErrorCode::kUsage,
+                    problem("init-of-both", "init was given a new project and --from"),
+                    "--from writes the Recipe and the Job into the folder of the source",
+                    "write `cybelectl init --from " + shell_quote(options.source.from.native()) +
+                        "`");
+    }
     if (!options.source.from.empty()) {
         return init_from_folder(session, options);
     }
@@ -125,10 +132,8 @@ void install_init(CLI::App& app, Session& session) {
                   "cybelectl init sums --template mpi4py",
                   "cybelectl init solver --template serial",
                   "cybelectl init --from ."});
-    CLI::Option* const name = verb->add_option("folder",
-                                               options->folder,
-                                               "folder of a new project; its name is the Recipe's")
-                                  ->type_name("NAME");
+    verb->add_option("folder", options->folder, "folder of a new project; its name is the Recipe's")
+        ->type_name("NAME");
     CLI::Option* const kind =
         verb->add_option("--template", options->template_name, "kind of the example program")
             ->check(CLI::IsMember({"mpi", "mpi4py", "serial"}))
@@ -139,7 +144,6 @@ void install_init(CLI::App& app, Session& session) {
                          "folder of an existing program: look at its files, write a Recipe and a "
                          "Job, and report what was seen and assumed")
             ->type_name("DIR")
-            ->excludes(name)
             ->excludes(kind);
     verb->add_option("-o,--output", options->source.output, "output folder of both (default: DIR)")
         ->type_name("DIR")

@@ -14,22 +14,22 @@
 namespace cybele::images {
 namespace {
 
-struct Type {
+struct FileType {
     std::uint32_t bits;
     char letter;
     std::string_view name;
 };
 constexpr std::array kTypeLetters = {
-    Type{S_IFREG, '-', "file"},
-    Type{S_IFDIR, 'd', "directory"},
-    Type{S_IFLNK, 'l', "link"},
-    Type{S_IFIFO, 'p', "fifo"},
-    Type{S_IFSOCK, 's', "socket"},
-    Type{S_IFCHR, 'c', "character device"},
-    Type{S_IFBLK, 'b', "block device"},
+    FileType{S_IFREG, '-', "file"},
+    FileType{S_IFDIR, 'd', "directory"},
+    FileType{S_IFLNK, 'l', "link"},
+    FileType{S_IFIFO, 'p', "fifo"},
+    FileType{S_IFSOCK, 's', "socket"},
+    FileType{S_IFCHR, 'c', "character device"},
+    FileType{S_IFBLK, 'b', "block device"},
 };
 
-const Type& type_of(std::uint32_t mode) {
+const FileType& type_of(std::uint32_t mode) {
     for (const auto& type : kTypeLetters) {
         if ((mode & S_IFMT) == type.bits) {
             return type;

@@ -57,9 +57,9 @@ Error not_made(std::string_view name, int saved_errno) {
 }
 
 /// The parts of libsquashfs that read one image.
-class ImageReader {
+class UnpackReader {
 public:
-    ImageReader(const SquashfsRange& range, bool has_whiteouts)
+    UnpackReader(const SquashfsRange& range, bool has_whiteouts)
         : file_(range.fd, range.offset, range.size), has_whiteouts_(has_whiteouts) {}
 
     [[nodiscard]] Result<void> open();
@@ -86,7 +86,7 @@ private:
     std::unique_ptr<sqfs_tree_node_t, FreeTree> tree_;
 };
 
-Result<void> ImageReader::open() {
+Result<void> UnpackReader::open() {
     if (const int code = sqfs_super_read(&super_, &file_.base); code != 0) {
         return fail(cannot_unpack("its root file system has no valid superblock", code));
     }
@@ -134,7 +134,7 @@ Result<void> ImageReader::open() {
 }
 
 /// Attributes that this file system or user may not have are left out.
-void ImageReader::copy_attributes(const sqfs_inode_generic_t& inode, int fd) {
+void UnpackReader::copy_attributes(const sqfs_inode_generic_t& inode, int fd) {
     sqfs_u32 index = 0xFFFFFFFF;
     sqfs_xattr_id_t list{};
     if (!attributes_ || sqfs_inode_get_xattr_index(&inode, &index) != 0 || index == 0xFFFFFFFF ||
@@ -164,7 +164,7 @@ void ImageReader::copy_attributes(const sqfs_inode_generic_t& inode, int fd) {
 /// Makes the tree's entries, each relative to the directory that was made for its parent.
 class Unpacker {
 public:
-    Unpacker(ImageReader& reader, int root, Whiteouts whiteouts, std::filesystem::path folder)
+    Unpacker(UnpackReader& reader, int root, Whiteouts whiteouts, std::filesystem::path folder)
         : reader_(reader), root_(root), whiteouts_(whiteouts), folder_(std::move(folder)),
           buffer_(kUnpackPiece) {}
 
@@ -181,7 +181,7 @@ private:
 
     [[nodiscard]] Result<void> clear_place(const sqfs_tree_node_t& node, int directory);
 
-    ImageReader& reader_;
+    UnpackReader& reader_;
     int root_;
     Whiteouts whiteouts_;
     std::filesystem::path folder_; ///< of root_
@@ -341,7 +341,7 @@ Result<void> Unpacker::make_link(const sqfs_tree_node_t& node, int directory) {
 Result<void> unpack_squashfs(const SquashfsRange& range,
                              const std::filesystem::path& directory,
                              Whiteouts whiteouts) {
-    ImageReader reader(range, whiteouts != Whiteouts::kDropped);
+    UnpackReader reader(range, whiteouts != Whiteouts::kDropped);
     CYBELE_CHECK(reader.open());
     const UniqueFd root(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!root.valid()) {

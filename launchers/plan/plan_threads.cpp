@@ -51,7 +51,7 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
                                                     plan.threads,
                                                     cores,
                                                     plan.torch ? "process" : "task")),
-                                "more threads than cores slow every rank down",
+                                "more threads than cores slow each other down",
                                 fmt::format("write `cpus-per-task: {}`", plan.threads * share)));
     }
     std::vector<std::pair<std::string, std::string>> variables;

@@ -133,11 +133,11 @@ constexpr char kTasks[] = "tasks";
 constexpr char kTasksPerNode[] = "tasks_per_node";
 
 /// Every directive that templates of the dialect slurm write.
-struct Row {
+struct DirectiveRow {
     std::string_view option;
     Put put;
 };
-constexpr Row kRows[] = {
+constexpr DirectiveRow kDirectives[] = {
     {"--nodes", put_nodes},
     {"--job-name", put_text<kNameField>},
     {"--ntasks", put_count<kTasks>},
@@ -197,11 +197,11 @@ submission_body(const Submission& submission, const std::string& script, Version
         job["requeue"] = false;
     }
     for (const schedulers::Directive& directive : read.directives) {
-        const auto* const row =
-            std::find_if(std::begin(kRows), std::end(kRows), [&directive](const Row& known) {
-                return known.option == directive.option;
-            });
-        if (row == std::end(kRows) || !row->put(directive.value, version, job)) {
+        const auto* const row = std::find_if(
+            std::begin(kDirectives),
+            std::end(kDirectives),
+            [&directive](const DirectiveRow& known) { return known.option == directive.option; });
+        if (row == std::end(kDirectives) || !row->put(directive.value, version, job)) {
             return fail(ErrorCode::kInput,
                         problem("slurmrestd-option",
                                 "slurmrestd does not support `" + printable(directive.option) +

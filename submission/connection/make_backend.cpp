@@ -11,11 +11,11 @@ namespace cybele::submission {
 namespace {
 
 /// A new batch system is one row here and one file beside this one.
-struct Row {
+struct BackendRow {
     std::string_view scheduler;
     std::unique_ptr<Commands> (*commands)();
 };
-constexpr Row kRows[] = {
+constexpr BackendRow kBackends[] = {
     {"slurm", slurm_commands},
     {"torque", torque_commands},
     {"slurm-torque", slurm_torque_commands},
@@ -56,7 +56,7 @@ Result<std::unique_ptr<Backend>> make_backend(const BackendRequest& request) {
         }
         return local_backend(request.environment);
     }
-    for (const Row& row : kRows) {
+    for (const BackendRow& row : kBackends) {
         if (row.scheduler == request.scheduler) {
             return reach(row.commands(), request);
         }

@@ -288,6 +288,14 @@ std::string help_without_job(const fs::path& folder) {
 Result<fs::path> find_job(const fs::path& file) {
     std::error_code error;
     if (!fs::is_directory(file, error)) {
+        if (file.extension() == ".sif") {
+            return fail(
+                ErrorCode::kInput,
+                problem("image-for-job", printable(file.native()) + " is an image, not a Job"),
+                {},
+                "write a Job for it: `cybelectl job new " + shell_quote(file.native()) +
+                    " -o job.yaml`");
+        }
         return file;
     }
     const fs::path job = file / "job.yaml";

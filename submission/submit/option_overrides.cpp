@@ -18,7 +18,7 @@ namespace {
 
 using launchers::Job;
 
-constexpr std::array kRows{
+constexpr std::array kOptionOverrides{
     OptionOverride{"-G,--gpus", "--gpus", "resources.gpus", "number of GPUs of the job, or TYPE:N"},
     OptionOverride{"--gpus-per-node",
                    "--gpus-per-node",
@@ -236,11 +236,11 @@ Fault option_usage_fault(Problem problem, const document::Complaint& complaint) 
 } // namespace
 
 std::span<const OptionOverride> option_overrides() {
-    return kRows;
+    return kOptionOverrides;
 }
 
 void apply_options(const GivenOptions& given, Job& job, Faults& faults) {
-    for (const OptionOverride& row : kRows) {
+    for (const OptionOverride& row : kOptionOverrides) {
         const auto found = given.find(row.option);
         if (found == given.end()) {
             continue;

@@ -360,3 +360,24 @@ ROWS
     run -3 --separate-stderr "$CYBELECTL" job check missing.yaml -q
     [[ $stderr == error:* ]]
 }
+
+@test "a project is not an image, an image is not a Job, and half of an option's name is enough to find it" {
+    mkdir pi made
+    touch pi/job.yaml pi/pi.sif made/cybelectl.yaml
+    while IFS='|' read -r code command what help; do
+        # shellcheck disable=SC2086
+        run "$CYBELECTL" $command
+        assert_equal "$command $status" "$command $code"
+        assert_line --partial "$what"
+        assert_line "help: $help"
+    done <<'ROWS'
+255|run pi|pi is a project, not an image|name its image: pi/pi.sif
+255|exec pi true|pi is a project, not an image|name its image: pi/pi.sif
+255|shell made|made is a project, not an image|build its image first: `cybelectl build made`
+3|submit pi/pi.sif|pi/pi.sif is an image, not a Job|write a Job for it: `cybelectl job new pi/pi.sif -o job.yaml`
+2|init pi --from pi|init was given a new project and --from|write `cybelectl init --from pi`
+255|exec --verify a.pub pi/pi.sif true|has no option '--verify'|did you mean '--verify-key'?
+2|sign pi/pi.sif --sign-key a.pem|has no option '--sign-key'|did you mean '--key'?
+3|generate pi --check|there is nothing to generate in 'pi'|name the project's folder, or write in its cybelectl.yaml where they are: `kind: Project`, `recipes: [NAME.yaml]`, `jobs: [job.yaml]`
+ROWS
+}
