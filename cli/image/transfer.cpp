@@ -25,8 +25,9 @@ namespace fs = std::filesystem;
 
 /// A registry names an image by its manifest, the store and `sha256sum` by its bytes.
 std::string digests_text(const std::string& manifest, const std::string& image) {
-    return manifest.empty() ? "image " + image
-                            : fmt::format("manifest {}, image {}", manifest, image);
+    return manifest.empty() || manifest == image
+               ? "image " + image
+               : fmt::format("manifest {}, image {}", manifest, image);
 }
 
 void finish_transfer_verb(CLI::App& verb,

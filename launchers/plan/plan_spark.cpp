@@ -17,6 +17,7 @@ constexpr std::uint64_t kMib = std::uint64_t{1} << 20U;
 constexpr std::uint64_t kOverheadMib = 384;
 /// Spark refuses executors with less (1.5 times its reserved 300 MiB).
 constexpr std::uint64_t kLeastExecutorMib = 450;
+constexpr std::uint64_t kMostNodeMib = std::uint64_t{1} << 42U; // more cannot be written as a size
 
 /// Properties that the launch itself sets, and how a Job says what it means by them.
 struct OwnProperty {
@@ -102,7 +103,10 @@ std::string executor_remedy(const Job& job,
                             std::optional<std::uint64_t> allotted) {
     const std::uint64_t workers = (kLeastExecutorMib + kOverheadMib) * executors;
     const std::uint64_t needed = workers + daemons_and_driver(spark);
-    const std::string node = memory_field(job.resources, needed * 10 / 9 + 1);
+    const auto of_node = [&job](std::uint64_t mib) {
+        return memory_field(job.resources, mib * 10 / 9 + 1);
+    };
+    const std::string node = of_node(needed);
     if (job.launch.worker_memory_bytes) {
         return !allotted || needed <= *allotted
                    ? fmt::format("write `worker-memory: {} MiB` or more", workers)
@@ -112,9 +116,13 @@ std::string executor_remedy(const Job& job,
     usual.driver_mib = launchers::Launch{}.driver_memory_bytes / kMib;
     const std::uint64_t memory = allotted.value_or(0);
     const std::uint64_t usable = memory - memory / 10;
-    return usual.driver_mib < spark.driver_mib && workers + daemons_and_driver(usual) <= usable
-               ? "remove `driver-memory`"
-               : "write " + node + " or more";
+    const std::uint64_t needed_usually = workers + daemons_and_driver(usual);
+    if (usual.driver_mib < spark.driver_mib && needed_usually <= usable) {
+        return "remove `driver-memory`";
+    }
+    return needed < kMostNodeMib
+               ? "write " + node + " or more"
+               : "remove `driver-memory` and write " + of_node(needed_usually) + " or more";
 }
 
 void plan_memory(const PlanInput& input, SparkPlan& spark, Faults& faults) {

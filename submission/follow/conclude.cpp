@@ -2,6 +2,7 @@
 #include "submission/follow/conclude.hpp"
 
 #include <charconv>
+#include <csignal>
 
 namespace cybele::submission {
 namespace {
@@ -69,7 +70,11 @@ bool take_end(const JobStatus& seen, const Evidence& evidence, Entry& entry) {
 }
 
 void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entry& entry) {
-    const State told = state_of_text(record.state).value_or(State::kFailed);
+    State told = state_of_text(record.state).value_or(State::kFailed);
+    // The signal may reach the program before its script, which then sees a failure.
+    if (told == State::kFailed && entry.cancel_asked != 0 && record.signal == SIGTERM) {
+        told = State::kCancelled;
+    }
     const JobStatus* why = explanation_of(evidence.accounted);
     if (why == nullptr) {
         why = explanation_of(evidence.seen);

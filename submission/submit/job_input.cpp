@@ -2,6 +2,7 @@
 #include "submission/submit/job_input.hpp"
 
 #include "images/sif/sif.hpp"
+#include "images/sif/start.hpp"
 #include "launchers/documents/job_fields_rules.hpp"
 #include "registry/store/store.hpp"
 #include "schedulers/dialects/needs.hpp"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <fstream>
 #include <string_view>
 #include <utility>
 
@@ -288,14 +290,6 @@ std::string help_without_job(const fs::path& folder) {
 Result<fs::path> find_job(const fs::path& file) {
     std::error_code error;
     if (!fs::is_directory(file, error)) {
-        if (file.extension() == ".sif") {
-            return fail(
-                ErrorCode::kInput,
-                problem("image-for-job", printable(file.native()) + " is an image, not a Job"),
-                {},
-                "write a Job for it: `cybelectl job new " + shell_quote(file.native()) +
-                    " -o job.yaml`");
-        }
         return file;
     }
     const fs::path job = file / "job.yaml";
@@ -306,6 +300,21 @@ Result<fs::path> find_job(const fs::path& file) {
                     help_without_job(file));
     }
     return job;
+}
+
+/// The text of a Job; of an image its beginning, by which it is recognized, whatever its size.
+Result<std::string> job_text(const fs::path& file) {
+    if (file.extension() != ".sif") {
+        return read_file(file);
+    }
+    std::ifstream stream(file, std::ios::binary);
+    std::string start(images::kStartSize, '\0');
+    stream.read(start.data(), static_cast<std::streamsize>(start.size()));
+    start.resize(static_cast<std::size_t>(stream.gcount()));
+    if (start.empty()) {
+        return read_file(file); // and says why
+    }
+    return start;
 }
 
 /// An image of the store is the file of its digest, which the job looks at again.
@@ -396,7 +405,9 @@ read_documents(const JobRequest& request, std::string text, const fs::path& file
 }
 
 Result<void> refuse_script(const std::string& text, const fs::path& file) {
-    if (!is_own_script(text)) {
+    // Apptainer's images begin like a script.
+    if (!is_own_script(text) ||
+        images::image_start(text).kind != images::ImageStart::Kind::kOther) {
         return {};
     }
     return fail(ErrorCode::kInput,
@@ -434,7 +445,7 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     CYBELE_TRY(const fs::path file,
                find_job(request.file).map_error(during("looking for the Job")));
     JobInput input;
-    CYBELE_TRY(std::string text, read_file(file).map_error(during("reading the Job")));
+    CYBELE_TRY(std::string text, job_text(file).map_error(during("reading the Job")));
     CYBELE_CHECK(refuse_script(text, file).map_error(during("reading the Job")));
     CYBELE_CHECK(read_documents(request, std::move(text), file, input));
     input.dialect = request.scheduler;

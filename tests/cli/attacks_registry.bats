@@ -135,9 +135,9 @@ login_file() {
     plain push app.sif "oras://127.0.0.1:$registry/zebra:1"
     plain push app.sif "oras://127.0.0.1:$registry/ant:1"
     run -0 plain pull "oras://127.0.0.1:$registry/ant:1"
-    assert_line --partial 'store:ant:1 sha256:'
+    assert_line --partial 'store:ant:1 manifest sha256:'
     run -0 plain pull "oras://127.0.0.1:$registry/zebra:1"
-    assert_line --partial 'store:zebra:1 sha256:'
+    assert_line --partial 'store:zebra:1 manifest sha256:'
     digest=$("$CYBELECTL" image list --format json | jq -r '.images[0].digest')
     manifest=$(plain pull "oras://127.0.0.1:$registry/zebra:1" --format json | jq -r .manifest)
     run -0 plain pull "oras://127.0.0.1:$registry/zebra@$manifest"

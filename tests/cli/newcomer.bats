@@ -364,6 +364,7 @@ ROWS
 @test "a project is not an image, an image is not a Job, and half of an option's name is enough to find it" {
     mkdir pi made
     touch pi/job.yaml pi/pi.sif made/cybelectl.yaml
+    { printf '%s\n\0SIF_MAGIC\0' '#!/usr/bin/env run-singularity' && head -c 70M /dev/zero; } >large.sif # as Apptainer's begin
     while IFS='|' read -r code command what help; do
         # shellcheck disable=SC2086
         run "$CYBELECTL" $command
@@ -374,7 +375,7 @@ ROWS
 255|run pi|pi is a project, not an image|name its image: pi/pi.sif
 255|exec pi true|pi is a project, not an image|name its image: pi/pi.sif
 255|shell made|made is a project, not an image|build its image first: `cybelectl build made`
-3|submit pi/pi.sif|pi/pi.sif is an image, not a Job|write a Job for it: `cybelectl job new pi/pi.sif -o job.yaml`
+3|submit large.sif|this is an image, not a Job|give another file; this one is read by `cybelectl inspect large.sif`
 2|init pi --from pi|init was given a new project and --from|write `cybelectl init --from pi`
 255|exec --verify a.pub pi/pi.sif true|has no option '--verify'|did you mean '--verify-key'?
 2|sign pi/pi.sif --sign-key a.pem|has no option '--sign-key'|did you mean '--key'?

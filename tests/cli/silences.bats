@@ -119,7 +119,7 @@ oci_archive() {
 # pgp_key: a new one in the keyring of Apptainer; prints its fingerprint.
 pgp_key() {
     mkdir -p bin
-    "$CYBELECTL" install-as apptainer --dir bin >/dev/null 2>&1 || ln -sf "$CYBELECTL" bin/apptainer
+    "$CYBELECTL" install-as apptainer bin >/dev/null 2>&1 || ln -sf "$CYBELECTL" bin/apptainer
     "$CYBELECTL" key new --pgp --name eve --email eve@example.org --no-passphrase >/dev/null
     "$CYBELECTL" key list --format json | jq -r '.. | .fingerprint? // empty' | head -n 1
 }

@@ -31,7 +31,7 @@ plain() { "$CYBELECTL" image "$@" --plain-http; }
     local host=127.0.0.1:$library digest
     digest=$(sha256sum app.sif | cut -d' ' -f1)
     run -0 plain pull "library://$host/group/tools/app:1"
-    assert_output "store:group/tools/app:1 sha256:$digest"
+    assert_output "store:group/tools/app:1 image sha256:$digest"
     cmp app.sif "$(plain path group/tools/app:1 2>/dev/null || "$CYBELECTL" image path group/tools/app:1)"
     plain pull library://group/tools/app:1 --library "http://$host" -o set.sif --no-store
     CYBELE_LIBRARY=$host plain pull "library://group/tools/app@sha256:$digest" -o digest.sif

@@ -69,6 +69,18 @@ TEST_CASE("the script's own word comes first, whatever the scheduler still shows
     }
 }
 
+TEST_CASE("a program that the signal of a cancel reached before its script was cancelled") {
+    submission::Evidence given = evidence();
+    given.record = record("failed", 143, 15);
+    given.now = given.record->end + submission::kSettleSeconds;
+    CHECK(concluded(given).state == State::kFailed); // nobody cancelled it
+    auto entry = running();
+    entry.cancel_asked = 990;
+    CHECK(concluded(given, entry).state == State::kCancelled);
+    given.record = record("failed", 139, 11);
+    CHECK(concluded(given, entry).state == State::kFailed);
+}
+
 TEST_CASE("a record without a time is an end all the same") {
     submission::Evidence given = evidence();
     given.record = record("failed", 3);
