@@ -5,10 +5,10 @@
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
-#include <array>
 #include <cerrno>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <archive.h>
 #include <archive_entry.h>
@@ -135,9 +135,10 @@ Result<void> write_content(archive* writer, const char* path) {
     if (!fd.valid()) {
         return fail(system_error("cannot read " + printable(path), errno));
     }
+    // Not in the thread's own memory: that would be set to zero for each thread that starts.
     // Aligned: where thread-local data that is not ends a page, mold 1.10 lets RELRO begin on a
     // page that does not exist, and the program cannot be loaded.
-    alignas(64) static thread_local std::array<char, kArchiveBlock> buffer;
+    alignas(64) static thread_local std::vector<char> buffer(kArchiveBlock);
     for (;;) {
         const ssize_t count = ::read(fd.get(), buffer.data(), buffer.size());
         if (count == 0) {

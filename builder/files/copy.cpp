@@ -15,6 +15,7 @@
 #include <climits>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -191,7 +192,7 @@ Result<void> Copier::copy_file(const CopiedNode& node, const fs::path& source, c
         return fail(system_error("cannot make " + printable(to.native()) + " in the image", errno));
     }
     // Aligned: see archive.cpp.
-    alignas(64) static thread_local std::array<char, std::size_t{1} << 18U> buffer;
+    alignas(64) static thread_local std::vector<char> buffer(std::size_t{1} << 18U);
     for (;;) {
         const ssize_t count = ::read(in.get(), buffer.data(), buffer.size());
         if (count == 0) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <vector>
 
 #include <sys/types.h>
 #include <unistd.h>
@@ -145,7 +146,7 @@ const char* what_of_content(int fd, off_t bytes) {
         return nullptr;
     }
     // Complete: in a file of certificates the key is the last thing.
-    static thread_local std::array<char, std::size_t{kMostOfKey}> content{};
+    static thread_local std::vector<char> content(std::size_t{kMostOfKey});
     const ssize_t size = fd >= 0 ? ::pread(fd, content.data(), content.size(), 0) : 0;
     const std::string_view text(content.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
     if (is_binary_key(text)) {

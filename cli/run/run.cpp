@@ -86,7 +86,7 @@ void install_entrance(CLI::App& app, Session& session, const Entrance& entrance)
                     runtime::warn(warning);
                 }
             }
-            return start(session, *options);
+            return start(session, *options).map_error(during("starting '" + options->image + "'"));
         };
     });
 }

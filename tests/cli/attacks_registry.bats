@@ -141,7 +141,7 @@ login_file() {
     digest=$("$CYBELECTL" image list --format json | jq -r '.images[0].digest')
     manifest=$(plain pull "oras://127.0.0.1:$registry/zebra:1" --format json | jq -r .manifest)
     run -0 plain pull "oras://127.0.0.1:$registry/zebra@$manifest"
-    assert_line --partial "store:$digest $digest"
+    assert_line --partial "store:$digest manifest $manifest, image $digest"
 }
 
 @test "C-F6: no helper of the current folder is ever run" {
