@@ -22,7 +22,7 @@ std::string base_name(const std::string& name) {
     return fs::path(name).filename().native();
 }
 
-/// The lists of packages that are in the image, beside it, so that they can be read without it.
+/// Attaches the SBOMs of the image to it in the registry, so that clients need not pull the image.
 Result<std::size_t> attach_sboms(const TransferOptions& options,
                                  const registry::Transport& transport,
                                  const registry::PushRequest& pushed) {

@@ -328,7 +328,7 @@ Result<std::string> start_web(const Session& session, const StartOptions& option
 
 namespace {
 
-/// A project is no container, but often has one: its image.
+/// A project is not an image, but its folder often contains one.
 Result<void> refuse_project(const std::string& image) {
     std::error_code error;
     const fs::path folder(image);

@@ -57,7 +57,7 @@ std::string set_limit(StartOptions& options, std::string_view value) {
     return {};
 }
 
-/// A whole number, perhaps with a minus.
+/// An integer, which may be negative.
 template <auto kMember>
 std::string set_count(StartOptions& options, std::string_view value) {
     const char* const last = value.data() + value.size();

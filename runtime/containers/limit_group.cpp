@@ -289,7 +289,7 @@ std::string limits_of_process(pid_t process) {
     return {};
 }
 
-/// The number behind a word of a flat keyed file, or the whole file's.
+/// The number after a key in a flat keyed file; without a key, the only number of the file.
 std::uint64_t group_number(const fs::path& file, std::string_view word = {}) {
     const std::string text = group_text(file);
     std::uint64_t sum = 0;

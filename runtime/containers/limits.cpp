@@ -37,11 +37,11 @@ std::optional<std::int64_t> parse_decimal(std::string_view text) {
     const std::size_t point = std::min(text.find('.'), text.size());
     std::string_view fraction = text.substr(std::min(point + 1, text.size()));
     const bool has_digits = text.find_first_of("0123456789") != std::string_view::npos;
-    std::int64_t whole = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + point, whole);
-    const bool is_whole = point == 0 || (failed == std::errc() && end == text.data() + point);
+    std::int64_t integer = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + point, integer);
+    const bool is_integer = point == 0 || (failed == std::errc() && end == text.data() + point);
     constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / kNano - 1;
-    if (!has_digits || !is_whole || text.front() == '-' || whole > kMost ||
+    if (!has_digits || !is_integer || text.front() == '-' || integer > kMost ||
         fraction.find_first_not_of("0123456789") != std::string_view::npos) {
         return std::nullopt;
     }
@@ -50,7 +50,7 @@ std::optional<std::int64_t> parse_decimal(std::string_view text) {
     for (; !fraction.empty() && unit > 0; fraction.remove_prefix(1), unit /= 10) {
         parts += (fraction.front() - '0') * unit;
     }
-    return whole * kNano + parts;
+    return integer * kNano + parts;
 }
 
 /// "512", "512m", "1.5 GiB": bytes, in units of 1024.
