@@ -72,6 +72,11 @@ std::string end_line(const submission::Entry& entry) {
             place_of_errors(entry) != entry.standard_output) {
             line += ", errors in " + place_of_errors(entry);
         }
+        if (entry.state == submission::State::kFailed) {
+            line += "; known causes: cybelectl job explain --log " +
+                    shell_quote(entry.standard_error.empty() ? entry.standard_output
+                                                             : entry.standard_error);
+        }
     }
     return line;
 }

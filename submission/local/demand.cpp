@@ -40,11 +40,15 @@ Fault too_much(const Job& job, const Machine& machine, std::string_view what) {
                                     fmt::format("the job needs {} cores, and this machine has {}",
                                                 demand.cpus,
                                                 machine.threads())),
-                            "it would wait for ever: a task has a core for each of its CPUs, and "
-                            "cores are not shared",
+                            "each CPU of a task is a core of its own, so the job could never start",
                             starts_ranks(job)
                                 ? "ask for fewer tasks, or let ranks share cores to try it here: "
                                   "`oversubscribe: true` under `launch`"
+                            : job.resources.tasks == 1
+                                ? fmt::format("ask for at most {} (`-c {}`), or submit it to a "
+                                              "cluster",
+                                              machine.threads(),
+                                              machine.threads())
                                 : "ask for fewer tasks or threads, or submit it to a cluster");
     }
     if (what == "memory") {

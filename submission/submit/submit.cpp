@@ -55,6 +55,16 @@ Result<void> check_connection(const ResolvedJob& job, const Environment& environ
     return {};
 }
 
+/// What no image could make right is reported before an image is built.
+Result<void> check_script(const JobInput& input) {
+    if (!input.made) {
+        return {}; // it is rendered at once, with all that is known of its image
+    }
+    CYBELE_CHECK(schedulers::render_script(input.render_input())
+                     .map_error(during("rendering the batch script")));
+    return {};
+}
+
 void tell(const TransferResult& transferred, const OnWord& on_word) {
     if (transferred.files == 0 || !on_word) {
         return;
@@ -96,6 +106,7 @@ check_job(ResolvedJob resolved, const Environment& environment, std::int64_t now
     }
     CYBELE_CHECK(check_places(input, environment, resolved.connection, now)
                      .map_error(during("checking the folders of the job")));
+    CYBELE_CHECK(check_script(input));
     return CheckedJob{std::move(resolved.input), std::move(resolved.connection)};
 }
 

@@ -92,7 +92,7 @@ host_job() {
     run --separate-stderr "$CYBELECTL" submit demo.yaml --scheduler local --wait
     assert_equal "$status" 9
     id=$output
-    local end="job $id (demo) failed: exit code 9; output in $PWD/demo-$id.out, errors in $PWD/demo-$id.err"
+    local end="job $id (demo) failed: exit code 9; output in $PWD/demo-$id.out, errors in $PWD/demo-$id.err; known causes: cybelectl job explain --log $PWD/demo-$id.err"
     assert_equal "$stderr" "$end"
     run --separate-stderr "$CYBELECTL" job wait "$id"
     assert_equal "$stderr" "$end"
