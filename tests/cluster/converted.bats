@@ -14,11 +14,11 @@ teardown_file() { stop_nodes; }
 # words_of SCRIPT: its arguments.
 words_of() { [[ $1 != *arguments* ]] || printf '%s\0' 'a b' "it's" '*'; }
 
-# shown FOLDER: what the job left there, without our own lines.
+# shown FOLDER: what the job left there, without our own lines and those in which srun says that a step waits for the one before.
 shown() {
     (cd "$1" && for file in $(find . -maxdepth 1 -type f ! -name script.sh ! -name job.yaml ! -name job.sh ! -name app.sif | sort); do
         echo "== $file"
-        grep -v '^cybelectl: ' "$file" || :
+        grep -v '^cybelectl: \|^srun: \(Job .* step creation temporarily disabled\|Step created\)' "$file" || :
     done)
 }
 

@@ -30,8 +30,25 @@ report_suite() {
 show_failures() {
     local log=$logs/$1.log
     printf '  from %s:\n' "$log"
-    grep -nE -A 12 '^not ok|# skip|ERROR:|error:|FAILED|\*\*\*' "$log" | head -n 80 | sed 's/^/  | /' || true
+    {
+        ends_of_failed_cases <"$log"
+        grep -v '^not ok' "$log" | grep -nE -A 12 '# skip|ERROR:|error:|FAILED|\*\*\*' | head -n 80
+    } | sed 's/^/  | /' || true
     grep -v '^CPU seconds: ' "$logs/$1.said" | tail -n 20 | sed 's/^/  | /' || true
+}
+
+# ends_of_failed_cases: of each case that failed, the first lines (which command) and the last (what it printed).
+ends_of_failed_cases() {
+    awk 'function show(  i) {
+             for (i = 1; i <= n; i++) {
+                 if (n <= 28 || i <= 8 || i > n - 18) print line[i]
+                 else if (i == 9) printf "# ... %d lines left out\n", n - 26
+             }
+             n = 0
+         }
+         /^(ok|not ok) / { show() }
+         /^not ok / || n > 0 { line[++n] = NR ":" $0 }
+         END { show() }' | head -n 160
 }
 
 # show_minutes: the longest suites, beside what tests/suites.tsv states; and the CPU time. All of them: $logs/measured.

@@ -3,7 +3,7 @@
 #SBATCH --ntasks=2
 #SBATCH --output=run.log
 for i in 1 2 3; do
-    (sleep 0.$i; echo "part $i") &
+    (sleep $i; echo "part $i") &
 done
 wait
 echo "all ended"
