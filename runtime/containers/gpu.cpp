@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/containers/gpu.hpp"
 
+#include "runtime/containers/site_settings.hpp"
+#include "support/file.hpp"
 #include "support/process.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -24,12 +27,25 @@ constexpr std::string_view kNvidiaLibraries[] = {
     "libnvidia-glcore.so", "libnvidia-glsi.so",     "libnvidia-tls.so",
     "libEGL_nvidia.so",    "libGLX_nvidia.so",      "libGLESv1_CM_nvidia.so",
     "libnvidia-fbc.so",    "libGLESv2_nvidia.so",   "libnvidia-glvkspirv.so",
-    "libnvidia-pkcs11.so", "libnvidia-compiler.so", "libnvidia-fatbinaryloader.so"};
+    "libnvidia-pkcs11.so", "libnvidia-compiler.so", "libnvidia-fatbinaryloader.so",
+    "libvdpau_nvidia.so"};
 constexpr std::string_view kNvidiaPrograms[] = {"nvidia-smi",
                                                 "nvidia-debugdump",
                                                 "nvidia-persistenced",
                                                 "nvidia-cuda-mps-control",
                                                 "nvidia-cuda-mps-server"};
+/// From version 1.4 on Apptainer's list has these, too: without them EGL and Vulkan find no driver.
+constexpr std::string_view kNvidiaFiles[] = {
+    "/usr/share/glvnd/egl_vendor.d/10_nvidia.json",
+    "/usr/share/vulkan/icd.d/nvidia_icd.json",
+    "/usr/share/vulkan/implicit_layer.d/nvidia_layers.json",
+    "/etc/vulkan/icd.d/nvidia_icd.json",
+    "/etc/vulkan/implicit_layer.d/nvidia_layers.json",
+    "/usr/share/egl/egl_external_platform.d/"
+    "15_nvidia_gbm.json",
+    "/usr/share/egl/egl_external_platform.d/"
+    "10_nvidia_wayland.json",
+    "/usr/share/nvidia/nvoptix.bin"};
 constexpr std::string_view kNvidiaDevices[] = {"nvidia", "dri"};
 
 /// ROCm has no split into driver and toolkit: these have to be those of the kernel's part. libdrm
@@ -58,12 +74,20 @@ struct Row {
     GpuMaker maker;
     std::span<const std::string_view> libraries; ///< up to ".so"
     std::span<const std::string_view> programs;
+    std::span<const std::string_view> files;
     std::span<const std::string_view> devices; ///< beginnings of names in /dev
+    const char* list;                          ///< Apptainer's name of the host's list
 };
 constexpr Row kRows[] = {
-    {GpuMaker::kNvidia, kNvidiaLibraries, kNvidiaPrograms, kNvidiaDevices},
-    {GpuMaker::kAmd, kAmdLibraries, kAmdPrograms, kAmdDevices},
+    {GpuMaker::kNvidia,
+     kNvidiaLibraries,
+     kNvidiaPrograms,
+     kNvidiaFiles,
+     kNvidiaDevices,
+     "nvliblist.conf"},
+    {GpuMaker::kAmd, kAmdLibraries, kAmdPrograms, {}, kAmdDevices, "rocmliblist.conf"},
 };
+constexpr std::size_t kMostList = std::size_t{1} << 16U;
 
 #if defined(__aarch64__)
 constexpr std::string_view kMark = "AArch64";
@@ -110,6 +134,40 @@ void add_devices(std::vector<Mount>& mounts, const Row& row) {
     }
 }
 
+/// A library by its path, and the links beside it that lead to it. Empty where it is no file.
+std::vector<HostLibrary> with_links(const std::filesystem::path& path) {
+    std::error_code error;
+    if (!std::filesystem::is_regular_file(path, error)) {
+        return {};
+    }
+    std::vector<HostLibrary> all{{path.filename(), path}};
+    for (const auto& entry : std::filesystem::directory_iterator(path.parent_path(), error)) {
+        if (entry.is_symlink(error) && entry.path() != path &&
+            std::filesystem::equivalent(entry.path(), path, error)) {
+            all.push_back({entry.path().filename(), entry.path()});
+        }
+    }
+    std::sort(all.begin() + 1, all.end(), [](const HostLibrary& one, const HostLibrary& other) {
+        return one.name < other.name;
+    });
+    return all;
+}
+
+/// The host's own list where it has one; where that cannot be read, the built-in one.
+GpuList list_of_host(const Row& row) {
+    for (const char* folder : kSettingsFolders) {
+        const std::filesystem::path file = std::filesystem::path(folder) / row.list;
+        std::error_code error;
+        if (!std::filesystem::is_regular_file(file, error)) {
+            continue;
+        }
+        if (const auto text = read_file(file, kMostList)) {
+            return read_gpu_list(*text);
+        }
+    }
+    return built_in_list(row.maker);
+}
+
 } // namespace
 
 std::vector<HostLibrary> read_loader_cache(std::string_view text, std::string_view mark) {
@@ -129,13 +187,40 @@ std::vector<HostLibrary> read_loader_cache(std::string_view text, std::string_vi
     return all;
 }
 
-std::vector<HostLibrary> driver_libraries(GpuMaker maker, const std::vector<HostLibrary>& all) {
+GpuList built_in_list(GpuMaker maker) {
     const Row& row = row_of(maker);
+    return {{row.libraries.begin(), row.libraries.end()},
+            {row.programs.begin(), row.programs.end()},
+            {row.files.begin(), row.files.end()}};
+}
+
+GpuList read_gpu_list(std::string_view text) {
+    GpuList list;
+    std::istringstream lines{std::string(text)};
+    for (std::string line; std::getline(lines, line);) {
+        const std::string name(text::trimmed(line));
+        if (name.empty() || name.front() == '#') {
+            continue;
+        }
+        const bool is_path = name.front() == '/';
+        if (name.find(".so") != std::string::npos) {
+            list.libraries.push_back(name);
+        } else if (is_path) {
+            list.files.push_back(name);
+        } else if (name.find('/') == std::string::npos) {
+            list.programs.push_back(name);
+        }
+    }
+    return list;
+}
+
+std::vector<HostLibrary> driver_libraries(const GpuList& list,
+                                          const std::vector<HostLibrary>& all) {
     std::vector<HostLibrary> found;
     std::set<std::string> names; // the first of a name is the one that the loader takes
     for (const HostLibrary& library : all) {
         const bool is_driver =
-            std::any_of(row.libraries.begin(), row.libraries.end(), [&](std::string_view start) {
+            std::any_of(list.libraries.begin(), list.libraries.end(), [&](std::string_view start) {
                 return library.name.starts_with(start) &&
                        (library.name.size() == start.size() || library.name[start.size()] == '.');
             });
@@ -144,22 +229,42 @@ std::vector<HostLibrary> driver_libraries(GpuMaker maker, const std::vector<Host
             found.push_back(library);
         }
     }
+    for (const std::string& path : list.libraries) {
+        if (path.front() != '/') {
+            continue;
+        }
+        for (HostLibrary& library : with_links(path)) {
+            if (names.insert(library.name).second) {
+                found.push_back(std::move(library));
+            }
+        }
+    }
     return found;
 }
 
 std::vector<Mount> gpu_mounts(GpuMaker maker, bool is_contained, const Environment& environment) {
     const Row& row = row_of(maker);
+    const GpuList list = list_of_host(row);
     std::vector<Mount> mounts;
     for (const HostLibrary& library :
-         driver_libraries(maker, read_loader_cache(loader_cache(environment), kMark))) {
+         driver_libraries(list, read_loader_cache(loader_cache(environment), kMark))) {
         mounts.push_back(bring_in(library.path, "/.singularity.d/libs/" + library.name));
     }
-    for (const std::string_view name : row.programs) {
+    for (const std::string& name : list.programs) {
         if (const auto program = find_program(name, environment.get_or("PATH", ""))) {
             mounts.push_back(bring_in(*program, std::filesystem::path("/usr/bin") / name));
         }
     }
-    if (is_contained && !mounts.empty()) {
+    if (mounts.empty()) {
+        return mounts;
+    }
+    std::error_code error;
+    for (const std::string& file : list.files) {
+        if (std::filesystem::is_regular_file(file, error)) {
+            mounts.push_back(bring_in(file, file));
+        }
+    }
+    if (is_contained) {
         add_devices(mounts, row);
     }
     return mounts;

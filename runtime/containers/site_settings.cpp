@@ -20,9 +20,6 @@
 namespace cybele::runtime {
 namespace {
 
-constexpr const char* kSettingsFiles[] = {"/etc/apptainer/apptainer.conf",
-                                          "/usr/local/etc/apptainer/apptainer.conf",
-                                          "/etc/singularity/singularity.conf"};
 constexpr std::size_t kMostSettings = std::size_t{1} << 20U;
 
 /// Words whose values are checked, with these.
@@ -204,8 +201,9 @@ Result<std::optional<SiteSettings>> find_site_settings(const std::string& named)
     if (!named.empty()) {
         CYBELE_TRY(text, read_file(named, kMostSettings));
     }
-    for (const char* const place : kSettingsFiles) {
-        if (!text && access(place, R_OK) == 0) {
+    for (const std::filesystem::path folder : kSettingsFolders) {
+        const std::string place = folder / (folder.filename().string() + ".conf");
+        if (!text && access(place.c_str(), R_OK) == 0) {
             file = place;
             CYBELE_TRY(text, read_file(place, kMostSettings));
         }

@@ -14,6 +14,10 @@
 /// kept or refused. Words that are not known are skipped, as by Apptainer.
 namespace cybele::runtime {
 
+/// The folders of a host that hold Apptainer's settings, in the order in which they are looked for.
+inline constexpr const char* kSettingsFolders[] = {
+    "/etc/apptainer", "/usr/local/etc/apptainer", "/etc/singularity"};
+
 /// "bind path" to its values, in the file's order. Lines without a value are left out.
 using SiteSettings = std::map<std::string, std::vector<std::string>, std::less<>>;
 

@@ -33,7 +33,7 @@ rows() { grep -v '^#' "$repo/tests/$1"; }
 
 @test "each .bats file has a row in suites.tsv, and each row a suite and fixtures that there are" {
     run diff <(rows suites.tsv | cut -f 1 | grep / | grep -v '^all/') \
-        <(cd "$repo/tests" && for kind in cli integration cluster installed servers static long; do ls $kind/*.bats; done | sed 's/\.bats$//')
+        <(cd "$repo/tests" && for kind in cli integration cluster gpu installed servers static long; do ls $kind/*.bats; done | sed 's/\.bats$//')
     assert_output ''
     run bash -c ". '$repo/tests/run/kinds.bash'; for name in $(rows suites.tsv | cut -f 1 | grep -E '^all/|^[^/]*$' | xargs); do
         declare -F \"run_\${name#all/}\" || echo \"no run_\${name#all/}\"; done"

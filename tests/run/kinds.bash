@@ -95,18 +95,25 @@ sum_of() {
     sed 's/\x1b\[[0-9;]*m//g' "$log" | sed -nE "s/.*$1.*/\1/p" | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-# run_bats FILE: a test that is skipped counts as failed: nothing is left out unseen. The one exception are real batch servers, which
-# are built outside of the project: without one, its cases count as one that is skipped, with a line that says so.
+# variables_of FILE: by which variables a suite is given what the project does not build or bring: batch servers, GPUs.
+variables_of() {
+    case $1 in
+        tests/servers/*) echo CYBELE_TORQUE_PREFIX CYBELE_OPENPBS_PREFIX ;;
+        tests/gpu/*) echo CYBELE_GPU_PYTHON ;;
+    esac
+}
+
+# run_bats FILE: a test that is skipped counts as failed: nothing is left out unseen. The one exception are suites of variables_of:
+# each variable that is not set counts as one case that is skipped, with a line that says so.
 run_bats() {
-    local file=$1 planned limit=1200 product prefix
-    if [[ $file == tests/servers/* ]]; then
+    local file=$1 planned limit=1200 variable
+    local -a variables
+    read -ra variables <<<"$(variables_of "$file")"
+    for variable in "${variables[@]}"; do
         limit=5400
-        for product in TORQUE OPENPBS; do
-            prefix=CYBELE_${product}_PREFIX
-            [[ -n ${!prefix:-} ]] || { echo "skipped: $prefix is not set; see tests/servers/README.md" >>"${log%.log}.skips" && suite_skipped=$((suite_skipped + 1)); }
-        done
-        ((suite_skipped < 2)) || return 0
-    fi
+        [[ -n ${!variable:-} ]] || { echo "skipped: $variable is not set; see $(dirname "$file")/README.md" >>"${log%.log}.skips" && suite_skipped=$((suite_skipped + 1)); }
+    done
+    ((${#variables[@]} == 0 || suite_skipped < ${#variables[@]})) || return 0
     [[ $file != tests/long/* ]] || limit=5400
     BATS_TEST_TIMEOUT=${BATS_TEST_TIMEOUT:-300} timeout --kill-after=20 "$limit" bats --timing --formatter tap "$file" >"$log" 2>&1 || true
     suite_passed=$(grep -E '^ok ' "$log" | grep -cvE '# skip' || true)

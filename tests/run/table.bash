@@ -18,7 +18,7 @@ read_table() {
         parts_of[$suite]=${parts/#-/}
         fixtures_of[$suite]=${fixtures/#-/}
     done <"$1"
-    for file in tests/{cli,integration,cluster,installed,servers,static,long}/*.bats; do
+    for file in tests/{cli,integration,cluster,gpu,installed,servers,static,long}/*.bats; do
         suite=${file#tests/} && suite=${suite%.bats}
         [[ -e $file && -z ${tier_of[$suite]:-} ]] || continue
         tier_of[$suite]=$([[ $suite == long/* ]] && echo all || echo test)

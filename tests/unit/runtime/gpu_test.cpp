@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Which files of the host come in by --nv and --rocm.
 #include "runtime/containers/gpu.hpp"
+#include "support/file.hpp"
+
+#include <fstream>
 
 #include <doctest/doctest.h>
 
+using namespace cybele;
 using namespace cybele::runtime;
 
 namespace {
@@ -25,14 +29,36 @@ constexpr const char* kCache =
 TEST_CASE("the driver's libraries are found in the loader's cache, once each, of this machine") {
     const auto all = read_loader_cache(kCache, "x86-64");
     CHECK(all.size() == 6);
-    const auto nvidia = driver_libraries(GpuMaker::kNvidia, all);
+    const auto nvidia = driver_libraries(built_in_list(GpuMaker::kNvidia), all);
     REQUIRE(nvidia.size() == 2); // not the toolkit's libcudart
     CHECK(nvidia[0].name == "libcuda.so.1");
     CHECK(nvidia[0].path == "/usr/lib/x86_64-linux-gnu/libcuda.so.1");
     CHECK(nvidia[1].path == "/opt/nv lib/libnvidia-ml.so.1");
-    const auto amd = driver_libraries(GpuMaker::kAmd, all);
+    const auto amd = driver_libraries(built_in_list(GpuMaker::kAmd), all);
     REQUIRE(amd.size() == 1);
     CHECK(amd[0].name == "libhsa-runtime64.so.1");
     CHECK(read_loader_cache("", "x86-64").empty());
     CHECK(read_loader_cache("\tbroken (x86-64\n => \n(x86-64) =>", "x86-64").empty());
+}
+
+TEST_CASE("the host's own list: libraries by name and by path with their links, programs, files") {
+    const auto dir = TempDirectory::make("/var/tmp", "cybele-gpu-");
+    REQUIRE(dir);
+    const auto library = dir->path() / "libtegra.so.2";
+    std::ofstream(library) << "ELF";
+    std::filesystem::create_symlink("libtegra.so.2", dir->path() / "libtegra.so");
+    std::filesystem::create_symlink("libtegra.so.1",
+                                    dir->path() / "libtegra.so.0"); // leads nowhere
+    const GpuList list =
+        read_gpu_list("# put binaries here\nnvidia-smi\n\n  libcuda.so \n" + library.string() +
+                      "\n/usr/share/vulkan/icd.d/nvidia_icd.json\n../no/program\n" +
+                      (dir->path() / "libgone.so.1").string());
+    CHECK(list.programs == std::vector<std::string>{"nvidia-smi"});
+    CHECK(list.files == std::vector<std::string>{"/usr/share/vulkan/icd.d/nvidia_icd.json"});
+    const auto found = driver_libraries(list, read_loader_cache(kCache, "x86-64"));
+    REQUIRE(found.size() == 3); // libnvidia-ml is not of this list
+    CHECK(found[0].name == "libcuda.so.1");
+    CHECK(found[1].path == library);
+    CHECK(found[2].name == "libtegra.so");
+    CHECK(read_gpu_list("").libraries.empty());
 }
