@@ -168,6 +168,9 @@ Complaint check_word(const Shape& shape, std::string_view text) {
     if (std::find(shape.words.begin(), shape.words.end(), text) != shape.words.end()) {
         return {};
     }
+    if (shape.rule != nullptr) {
+        return shape.rule->check(text);
+    }
     const std::string_view synonym = synonym_of(text, shape.words);
     const std::string near = synonym.empty() ? nearest(text, shape.words) : std::string(synonym);
     return {"only these words are known here",

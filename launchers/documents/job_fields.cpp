@@ -105,7 +105,7 @@ constexpr Shape kLicenses{.type = Type::kMap, .table = &kLicenseTable};
 constexpr Table kGresTable{.title = "gres", .rest = &kCount, .rest_key = &kGresRule};
 constexpr Shape kGres{.type = Type::kMap, .table = &kGresTable};
 constexpr std::string_view kMemoryWords[] = {"all"};
-constexpr Shape kMemory{.type = Type::kWord, .words = kMemoryWords};
+constexpr Shape kMemory{.type = Type::kWord, .words = kMemoryWords, .rule = &kMemoryRule};
 constexpr Field kResourceFields[] = {
     {"nodes", &kCount, "nodes of the job", false, "1"},
     {"tasks-per-node", &kCount, "tasks (ranks) on each node", false, "1"},

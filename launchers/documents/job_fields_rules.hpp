@@ -18,6 +18,7 @@ namespace cybele::launchers {
 [[nodiscard]] document::Complaint check_host(std::string_view text);
 [[nodiscard]] document::Complaint check_license(std::string_view text);
 [[nodiscard]] document::Complaint check_gres(std::string_view text);
+[[nodiscard]] document::Complaint check_memory_word(std::string_view text);
 
 inline constexpr document::Rule kArrayRule{
     "an array of indexes",
@@ -43,6 +44,7 @@ inline constexpr document::Rule kLicenseRule{
     "a licence's name", "^[A-Za-z0-9][A-Za-z0-9_.@/-]*$", check_license};
 inline constexpr document::Rule kGresRule{
     "a resource's name", "^(?!gpu(:|$))[A-Za-z0-9][A-Za-z0-9_.:/-]*$", check_gres};
+inline constexpr document::Rule kMemoryRule{"`all`", "^all$", check_memory_word};
 inline constexpr document::Rule kResultRule{
     "a pattern below `workdir`", "^(?!/)(?!(.*/)?\\.\\.?(/|$)).+$", check_result};
 

@@ -99,4 +99,12 @@ Complaint check_gres(std::string_view text) {
             "write for example `lscratch: 100`"};
 }
 
+Complaint check_memory_word(std::string_view text) {
+    if (text == "all") {
+        return {};
+    }
+    return {"`memory` has the word `all` alone; a size says what it is for",
+            "write `memory-per-node: " + std::string(text) + "`, or `memory: all`"};
+}
+
 } // namespace cybele::launchers
