@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/batch_cluster.hpp"
 
+#include "bridge/collect_pod.hpp"
 #include "bridge/collect_script.hpp"
 #include "bridge/collected.hpp"
 #include "bridge/job_name.hpp"
@@ -190,7 +191,7 @@ Call BatchCluster::record_call(std::string_view script,
 
 Call BatchCluster::search_call(const Object& object, const Login& login, bool closes) const {
     Call call = record_call(
-        kSearch,
+        kSearchScript,
         login,
         {login.workdir.native(), record_of(object, login.workdir).native(), closes ? "yes" : "no"});
     call.directory.clear(); // where it cannot be entered, the script says so
@@ -332,7 +333,7 @@ BatchCluster::note_answer(const Object& object, const std::string& account, cons
     return exchange(
         *login,
         object,
-        {record_call(kNoteAnswer, *login, {record_of(object, login->workdir).native(), id}),
+        {record_call(kNoteAnswerScript, *login, {record_of(object, login->workdir).native(), id}),
          search_call(object, *login, false)});
 }
 
@@ -396,10 +397,22 @@ std::optional<Collected> BatchCluster::collect(const Object& object, const std::
     }
     const std::int64_t now = settings_.clock ? settings_.clock() : 0;
     const std::string target = host_path_of(object);
+    if (settings_.collect_for_claim && !claim_of(object).empty()) {
+        auto collected = settings_.collect_for_claim(object);
+        if (collected) {
+            const OutputSight sight = read_output(object, account);
+            collected->output = sight.paths;
+            collected->tail = sight.tail;
+        }
+        return collected;
+    }
     if (target.empty()) {
         return not_collected("VolumeNotSupported",
-                             "results are copied to hostPath volumes only; they are where the job "
-                             "wrote them",
+                             settings_.collect_for_claim
+                                 ? "results are copied to hostPath volumes and claims only; they "
+                                   "are where the job wrote them"
+                                 : "results are copied to hostPath volumes only; they are where "
+                                   "the job wrote them",
                              now);
     }
     const Streams output = output_paths(object, login->workdir);
@@ -435,7 +448,7 @@ void BatchCluster::note_orphan(const Object& object, const std::string& account)
         return;
     }
     const Call call =
-        record_call(kNoteOrphan, *login, {record_of(object, login->workdir).native()});
+        record_call(kNoteOrphanScript, *login, {record_of(object, login->workdir).native()});
     if (const auto answers = login->host->exchange({call}, {}); !answers) {
         report(answers.error().message());
     }

@@ -32,6 +32,8 @@ struct ClusterSettings {
     std::function<std::int64_t()> clock;              ///< Unix seconds
     std::function<void(const std::string&)> on_words; ///< what failed, for the log
     submission::Meanwhile meanwhile = nullptr;
+    /// Results for a claim; unset: not finished yet. Null: nobody collects for claims.
+    std::function<std::optional<Collected>(const Object&)> collect_for_claim = nullptr;
 };
 
 /// The commands of a dialect; null: it has none that the bridge can use.
@@ -84,7 +86,7 @@ private:
     search_call(const Object& object, const Login& login, bool closes) const;
     [[nodiscard]] submission::Call
     hand_over_call(const Object& object, const Login& login, int attempt) const;
-    /// Makes the calls; the last one is kSearch, which is read.
+    /// Makes the calls; the last one is kSearchScript, which is read.
     RecordSight
     exchange(Login& login, const Object& object, const std::vector<submission::Call>& calls);
     void give_back(Login& login, const Object& object, int attempt);

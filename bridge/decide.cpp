@@ -6,6 +6,7 @@
 #include "bridge/written.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cybele::bridge {
 namespace {
@@ -99,7 +100,11 @@ void record_id(Decision& decision, const Case& one) {
         id = id_of_end(one.view.record.end);
     }
     write(decision, one, prepared_status(one, id));
-    tell(decision, "Submitted", "job " + id + " as " + one.view.account, false);
+    std::string words = "job " + id + " as " + one.view.account;
+    if (!one.view.record.remark.empty()) {
+        words += "; the batch system said: " + one.view.record.remark;
+    }
+    tell(decision, "Submitted", std::move(words), false);
 }
 
 /// The record has the id before the job is let go: when the queue has forgotten the job, and the

@@ -36,6 +36,7 @@ std::vector<std::string> rights(const InstallRequest& request) {
     std::string rules = fmt::format(kRulesText, fmt::arg("plural", plural));
     rules += document.manages_jobs ? kJobRulesText : "";
     rules += document.virtual_nodes ? kPodRulesText : "";
+    rules += document.collector_image.empty() ? "" : kCollectorRulesText;
     const auto fill = [&](std::string_view form, const std::string& served) {
         return fmt::format(fmt::runtime(form),
                            fmt::arg("name", document.name),
@@ -53,6 +54,9 @@ std::vector<std::string> rights(const InstallRequest& request) {
     texts.push_back(fill(kLeaseRoleText, {}));
     if (document.virtual_nodes) {
         texts.push_back(fill(kNodeRoleText, {}));
+    }
+    if (document.listen) {
+        texts.push_back(fill(kListenerRoleText, {}));
     }
     return texts;
 }

@@ -50,6 +50,34 @@ inline constexpr std::string_view kPodRulesText = R"(- apiGroups: [""]
   verbs: [patch]
 )";
 
+/// Of pods that collect results for claims.
+inline constexpr std::string_view kCollectorRulesText = R"(- apiGroups: [""]
+  resources: [pods]
+  verbs: [create, delete, get, list, watch]
+)";
+
+/// With a listener: whose tokens and certificates are shown to it, and what they may do.
+inline constexpr std::string_view kListenerRoleText = R"(apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: cybelectl-bridge-{name}-reviews
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: system:auth-delegator}}
+subjects:
+- {{kind: ServiceAccount, name: cybelectl-bridge, namespace: {space}}}
+---
+apiVersion: rbac.authorization.k8s.io/v1
+kind: RoleBinding
+metadata:
+  name: cybelectl-bridge-{name}-authorities
+  namespace: kube-system
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: Role
+  name: extension-apiserver-authentication-reader
+subjects:
+- {{kind: ServiceAccount, name: cybelectl-bridge, namespace: {space}}}
+)";
+
 inline constexpr std::string_view kNodeRoleText = R"(apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata:
@@ -299,6 +327,8 @@ spec:
         env:
         - {{name: HOME, value: /run/cybelectl}}
         - {{name: CYBELE_STATE_DIR, value: /run/cybelectl/state}}
+        - name: POD_IP
+          valueFrom: {{fieldRef: {{fieldPath: status.podIP}}}}
         resources:
           requests: {{cpu: 50m, memory: 64Mi}}
           limits: {{memory: 256Mi}}

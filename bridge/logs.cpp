@@ -22,22 +22,6 @@ bool has_ended(const Object& object) {
     return object.status.holds("Complete") || object.status.holds("Failed");
 }
 
-Result<const launchers::BridgeAccount*> row_of(const ServiceRequest& service,
-                                               const Object& object) {
-    for (const launchers::BridgeAccount& row : service.configuration.document.accounts) {
-        if (row.name_space == object.space && row.account == object.status.account) {
-            return &row;
-        }
-    }
-    return fail(ErrorCode::kInput,
-                problem("bridge-account-unknown",
-                        fmt::format("account {} of namespace {} is not in the Bridge",
-                                    printable(object.status.account),
-                                    object.space)),
-                "output is read as the account of the job",
-                "add the row to `accounts` of " + printable(service.configuration.file.native()));
-}
-
 Result<std::string>
 path_of(const Object& object, const launchers::BridgeAccount& row, bool is_errors) {
     if (object.status.job_id.empty()) {
@@ -78,9 +62,14 @@ public:
          const LogsRequest& request,
          submission::Host& host,
          const std::string& path)
-        : server_(server), request_(request), host_(host), reader_(path) {}
+        : server_(server), request_(request), host_(host), reader_(path),
+          left_(request.most.value_or(UINT64_MAX)) {}
 
     Result<void> run(Object object) {
+        if (request_.lines) {
+            CYBELE_TRY(const std::uint64_t offset, offset_of_lines(*request_.lines));
+            reader_ = submission::LogReader(reader_.file(), offset);
+        }
         while (true) {
             const bool is_last = !request_.follows || has_ended(object);
             CYBELE_TRY(const bool goes_on, read(is_last));
@@ -110,34 +99,86 @@ private:
             const std::string text =
                 reader_.take(back, submission::LogReader::Clock::now(), is_last);
             has_more = reader_.has_more();
-            if (!text.empty() && !request_.print(text)) {
+            const std::string_view shown = std::string_view(text).substr(0, left_);
+            left_ -= shown.size();
+            if (!shown.empty() && (!request_.print(shown) || left_ == 0)) {
                 return false;
             }
         }
         return true;
     }
 
+    /// Where the last lines begin; of lines that are longer than all that is looked at, its begin.
+    Result<std::uint64_t> offset_of_lines(std::uint64_t lines) {
+        constexpr std::uint64_t kPiece = 65536;
+        constexpr std::uint64_t kFarthest = std::uint64_t{16} << 20U;
+        const std::string path = reader_.file().native();
+        CYBELE_TRY(const submission::Answers first, host_.exchange({}, {{path, 0, 1}}));
+        const std::uint64_t size = first.files.front().size;
+        std::uint64_t seen = 0;
+        for (std::uint64_t end = size; end > 0 && size - end < kFarthest;) {
+            const std::uint64_t begin = end - std::min(end, kPiece);
+            CYBELE_TRY(const submission::Answers answers,
+                       host_.exchange({}, {{path, begin, end - begin}}));
+            const std::string& bytes = answers.files.front().bytes;
+            for (std::size_t at = bytes.size(); at > 0; --at) {
+                // The end of the last line begins no further one.
+                const bool is_end = bytes[at - 1] == '\n' && begin + at != size;
+                if (is_end && ++seen == lines) {
+                    return begin + at;
+                }
+            }
+            end = begin;
+            if (lines == 0) {
+                return size;
+            }
+        }
+        return size - std::min(size, kFarthest);
+    }
+
     ServerSession& server_;
     const LogsRequest& request_;
     submission::Host& host_;
     submission::LogReader reader_;
+    std::uint64_t left_;
     bool exists_ = false;
 };
 
 } // namespace
 
+Result<launchers::BridgeAccount> row_of(const ServiceRequest& service, const Object& object) {
+    for (const launchers::BridgeAccount& row : service.configuration.document.accounts) {
+        if (row.name_space == object.space && row.account == object.status.account) {
+            return row;
+        }
+    }
+    return fail(ErrorCode::kInput,
+                problem("bridge-account-unknown",
+                        fmt::format("account {} of namespace {} is not in the Bridge",
+                                    printable(object.status.account),
+                                    object.space)),
+                "output is read as the account of the job",
+                "add the row to `accounts` of " + printable(service.configuration.file.native()));
+}
+
 Result<void> show_logs(const ServiceRequest& service, const LogsRequest& request) {
     CYBELE_TRY(const std::unique_ptr<ServerSession> server, ServerSession::open(service));
     CYBELE_TRY(Object object, server->object(request.place));
-    const launchers::BridgeAccount nothing;
-    const launchers::BridgeAccount* row = &nothing;
+    return show_logs_of(*server, service, request, std::move(object));
+}
+
+Result<void> show_logs_of(ServerSession& server,
+                          const ServiceRequest& service,
+                          const LogsRequest& request,
+                          Object object) {
+    launchers::BridgeAccount row;
     if (!object.status.job_id.empty()) {
         CYBELE_TRY(row, row_of(service, object));
     }
-    CYBELE_TRY(const std::string path, path_of(object, *row, request.is_errors));
+    CYBELE_TRY(const std::string path, path_of(object, row, request.is_errors));
     const auto host =
-        host_of({row->way, row->account, service.sockets, service.environment, nullptr});
-    return Logs(*server, request, *host, path).run(std::move(object));
+        host_of({row.way, row.account, service.sockets, service.environment, nullptr});
+    return Logs(server, request, *host, path).run(std::move(object));
 }
 
 } // namespace cybele::bridge

@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "bridge/server_session.hpp"
 #include "bridge/service.hpp"
 
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -12,7 +15,9 @@ namespace cybele::bridge {
 struct LogsRequest {
     std::string place; ///< NAMESPACE/NAME
     bool is_errors = false;
-    bool follows = false; ///< until the job has ended
+    bool follows = false;               ///< until the job has ended
+    std::optional<std::uint64_t> lines; ///< of the end only
+    std::optional<std::uint64_t> most;  ///< bytes
     std::function<bool()> is_interrupted;
     std::function<bool(std::string_view)> print; ///< false: the reader is gone
 };
@@ -20,5 +25,14 @@ struct LogsRequest {
 /// Reads the output of the object's job as its account. kInput where the object has no job or no
 /// output yet.
 [[nodiscard]] Result<void> show_logs(const ServiceRequest& service, const LogsRequest& request);
+/// The same of an object that was read already.
+[[nodiscard]] Result<void> show_logs_of(ServerSession& server,
+                                        const ServiceRequest& service,
+                                        const LogsRequest& request,
+                                        Object object);
+
+/// The row of the Bridge by which the job of the object was submitted.
+[[nodiscard]] Result<launchers::BridgeAccount> row_of(const ServiceRequest& service,
+                                                      const Object& object);
 
 } // namespace cybele::bridge

@@ -44,7 +44,7 @@ exit 0
 
 /// WORKDIR RECORD yes|no: shows the record; with `yes`, takes the next claim so that no hand-over
 /// begins any more.
-inline constexpr std::string_view kSearch = R"sh(umask 077
+inline constexpr std::string_view kSearchScript = R"sh(umask 077
 record=$2
 if [ ! -d "$1" ] || [ ! -x "$1" ] || [ ! -r "$1" ]; then
     echo "the folder $1 cannot be read" >&2
@@ -114,7 +114,7 @@ inline constexpr std::string_view kGiveBack = R"sh(rm -rf "$1/claim-$2"
 )sh";
 
 /// RECORD ID: the id of the job that is let go, in the place of another.
-inline constexpr std::string_view kNoteAnswer = R"sh(umask 077
+inline constexpr std::string_view kNoteAnswerScript = R"sh(umask 077
 mkdir -p "$1" && printf '%s\n' "$2" >"$1/answer.$$" && mv "$1/answer.$$" "$1/answer"
 )sh";
 
@@ -143,7 +143,7 @@ done
 )sh";
 
 /// RECORD: the object was deleted, and its job stays.
-inline constexpr std::string_view kNoteOrphan = R"sh(umask 077
+inline constexpr std::string_view kNoteOrphanScript = R"sh(umask 077
 mkdir -p "$1" && : >"$1/orphan"
 )sh";
 

@@ -2,6 +2,7 @@
 #include "bridge/record_sight.hpp"
 
 #include "bridge/patterns.hpp"
+#include "bridge/plain_words.hpp"
 #include "submission/records/record.hpp"
 #include "support/text.hpp"
 
@@ -109,6 +110,9 @@ void read_receipt(const RecordText& text,
                   const submission::Commands& commands,
                   RecordSight& sight) {
     const auto code = text::number(text::trimmed(found(text.files, "code")));
+    if (!sight.answer.empty()) {
+        sight.remark = plain_words(found(text.files, "errors"));
+    }
     if (!code || !sight.answer.empty()) {
         return;
     }
@@ -122,8 +126,9 @@ void read_receipt(const RecordText& text,
         sight.trouble = receipt.words;
     } else if (receipt.kind == Receipt::Kind::kAccepted && is_job_id(receipt.id)) {
         sight.answer = receipt.id;
+        sight.remark = plain_words(outcome.errors);
     } else if (receipt.kind == Receipt::Kind::kRefused) {
-        sight.refusal = receipt.words;
+        sight.refusal = plain_words(receipt.words);
     }
 }
 

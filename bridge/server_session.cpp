@@ -181,6 +181,17 @@ Result<bool> ServerSession::exists(const std::string& place, const std::string& 
     return false;
 }
 
+Result<PageJson> ServerSession::review(const std::string& path, const PageJson& body) {
+    const auto reply = pump_.post(path, text_of_page(body), kPage);
+    if (reply && reply->ok()) {
+        return parse_json(reply->body);
+    }
+    if (reply && reply->status != 0) {
+        return fail(apiserver::refusal("asking " + path, *reply));
+    }
+    return silent(reply);
+}
+
 Result<void> ServerSession::patch(const std::string& what,
                                   const std::string& path,
                                   std::string_view type,

@@ -31,6 +31,9 @@ public:
     [[nodiscard]] Result<Object> object(const std::string& place);
     /// Whether the object still exists under its name with its uid.
     [[nodiscard]] Result<bool> exists(const std::string& place, const std::string& uid);
+    /// Asks the server to judge something: a review; its answer.
+    [[nodiscard]] Result<nlohmann::json> review(const std::string& path,
+                                                const nlohmann::json& body);
     /// Changes the object that was read; `what` begins the error: "removing the finalizer".
     [[nodiscard]] Result<void> patch(const std::string& what,
                                      const std::string& path,

@@ -7,6 +7,8 @@
 #include "apiserver/write.hpp"
 #include "bridge/api_server.hpp"
 #include "bridge/batch_cluster.hpp"
+#include "bridge/collectors.hpp"
+#include "bridge/listener.hpp"
 #include "bridge/managed_job.hpp"
 #include "bridge/object_watch.hpp"
 #include "bridge/virtual_nodes.hpp"
@@ -30,6 +32,8 @@ using apiserver::Moment;
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr std::chrono::milliseconds kGoodbye{3'000}; ///< for giving the Lease back
 constexpr std::chrono::milliseconds kReadAgain{10'000};
+constexpr std::string_view kAuthentication =
+    "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
 
 /// Different for each process that ever runs.
 std::string identity_of() {
@@ -94,6 +98,7 @@ public:
         pump_.add(events_);
         add_watches();
         add_virtual_nodes();
+        add_collectors();
     }
 
     void run() {
@@ -107,6 +112,9 @@ public:
                 break;
             }
             follow_lease();
+            if (listener_ && leads() && listener_->is_due(boot_time())) {
+                start_listener();
+            }
             if (nodes_) {
                 nodes_->keep_nodes(boot_time(), was_answered_);
             }
@@ -159,6 +167,11 @@ private:
         settings.clock = [this] { return request_.clock() / kNanoseconds; };
         settings.on_words = [this](const std::string& words) { report(words); };
         settings.meanwhile = meanwhile_;
+        if (!document.collector_image.empty()) {
+            settings.collect_for_claim = [this](const Object& object) {
+                return collectors_->collect(object);
+            };
+        }
         return settings;
     }
 
@@ -185,6 +198,60 @@ private:
         nodes_ = std::make_unique<VirtualNodes>(
             std::move(settings), connection_, writer_, seed_ + watches_.size() + 1);
         nodes_->add_to(pump_);
+    }
+
+    /// Who listens: the API server asks for output, and pods for results.
+    void add_collectors() {
+        if (request_.configuration.document.listen) {
+            listener_ = std::make_unique<Listener>(request_);
+        }
+        if (!request_.configuration.document.collector_image.empty()) {
+            constexpr std::uint64_t kSeedOfCollectors = 1000;
+            collectors_ = std::make_unique<Collectors>(
+                Collectors::Settings{request_.configuration,
+                                     [this] { return leads(); },
+                                     [this] { return request_.clock() / kNanoseconds; }},
+                connection_,
+                writer_,
+                seed_ + kSeedOfCollectors);
+            collectors_->add_to(pump_);
+        }
+    }
+
+    /// Who signs certificates of the API server, as it says to all that extend it; empty: it is
+    /// not known now, and then tokens alone are accepted.
+    [[nodiscard]] std::string client_authorities() {
+        const auto reply = pump_.get(std::string(kAuthentication), kReadAgain);
+        const nlohmann::json map =
+            reply && reply->ok() ? parse_json(reply->body) : nlohmann::json::object();
+        const nlohmann::json data = map.is_object() ? map.value("data", nlohmann::json::object())
+                                                    : nlohmann::json::object();
+        const nlohmann::json text = data.value("client-ca-file", nlohmann::json());
+        if (!text.is_string()) {
+            report("the authorities of clients cannot be read from the API server");
+            return {};
+        }
+        return text.get<std::string>();
+    }
+
+    void start_listener() {
+        const auto started = listener_->keep(boot_time(), client_authorities());
+        if (!started) {
+            const Fault& fault = started.error().faults().front();
+            report(fault.message + ": " + fault.because);
+        } else if (*started) {
+            const std::string& address = listener_->address();
+            const std::string place =
+                (address.find(':') == std::string::npos ? address : "[" + address + "]") + ":" +
+                std::to_string(listener_->port());
+            log("Listening", place);
+            if (nodes_) {
+                nodes_->listen_at({address, listener_->port()});
+            }
+            if (collectors_) {
+                collectors_->serve_at(place, listener_->certificate());
+            }
+        }
     }
 
     void add_watch(std::string path, JobReader jobs) {
@@ -321,6 +388,8 @@ private:
     std::vector<std::unique_ptr<ObjectWatch>> observers_;
     std::vector<std::unique_ptr<apiserver::ListWatch>> watches_;
     std::unique_ptr<VirtualNodes> nodes_;
+    std::unique_ptr<Collectors> collectors_;
+    std::unique_ptr<Listener> listener_;
     std::set<std::string> must_read_;
     std::set<std::string> reported_;
     Moment next_poll_{0};

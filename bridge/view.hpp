@@ -44,6 +44,7 @@ struct RecordSight {
     std::string refusal;            ///< the words with which the batch system refused the job
     std::optional<SeenJob> end;     ///< of a script that this program rendered: its own word
     std::string trouble = {};       ///< why it could not be asked: nothing was submitted
+    std::string remark = {};        ///< what the batch system said in addition to the id
 };
 
 /// What the accounting said of the job of the object's status.

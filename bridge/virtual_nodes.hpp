@@ -4,6 +4,7 @@
 #include "apiserver/list_watch.hpp"
 #include "apiserver/write.hpp"
 #include "bridge/configuration.hpp"
+#include "bridge/node_view.hpp"
 #include "bridge/object.hpp"
 #include "bridge/pump.hpp"
 #include "bridge/transition.hpp"
@@ -22,16 +23,6 @@
 /// is decided by it: it is made from what the rounds know, and who deletes it changes no job.
 namespace cybele::bridge {
 
-/// The node of a queue, as the API server gets it.
-[[nodiscard]] nlohmann::json node_json(const Configuration& configuration,
-                                       const launchers::SiteQueue& queue);
-/// Its status at a moment (Unix seconds) of its heartbeat.
-[[nodiscard]] nlohmann::json
-node_status_json(const launchers::SiteQueue& queue, bool is_ready, std::int64_t heartbeat);
-/// The pod that stands for an object's job on the node of its queue.
-[[nodiscard]] nlohmann::json pod_json(const Configuration& configuration, const Object& object);
-[[nodiscard]] nlohmann::json pod_status_json(const Object& object);
-
 class VirtualNodes : public apiserver::Observer {
 public:
     struct Settings {
@@ -49,6 +40,11 @@ public:
     void add_to(Pump& pump);
     /// Makes nodes that are missing, and renews their Leases. Often; it knows when it is time.
     void keep_nodes(apiserver::Moment now, bool is_answered);
+    /// Where the API server gets the output of pods.
+    void listen_at(NodeAddress listener) {
+        listener_ = std::move(listener);
+        due_ = apiserver::Moment{0};
+    }
     /// Shows an object as its pod, after each round.
     void show(const Object& object);
 
@@ -88,6 +84,7 @@ private:
     std::set<std::string> pending_;   ///< pods that are being written
     std::set<std::string> reported_;
     apiserver::Moment due_{0};
+    NodeAddress listener_;
     bool is_listed_ = false;
 };
 

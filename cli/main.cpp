@@ -141,7 +141,7 @@ std::string called_verb(const CLI::App& app) {
 /// Whatever a command does, it says so where it takes long. A start has one thread, and what runs
 /// as a service has a log of its own.
 void begin_reporting(const CLI::App& app, const Session& session) {
-    constexpr std::string_view kWithout[] = {"exec", "run", "shell", "bridge run"};
+    constexpr std::string_view kWithout[] = {"exec", "run", "shell", "bridge run", "bridge answer"};
     const std::string verb = called_verb(app);
     if (std::find(std::begin(kWithout), std::end(kWithout), verb) == std::end(kWithout)) {
         session.doing("`cybelectl " + verb + "` is working");

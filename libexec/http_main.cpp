@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// cybelectl-http: one HTTP exchange for cybelectl; with --session, many. JSON on standard input,
-// JSON on standard output; exit code 0 whenever an answer was written, one that tells of a failure
-// too.
+// cybelectl-http: one HTTP exchange for cybelectl; with --session, many; with --serve, https for
+// others. JSON on standard input, JSON on standard output; exit code 0 whenever an answer was
+// written, one that tells of a failure too.
 #include "libexec/http_exchange.hpp"
+#include "libexec/http_server.hpp"
 #include "libexec/http_session.hpp"
 
 #include <cerrno>
@@ -43,7 +44,8 @@ int main(int argc, char** argv) {
         return std::puts("cybelectl-http " CYBELE_VERSION) == EOF ? 1 : 0;
     }
     const bool is_session = argc == 2 && std::string_view(argv[1]) == "--session";
-    if (argc != 1 && !is_session) {
+    const bool is_server = argc == 2 && std::string_view(argv[1]) == "--serve";
+    if (argc != 1 && !is_session && !is_server) {
         (void)std::fputs(
             "cybelectl-http reads a JSON request from standard input; it is started by "
             "cybelectl\n",
@@ -53,6 +55,9 @@ int main(int argc, char** argv) {
     if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR || // NOLINT: no thread runs yet
         curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         return 1;
+    }
+    if (is_server) {
+        return run_server();
     }
     if (is_session) {
         const int code = run_session();

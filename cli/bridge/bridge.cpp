@@ -61,6 +61,8 @@ void install_bridge(CLI::App& app, Session& session) {
     install_bridge_accept(*bridge, session);
     install_bridge_forget(*bridge, session);
     install_bridge_install(*bridge, session);
+    install_bridge_answer(*bridge, session);
+    install_bridge_collect(*bridge, session);
 }
 
 } // namespace cybele::cli

@@ -27,7 +27,9 @@ void add_bridge_access(CLI::App& verb, BridgeOptions& options);
                                                              const BridgeOptions& options);
 
 void install_bridge_accept(CLI::App& bridge, Session& session);
+void install_bridge_answer(CLI::App& bridge, Session& session);
 void install_bridge_check(CLI::App& bridge, Session& session);
+void install_bridge_collect(CLI::App& bridge, Session& session);
 void install_bridge_forget(CLI::App& bridge, Session& session);
 void install_bridge_install(CLI::App& bridge, Session& session);
 void install_bridge_logs(CLI::App& bridge, Session& session);

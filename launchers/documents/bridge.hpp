@@ -40,6 +40,15 @@ struct BridgeNodes {
     std::map<std::string, std::string> labels;
 };
 
+/// Where the bridge answers by https: output of jobs for the API server, results for collectors.
+struct BridgeListen {
+    std::string address;
+    std::uint32_t port = 10250;        ///< 0: any that is free
+    std::string advertise;             ///< how others reach it; empty: the address
+    std::filesystem::path certificate; ///< empty: a self-signed one is made
+    std::filesystem::path key;
+};
+
 /// The document of kind Bridge, read and checked.
 struct Bridge {
     std::string name;
@@ -52,8 +61,10 @@ struct Bridge {
     std::chrono::seconds keep_records{2592000};
     std::uint32_t writes_per_second = 50;
     std::optional<BridgeNodes> virtual_nodes;
-    bool reads_tails = true;   ///< the last of the output in the status of each object
-    bool manages_jobs = false; ///< also batch/v1 Jobs that name the bridge in `managedBy`
+    std::optional<BridgeListen> listen;
+    std::string collector_image; ///< of pods that copy results into claims; empty: none are made
+    bool reads_tails = true;     ///< the last of the output in the status of each object
+    bool manages_jobs = false;   ///< also batch/v1 Jobs that name the bridge in `managedBy`
 
     yaml::Source source{"", ""};
     std::map<std::string, yaml::Mark> marks;

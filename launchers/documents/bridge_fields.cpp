@@ -83,6 +83,16 @@ constexpr Field kVirtualNodesFields[] = {
 constexpr Table kVirtualNodesTable{.title = "virtual-nodes", .fields = kVirtualNodesFields};
 constexpr Shape kVirtualNodes{.type = Type::kMap, .table = &kVirtualNodesTable};
 
+constexpr Field kListenFields[] = {
+    {"address", &kText, "IP address to listen at; `0.0.0.0` or `::` is each", true},
+    {"port", &kCount, "port; `0` is any that is free", false, "10250"},
+    {"advertise", &kText, "IP address by which others reach it; unset: `$POD_IP`, or `address`"},
+    {"certificate", &kPath, "PEM file with the certificate; unset: a self-signed one is made"},
+    {"key", &kPath, "PEM file with its key"},
+};
+constexpr Table kListenTable{.title = "listen", .fields = kListenFields};
+constexpr Shape kListen{.type = Type::kMap, .table = &kListenTable};
+
 constexpr Field kBridgeFields[] = {
     {"name", &kName, "name of the bridge and of its Lease", true},
     {"site", &kPath, "the Site of the cluster: batch system, queues and their limits", true},
@@ -98,6 +108,10 @@ constexpr Field kBridgeFields[] = {
     {"keep-records", &kDuration, "how long records stay on the cluster", false, "30 d"},
     {"writes-per-second", &kCount, "most writes to the API server per second", false, "50"},
     {"virtual-nodes", &kVirtualNodes, "show each queue as a node, and each job as a pod of it"},
+    {"listen", &kListen, "answer `kubectl logs`, and pods that collect results, by https"},
+    {"collector-image",
+     &kText,
+     "image with cybelectl, for pods that copy results into claims; unset: none are made"},
     {"tails", &kSwitch, "put the last 2 KiB of each output stream into the status", false, "true"},
     {"managed-jobs",
      &kSwitch,

@@ -123,6 +123,52 @@ void check_namespaces(Reading& reading, const Bridge& bridge) {
     }
 }
 
+BridgeListen read_listen(const View& view, const std::filesystem::path& folder) {
+    BridgeListen listen;
+    listen.address = view.text("address");
+    listen.port = view.count("port");
+    listen.advertise = view.text("advertise");
+    listen.certificate = below(folder, view.text("certificate"));
+    listen.key = below(folder, view.text("key"));
+    return listen;
+}
+
+bool is_ip_address(const std::string& text) {
+    return !text.empty() && text.size() <= 45 &&
+           text.find_first_not_of("0123456789abcdefABCDEF.:") == std::string::npos &&
+           text.find_first_of(".:") != std::string::npos;
+}
+
+void check_listen(Reading& reading, const View& view, const BridgeListen& listen) {
+    constexpr std::uint32_t kLargestPort = 65535;
+    for (const auto& [field, text] :
+         {std::pair("address", &listen.address), std::pair("advertise", &listen.advertise)}) {
+        const bool may_be_empty = std::string_view(field) == "advertise";
+        if (reading.is_good(view.path(field)) && !(may_be_empty && text->empty()) &&
+            !is_ip_address(*text)) {
+            reading.complain(view.path(field),
+                             problem("bridge-address-invalid",
+                                     "'" + printable(*text) + "' is not an IP address"),
+                             "the API server is given it as the address of each node",
+                             "write an address like 10.1.2.3");
+        }
+    }
+    if (reading.is_good(view.path("port")) && listen.port > kLargestPort) {
+        reading.complain(
+            view.path("port"),
+            problem("bridge-port-invalid", std::to_string(listen.port) + " is not a port"),
+            "ports are at most 65535",
+            "remove the field, or write a smaller number");
+    }
+    if (listen.certificate.empty() != listen.key.empty()) {
+        reading.complain(
+            view.path(),
+            problem("bridge-certificate-incomplete", "`certificate` and `key` are not both set"),
+            "the server proves its certificate with the key",
+            "set both, or neither: then the bridge makes its own");
+    }
+}
+
 } // namespace
 
 Result<Bridge> read_bridge(std::string text, const std::filesystem::path& file) {
@@ -150,6 +196,18 @@ Result<Bridge> read_bridge(std::string text, const std::filesystem::path& file) 
     if (root.has("virtual-nodes")) {
         const View nodes = root.table("virtual-nodes");
         bridge.virtual_nodes = BridgeNodes{nodes.text("prefix"), nodes.map("labels")};
+    }
+    if (root.has("listen")) {
+        bridge.listen = read_listen(root.table("listen"), folder);
+        check_listen(reading, root.table("listen"), *bridge.listen);
+    }
+    bridge.collector_image = root.text("collector-image");
+    if (!bridge.collector_image.empty() && !bridge.listen) {
+        reading.complain(
+            "collector-image",
+            problem("bridge-collector-without-listen", "`collector-image` is set without `listen`"),
+            "the pod gets the results from the bridge",
+            "add `listen: {address: ADDRESS}`, or remove it");
     }
     bridge.reads_tails = root.flag("tails");
     bridge.manages_jobs = root.flag("managed-jobs");

@@ -17,7 +17,8 @@ class LogReader {
 public:
     using Clock = std::chrono::steady_clock;
 
-    explicit LogReader(std::filesystem::path file) : file_(std::move(file)) {}
+    explicit LogReader(std::filesystem::path file, std::uint64_t offset = 0)
+        : file_(std::move(file)), offset_(offset) {}
 
     /// What is to be read next.
     [[nodiscard]] Reading next() const {

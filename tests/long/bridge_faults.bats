@@ -85,3 +85,15 @@ teardown_file() { stop_bridge_parts; }
     ends doubtful Succeeded 60
     assert_equal "$(asked sbatch) $(runs_of doubtful)" '1 1'
 }
+
+@test "words of sbatch beside a good id: the job is accepted, and the words are in its Event, without secrets" {
+    printf '%s\n' '#!/bin/sh' 'echo "sbatch: lua: the queue is busy until noon, eyJhbGciOiJIUzI1NiJ9.e30.x" >&2' 'exit 0' >before-sbatch
+    chmod +x before-sbatch
+    start_bridge one
+    job talked
+    ends talked Succeeded 60
+    assert_equal "$(asked sbatch) $(runs_of talked)" '1 1'
+    told() { kubectl get events -o json | jq -r '.items[] | select(.involvedObject.name == "talked" and .reason == "Submitted") | .message'; }
+    is_told() { [[ $(told) == *'the queue is busy until noon, ***'* ]]; }
+    wait_for 20 is_told || { told && return 1; }
+}

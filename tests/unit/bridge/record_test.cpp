@@ -52,7 +52,7 @@ struct RecordPlace {
     }
     bridge::RecordSight search(bool closes = false) {
         const auto answers =
-            host->exchange({call(bridge::kSearch,
+            host->exchange({call(bridge::kSearchScript,
                                  {folder.path().native(), record.native(), closes ? "yes" : "no"})},
                            {});
         REQUIRE(answers.has_value());
@@ -153,8 +153,8 @@ TEST_CASE("a process that may still submit is seen by host, boot, id and start")
 TEST_CASE("a noted id replaces an answer; an end counts for this object only") {
     RecordPlace place;
     place.write("answer", "77\n");
-    const auto answers =
-        place.host->exchange({place.call(bridge::kNoteAnswer, {place.record.native(), "91"})}, {});
+    const auto answers = place.host->exchange(
+        {place.call(bridge::kNoteAnswerScript, {place.record.native(), "91"})}, {});
     REQUIRE(answers.has_value());
     CHECK(place.search().answer == "91");
     place.write("exit.json", R"({"uuid": "another", "state": "done", "code": 0})");
@@ -170,7 +170,8 @@ TEST_CASE("a folder that cannot be read, or an answer that was cut, proves nothi
     RecordPlace place;
     const auto commands = submission::slurm_commands();
     const auto answers = place.host->exchange(
-        {place.call(bridge::kSearch, {"/nonexistent/work", "/nonexistent/work/x", "no"})}, {});
+        {place.call(bridge::kSearchScript, {"/nonexistent/work", "/nonexistent/work/x", "no"})},
+        {});
     REQUIRE(answers.has_value());
     CHECK(answers->outcomes.front().code == 1);
     const std::string whole = "claims 1\nclosed no\nalive no\nage 70\nanswer 3\n77\n\ncomplete\n";

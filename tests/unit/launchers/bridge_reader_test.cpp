@@ -11,7 +11,9 @@ TEST_CASE("bridge: every field, the schema, the page and its example") {
     test::check_every_field(bridge_kind(),
                             {example,
                              "kind: Bridge\nname: a\nsite: s.yaml\naccounts: []\n"
-                             "reader: {ssh: eve@login, sudo: true}\n"});
+                             "reader: {ssh: eve@login, sudo: true}\n",
+                             "kind: Bridge\nname: a\nsite: s.yaml\naccounts: []\n"
+                             "listen: {address: '::', certificate: c.pem, key: k.pem}\n"});
     test::compare_generated(bridge_kind(), "bridge");
     const auto bridge = read_bridge(example, "docs/bridge.yaml");
     REQUIRE_MESSAGE(bridge.has_value(), test::told(bridge));
@@ -69,6 +71,11 @@ TEST_CASE("bridge: refusals with place and remedy") {
         {good, "poll: 0 s\n", "'poll' is 0", 6},
         {good, "reader: {ssh: -oProxy}\n", "is not a login host", 6},
         {good, "reader: {key: k}\n", "without 'ssh'", 6},
+        {good, "listen: {address: localhost}\n", "is not an IP address", 6},
+        {good, "listen: {address: 10.1.2.3, advertise: there}\n", "is not an IP address", 6},
+        {good, "listen: {address: 10.1.2.3, port: 65536}\n", "is not a port", 6},
+        {good, "listen: {address: 10.1.2.3, key: k.pem}\n", "are not both set", 6},
+        {good, "collector-image: cybelectl:1\n", "without `listen`", 6},
     };
     for (const Row& row : rows) {
         CAPTURE(row.accounts);

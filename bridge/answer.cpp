@@ -1,0 +1,414 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/answer.hpp"
+
+#include "bridge/collect_pod.hpp"
+#include "bridge/logs.hpp"
+#include "bridge/node_view.hpp"
+#include "bridge/offer_script.hpp"
+#include "bridge/outputs.hpp"
+#include "bridge/pod_view.hpp"
+#include "bridge/server_session.hpp"
+#include "bridge/ways.hpp"
+#include "submission/backends/command_backend.hpp"
+#include "support/json.hpp"
+#include "support/quote.hpp"
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <map>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::bridge {
+namespace {
+
+using AnswerJson = nlohmann::json;
+
+/// What the client is told instead of an answer.
+struct Rejection {
+    int status = 0;
+    std::string words;
+};
+using Rejected = std::optional<Rejection>;
+
+constexpr int kBadRequest = 400;
+constexpr int kUnauthorized = 401;
+constexpr int kForbiddenToClient = 403;
+constexpr int kNotHere = 404;
+constexpr int kUnavailableNow = 503;
+
+/// Who asks, as the API server names it.
+struct Asker {
+    std::string name;
+    std::vector<std::string> groups;
+    std::string pod;
+    std::string pod_uid;
+};
+
+std::string percent_decoded(std::string_view text) {
+    std::string decoded;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        int code = 0;
+        const std::string_view digits = text.substr(at + 1, 2);
+        if (text[at] == '%' && digits.size() == 2 &&
+            std::from_chars(digits.data(), digits.data() + 2, code, 16).ptr == digits.data() + 2) {
+            decoded += static_cast<char>(code);
+            at += 2;
+        } else {
+            decoded += text[at] == '+' ? ' ' : text[at];
+        }
+    }
+    return decoded;
+}
+
+/// The words of the path, and the values of its query.
+struct Address {
+    std::vector<std::string> words;
+    std::map<std::string, std::string> values;
+
+    [[nodiscard]] std::string value(const std::string& name) const {
+        const auto found = values.find(name);
+        return found == values.end() ? std::string() : found->second;
+    }
+    [[nodiscard]] std::optional<std::uint64_t> number(const std::string& name) const {
+        const std::string text = value(name);
+        std::uint64_t number = 0;
+        const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
+        const bool is_good = fault == std::errc() && end == text.data() + text.size();
+        return is_good && !text.empty() ? std::optional(number) : std::nullopt;
+    }
+};
+
+Address address_of(const std::string& path) {
+    Address address;
+    const std::size_t query = std::min(path.find('?'), path.size());
+    for (const std::string_view word :
+         text::split(std::string_view(path).substr(1, query - 1), '/')) {
+        address.words.push_back(percent_decoded(word));
+    }
+    if (query < path.size()) {
+        for (const std::string_view pair :
+             text::split(std::string_view(path).substr(query + 1), '&')) {
+            const std::size_t equals = std::min(pair.find('='), pair.size());
+            address.values[percent_decoded(pair.substr(0, equals))] =
+                percent_decoded(pair.substr(std::min(equals + 1, pair.size())));
+        }
+    }
+    return address;
+}
+
+std::vector<std::string> texts_of(const AnswerJson& json) {
+    std::vector<std::string> texts;
+    for (const AnswerJson& item : json.is_array() ? json : AnswerJson::array()) {
+        if (item.is_string()) {
+            texts.push_back(item.get<std::string>());
+        }
+    }
+    return texts;
+}
+
+class Answer {
+public:
+    Answer(const ServiceRequest& service,
+           ServerSession& server,
+           const ListenerRequest& request,
+           const std::function<bool(std::string_view)>& print)
+        : service_(service), server_(server), request_(request), print_(print),
+          address_(address_of(request.path)) {}
+
+    Rejected run(const std::function<bool()>& is_interrupted) {
+        const std::vector<std::string>& words = address_.words;
+        constexpr std::size_t kWordsOfLogs = 4;
+        constexpr std::size_t kWordsOfResults = 4;
+        if (words.size() == kWordsOfLogs && words[0] == "containerLogs") {
+            return logs(is_interrupted);
+        }
+        if (words.size() == kWordsOfResults && words[0] == "results") {
+            return results();
+        }
+        return Rejection{kNotHere, "nothing is served under this path"};
+    }
+
+private:
+    /// The token's user, where it is one of this server's for the audience.
+    Result<std::optional<Asker>> user_of_token(const std::string& audience) {
+        AnswerJson spec{{"token", request_.token}};
+        if (!audience.empty()) {
+            spec["audiences"] = AnswerJson::array({audience});
+        }
+        CYBELE_TRY(const AnswerJson review,
+                   server_.review("/apis/authentication.k8s.io/v1/tokenreviews",
+                                  {{"apiVersion", "authentication.k8s.io/v1"},
+                                   {"kind", "TokenReview"},
+                                   {"spec", spec}}));
+        const AnswerJson& status = view_part(review, "status");
+        if (status.value("authenticated", AnswerJson(false)) != AnswerJson(true)) {
+            return std::optional<Asker>();
+        }
+        const std::vector<std::string> audiences = texts_of(view_part(status, "audiences"));
+        if (!audience.empty() &&
+            std::find(audiences.begin(), audiences.end(), audience) == audiences.end()) {
+            return std::optional<Asker>(); // a server that does not know audiences
+        }
+        const AnswerJson& user = view_part(status, "user");
+        const AnswerJson& extra = view_part(user, "extra");
+        const auto first = [&](const char* name) {
+            const std::vector<std::string> texts = texts_of(view_part(extra, name));
+            return texts.empty() ? std::string() : texts.front();
+        };
+        Asker asker;
+        asker.name = view_text(user, "username");
+        asker.groups = texts_of(view_part(user, "groups"));
+        asker.pod = first("authentication.kubernetes.io/pod-name");
+        asker.pod_uid = first("authentication.kubernetes.io/pod-uid");
+        return std::optional(std::move(asker));
+    }
+
+    /// As a kubelet decides: who may do this to its node.
+    Rejected check_kubelet_right(const std::string& node) {
+        Asker asker{request_.user, request_.groups, {}, {}};
+        if (request_.certificate != "good" || asker.name.empty()) {
+            std::optional<Asker> user;
+            if (!request_.token.empty()) {
+                auto review = user_of_token({});
+                if (!review) {
+                    return unavailable(review.error());
+                }
+                user = std::move(*review);
+            }
+            if (!user) {
+                return Rejection{kUnauthorized,
+                                 "a certificate or a token of the cluster is needed"};
+            }
+            asker = std::move(*user);
+        }
+        const auto review = server_.review("/apis/authorization.k8s.io/v1/subjectaccessreviews",
+                                           {{"apiVersion", "authorization.k8s.io/v1"},
+                                            {"kind", "SubjectAccessReview"},
+                                            {"spec",
+                                             {{"user", asker.name},
+                                              {"groups", AnswerJson(asker.groups)},
+                                              {"resourceAttributes",
+                                               {{"verb", "get"},
+                                                {"resource", "nodes"},
+                                                {"subresource", "proxy"},
+                                                {"name", node}}}}}});
+        if (!review) {
+            return unavailable(review.error());
+        }
+        const AnswerJson& status = view_part(*review, "status");
+        return status.value("allowed", AnswerJson(false)) == AnswerJson(true)
+                   ? Rejected()
+                   : Rejection{kForbiddenToClient, asker.name + " may not get nodes/proxy"};
+    }
+
+    static Rejection unavailable(const Error& error) {
+        return {kUnavailableNow, error.message()};
+    }
+
+    /// The object, or why there is none.
+    Rejected find(const std::string& space, const std::string& name, Object& object) {
+        auto found = server_.object(space + "/" + name);
+        if (!found) {
+            return Rejection{kNotHere, found.error().message()};
+        }
+        object = std::move(*found);
+        return {};
+    }
+
+    Rejected logs(const std::function<bool()>& is_interrupted) {
+        constexpr std::string_view kEnding = "-job";
+        const std::string& pod = address_.words[2];
+        const std::string& container = address_.words[3];
+        // Rights first: who has none learns nothing of what there is.
+        const auto& queues = service_.configuration.cluster.queues;
+        const std::string some_node =
+            queues.empty() ? "" : node_of(service_.configuration, queues.front().name);
+        if (auto rejected = check_kubelet_right(some_node)) {
+            return rejected;
+        }
+        Object object;
+        if (!pod.ends_with(kEnding) ||
+            (container != kContainerOfOutput && container != kContainerOfErrors)) {
+            return Rejection{kNotHere, "there is no such container"};
+        }
+        const std::string name = pod.substr(0, pod.size() - kEnding.size());
+        if (auto rejected = find(address_.words[1], name, object)) {
+            return rejected;
+        }
+        LogsRequest request;
+        request.place = object.space + "/" + object.name;
+        request.is_errors = container == kContainerOfErrors;
+        request.follows = address_.value("follow") == "true";
+        request.lines = address_.number("tailLines");
+        request.most = address_.number("limitBytes");
+        request.is_interrupted = is_interrupted;
+        bool has_begun = false;
+        request.print = [&](std::string_view text) {
+            const bool is_first = !std::exchange(has_begun, true);
+            return (!is_first || print_("200 text/plain\n")) && print_(text);
+        };
+        const auto shown = show_logs_of(server_, service_, request, std::move(object));
+        if (!has_begun) {
+            return shown ? Rejection{200, ""} : Rejection{kBadRequest, shown.error().message()};
+        }
+        return {};
+    }
+
+    /// Whether the token is that of the collector pod of this object.
+    Rejected check_collector(const Object& object) {
+        if (request_.token.empty()) {
+            return Rejection{kUnauthorized, "the token of a collector pod is needed"};
+        }
+        auto user = user_of_token(std::string(kCollectorAudience));
+        if (!user) {
+            return unavailable(user.error());
+        }
+        const std::string space = "system:serviceaccount:" + object.space + ":";
+        if (!*user || !(*user)->name.starts_with(space) || (*user)->pod.empty()) {
+            return Rejection{kForbiddenToClient, "the token is not that of a collector pod"};
+        }
+        if ((*user)->pod != collector_name(object)) {
+            return Rejection{kForbiddenToClient, "the token is that of another pod"};
+        }
+        const auto pod = server_.read(
+            "/api/v1/namespaces/" + object.space + "/pods/" + collector_name(object), true);
+        if (!pod) {
+            return unavailable(pod.error());
+        }
+        const AnswerJson& metadata = view_part(*pod, "metadata");
+        const bool is_ours = view_text(metadata, "uid") == (*user)->pod_uid &&
+                             view_text(view_part(metadata, "labels"), kCollectorLabel) ==
+                                 service_.configuration.document.name &&
+                             view_text(view_part(metadata, "labels"), kUidLabel) == object.uid;
+        return is_ours ? Rejected()
+                       : Rejection{kForbiddenToClient, "the pod does not collect for this object"};
+    }
+
+    Rejected results() {
+        Object object;
+        if (request_.token.empty()) {
+            return Rejection{kUnauthorized, "the token of a collector pod is needed"};
+        }
+        if (auto rejected = find(address_.words[1], address_.words[2], object)) {
+            rejected->status = kForbiddenToClient; // who has no right learns nothing
+            return rejected;
+        }
+        if (auto rejected = check_collector(object)) {
+            return rejected;
+        }
+        const bool has_ended = object.status.holds("Complete") || object.status.holds("Failed");
+        const std::string& what = address_.words[3];
+        const std::string name = address_.value("name");
+        if (!has_ended || claim_of(object).empty() || (what != "list" && what != "file") ||
+            (what == "file" && name.empty())) {
+            return Rejection{kNotHere, "there are no results under this path"};
+        }
+        const auto row = row_of(service_, object);
+        if (!row) {
+            return Rejection{kNotHere, row.error().message()};
+        }
+        const auto host =
+            host_of({row->way, row->account, service_.sockets, service_.environment, nullptr});
+        const Streams output = output_paths(object, row->workdir);
+        submission::Call call;
+        call.argv = {"sh",
+                     "-c",
+                     std::string(kOfferResults),
+                     "cybelectl",
+                     row->workdir.native(),
+                     object.spec.results->from,
+                     output.standard_output,
+                     output.standard_error,
+                     what == "file" ? name : ""};
+        call.limit = std::chrono::hours(1); // digests of large files
+        const auto answers = host->exchange({call}, {});
+        if (!answers) {
+            return unavailable(answers.error());
+        }
+        const cybele::Outcome& outcome = answers->outcomes.front();
+        if (!outcome.ok()) {
+            return Rejection{outcome.code == 4 ? kNotHere : kUnavailableNow,
+                             submission::words_of(outcome)};
+        }
+        if (what == "list") {
+            (void)(print_("200 text/plain\n") && print_(outcome.output));
+            return {};
+        }
+        return pass_on(*host, outcome.output);
+    }
+
+    /// The bytes of the file, which is read piece by piece.
+    Rejected pass_on(submission::Host& host, std::string path) {
+        constexpr std::uint64_t kPieceOfFile = 4U << 20U;
+        while (path.ends_with('\n')) {
+            path.pop_back();
+        }
+        if (!path.starts_with('/')) {
+            return Rejection{kNotHere, "the path is not absolute"};
+        }
+        std::uint64_t offset = 0;
+        if (!print_("200 application/octet-stream\n")) {
+            return {};
+        }
+        while (true) {
+            const auto answers = host.exchange({}, {{path, offset, kPieceOfFile}});
+            if (!answers || !answers->files.front().exists) {
+                return {}; // the digest shows that it is not complete
+            }
+            const submission::ReadBack& back = answers->files.front();
+            offset += back.bytes.size();
+            if (back.bytes.empty() || !print_(back.bytes) || offset >= back.size) {
+                return {};
+            }
+        }
+    }
+
+    const ServiceRequest& service_;
+    ServerSession& server_;
+    const ListenerRequest& request_;
+    const std::function<bool(std::string_view)>& print_;
+    Address address_;
+};
+
+} // namespace
+
+Result<ListenerRequest> read_listener_request(std::string_view line) {
+    const AnswerJson json = parse_json(std::string(line));
+    ListenerRequest request;
+    request.path = view_text(json, "path");
+    request.token = view_text(json, "token");
+    request.certificate = view_text(json, "certificate");
+    request.user = view_text(json, "user");
+    request.groups = texts_of(view_part(json, "groups"));
+    if (!request.path.starts_with('/')) {
+        return fail(ErrorCode::kInput,
+                    problem("bridge-request-invalid", "this is not a request of the listener"),
+                    "`bridge run` starts this command for each request",
+                    "set `listen` in the Bridge, and run `cybelectl bridge run`");
+    }
+    return request;
+}
+
+void answer_request(const ServiceRequest& service,
+                    const ListenerRequest& request,
+                    const std::function<bool(std::string_view)>& print,
+                    const std::function<bool()>& is_interrupted) {
+    Rejected rejected;
+    if (const auto server = ServerSession::open(service); !server) {
+        rejected = Rejection{kUnavailableNow, server.error().message()};
+    } else {
+        rejected = Answer(service, **server, request, print).run(is_interrupted);
+    }
+    if (rejected) {
+        (void)print(fmt::format("{} text/plain\n{}{}",
+                                rejected->status,
+                                rejected->words,
+                                rejected->words.empty() ? "" : "\n"));
+    }
+}
+
+} // namespace cybele::bridge

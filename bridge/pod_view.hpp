@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/configuration.hpp"
+#include "bridge/object.hpp"
+
+#include <string>
+#include <string_view>
+
+#include <nlohmann/json_fwd.hpp>
+
+namespace cybele::bridge {
+
+/// Its containers: what `kubectl logs -c` names, standard output first.
+inline constexpr std::string_view kContainerOfOutput = "batch";
+inline constexpr std::string_view kContainerOfErrors = "batch-stderr";
+
+/// The pod that stands for an object's job on the node of its queue.
+[[nodiscard]] nlohmann::json pod_json(const Configuration& configuration, const Object& object);
+[[nodiscard]] nlohmann::json pod_status_json(const Object& object);
+
+/// What of a pod's status changes: compared, so that equal ones are not written.
+[[nodiscard]] std::string shown_of(const nlohmann::json& status);
+
+/// A member of an object, or an empty object; as text, or an empty one.
+[[nodiscard]] const nlohmann::json& view_part(const nlohmann::json& json, std::string_view name);
+[[nodiscard]] std::string view_text(const nlohmann::json& json, std::string_view name);
+
+/// The reference by which the object's deletion takes the pod with it.
+[[nodiscard]] nlohmann::json owner_reference(const Object& object);
+
+} // namespace cybele::bridge

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+# What `cybelectl bridge run` answers by https: `kubectl logs` for the output of jobs, and results for the pods that copy them into
+# claims, on a real API server with its controller-manager and a real Slurm. No kubelet is here: the test starts the collector's command.
+# Two minutes.
+# shellcheck disable=SC2154 # user is of bridge_parts.bash
+load ../parts/suite.bash
+load nodes.bash
+load bridge_parts.bash
+
+setup_file() {
+    start_bridge_parts
+    printf '%s\n' 'kind: Site' 'name: here' 'scheduler: slurm' 'queues: [{name: batch, nodes: 2, max-time: 1 h}]' >site.yaml
+    printf '%s\n' 'namespaces: [default]' 'virtual-nodes: {prefix: hall}' 'listen: {address: 127.0.0.1, port: 0}' \
+        'collector-image: registry.example/cybelectl:1' >>bridge.yaml
+    # The bridge has the rights that install prints, and no more.
+    "$CYBELECTL" bridge install >install.yaml
+    kubectl apply -f install.yaml >&2
+    kubectl label namespace default pod-security.kubernetes.io/enforce=restricted >&2
+    sed "s|users:.*|users: [{name: admin, user: {token: \"$(kubectl create token cybelectl-bridge -n cybelectl --duration 2h)\"}}]|; \
+        s|user: admin}|user: admin, namespace: cybelectl}|" kubernetes/kubeconfig >bridge.conf
+}
+setup() {
+    enter_nodes
+    rm -f ran calls ./*.log
+}
+teardown() { stop_bridges; }
+teardown_file() { stop_bridge_parts; }
+
+# begin_bridge: with its listener; sets $url and bridge.pem, which proves it.
+begin_bridge() {
+    start_bridge one --kubeconfig bridge.conf
+    wait_for 60 grep -q Listening one.log || { cat one.log && return 1; }
+    url=https://$(sed -n 's/.* Listening: //p' one.log)
+    openssl s_client -connect "${url#https://}" </dev/null 2>/dev/null | openssl x509 >bridge.pem
+    is_told() { [[ $(kubectl get node hall-batch -o 'jsonpath={.status.daemonEndpoints.kubeletEndpoint.Port}') == "${url##*:}" ]]; }
+    wait_for 60 is_told
+}
+# status_of PATH [OPTION…]: of HTTP.
+status_of() { curl -s --cacert bridge.pem -o answer -w '%{http_code}' "${@:2}" "$url$1"; }
+pod_is() { [[ $(kubectl get pod "$1" -o 'jsonpath={.status.phase}') == "$2" ]]; }
+lines_of() { wc -l <"$1"; }
+
+@test "kubectl logs -f gives each line within 5 s while the job runs, all of them after its end, both streams, the last lines, the first bytes" {
+    local pid line
+    begin_bridge
+    # shellcheck disable=SC2016 # of the job
+    directive="#SBATCH --output=$place/work/said.out --error=$place/work/said.err" job said \
+        'for i in 1 2 3 4 5 6 7 8; do echo "$i $(date +%s%3N)"; echo "trouble $i" >&2; sleep 2; done'
+    wait_for 60 pod_is said-job Running
+    kubectl logs -f said-job >followed 2>followed.err 3>&- &
+    pid=$!
+    # Each line with the time at which it came.
+    tail -n +1 -s 0.2 -F followed --pid "$pid" 2>/dev/null | while IFS= read -r line; do echo "$line $(date +%s%3N)"; done >times &
+    wait "$pid"
+    wait_for 10 grep -q '^8 ' times
+    cat followed.err
+    awk '{ late = $3 - $2; if (late > most) most = late } END { print "latest line after " most " ms, of " NR; exit !(most <= 5000 && NR == 8) }' times >&3
+    ends said Succeeded
+    assert_equal "$(kubectl logs said-job | cut -d ' ' -f 1 | tr '\n' ' ')" '1 2 3 4 5 6 7 8 '
+    cmp <(kubectl logs said-job -c batch) work/said.out
+    cmp <(kubectl logs said-job -c batch-stderr) work/said.err
+    assert_equal "$(kubectl logs said-job -c batch-stderr --tail=2)" $'trouble 7\ntrouble 8'
+    assert_equal "$(kubectl logs said-job -c batch-stderr --tail=100 | wc -l)" 8
+    assert_equal "$(kubectl logs said-job -c batch-stderr --limit-bytes=9)" 'trouble 1'
+    run kubectl logs said-job -c nosuch
+    assert_failure
+    # After the end, `-f` ends too.
+    assert_equal "$(timeout 30 "$parts_dir/kubernetes" kubectl 1.34 logs -f said-job | wc -l)" 8
+}
+
+@test "who has no certificate of the cluster gets 401, who may not get nodes/proxy 403, and nothing else is served" {
+    local path=/containerLogs/default/said-job/batch
+    begin_bridge
+    assert_equal "$(status_of $path)" 401
+    openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /O=system:masters/CN=forged -keyout forged.key -out forged.pem 2>/dev/null
+    assert_equal "$(status_of $path --cert forged.pem --key forged.key)" 401
+    assert_equal "$(status_of $path -H 'Authorization: Bearer forged')" 401
+    kubectl create serviceaccount stranger >&2
+    assert_equal "$(status_of $path -H "Authorization: Bearer $(kubectl create token stranger)")" 403
+    assert_equal "$(status_of $path --cert kubernetes/kubelet-client.crt --key kubernetes/kubelet-client.key)" 200
+    assert_equal "$(status_of /pods --cert kubernetes/kubelet-client.crt --key kubernetes/kubelet-client.key)" 404
+    assert_equal "$(status_of $path -X POST --cert kubernetes/kubelet-client.crt --key kubernetes/kubelet-client.key)" 405
+    assert_equal "$(status_of /containerLogs/default/../said-job/batch --path-as-is --cert kubernetes/kubelet-client.crt --key kubernetes/kubelet-client.key)" 404
+    # No TLS, half a request, and a head without an end change nothing for others.
+    printf 'GET / HTTP/1.0\r\n\r\n' | timeout 5 nc 127.0.0.1 "${url##*:}" || true
+    head -c 40000 /dev/zero | timeout 15 openssl s_client -quiet -connect "${url#https://}" >/dev/null 2>&1 || true
+    assert_equal "$(status_of $path)" 401
+    run ! grep -iE 'bearer|eyJ' one.log
+}
+
+# claim_job NAME LINE…: a SlurmJob whose results go to the claim data.
+claim_job() {
+    {
+        printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: $1}" 'spec:' \
+            '  results: {from: made, mount: {name: data, persistentVolumeClaim: {claimName: data}}}' '  batch: |' '    #!/bin/sh' \
+            "    #SBATCH --output=$place/work/$1.out"
+        printf '    %s\n' "${@:2}"
+    } | kubectl apply -f -
+}
+# collect NAME FOLDER [TOKEN]: what a kubelet would start, with the pod's own words, token and certificate.
+collect() {
+    local pod=$1-results args
+    kubectl get pod "$pod" -o json >pod.json
+    mkdir -p "$2"
+    jq -r '.metadata.annotations["cybelectl.io/certificate"]' pod.json >"$2.pem"
+    if [[ -n ${3:-} ]]; then
+        echo "$3" >"$2.token"
+    else
+        kubectl create token default --audience "$(jq -r '.spec.volumes[] | select(.name == "bridge") | .projected.sources[0].serviceAccountToken.audience' pod.json)" \
+            --bound-object-kind Pod --bound-object-name "$pod" --bound-object-uid "$(jq -r .metadata.uid pod.json)" >"$2.token"
+    fi
+    mapfile -t args < <(jq -r '.spec.containers[0].args[]' pod.json |
+        sed "s|^/run/cybelectl/token\$|$2.token|; s|^/run/cybelectl/certificate.pem\$|$2.pem|; s|^/dev/termination-log\$|$2.report|; s|^/results\$|$2|")
+    "$CYBELECTL" "${args[@]}"
+}
+# ended NAME FOLDER PHASE: the pod's status, as a kubelet writes it.
+ended() {
+    kubectl patch pod "$1-results" --subresource status --type merge -p "$(jq -n --rawfile report "$2.report" --arg phase "$3" \
+        '{status: {phase: $phase, containerStatuses: [{name: "results", image: "x", imageID: "", ready: false, restartCount: 0,
+        state: {terminated: {exitCode: 0, message: $report}}}]}}')"
+}
+has_pod() { kubectl get pod "$1-results"; }
+
+@test "results for a claim: a pod of the restricted profile gets them by its own token, and digests are in the status" {
+    local other
+    begin_bridge
+    claim_job full 'rm -rf made' 'mkdir -p made/deep' 'echo one >made/a' 'head -c 3000000 /dev/urandom >made/deep/b' 'echo said'
+    ends full Succeeded
+    wait_for 40 has_pod full
+    assert_equal "$(kubectl get pod full-results -o 'jsonpath={.spec.volumes[?(@.name=="results")].persistentVolumeClaim.claimName}')" data
+    assert_equal "$(kubectl get pod full-results -o 'jsonpath={.spec.serviceAccountName} {.spec.automountServiceAccountToken}')" 'default false'
+    # While it works, the object is not settled.
+    assert_equal "$(condition full ResultsCollected status)" ''
+    # A token of another audience, of no pod, and of another pod.
+    assert_equal "$(status_of /results/default/full/list)" 401
+    assert_equal "$(status_of /results/default/full/list -H "Authorization: Bearer $(kubectl create token default)")" 403
+    assert_equal "$(status_of /results/default/full/list -H "Authorization: Bearer $(kubectl create token default --audience cybelectl-bridge)")" 403
+    claim_job second 'echo two'
+    ends second Succeeded
+    wait_for 40 has_pod second
+    other=$(kubectl create token default --audience cybelectl-bridge --bound-object-kind Pod --bound-object-name second-results)
+    assert_equal "$(status_of /results/default/full/list -H "Authorization: Bearer $other")" 403
+    run collect full "$place/stolen" "$other"
+    assert_failure
+    assert_output --partial 'HTTP status 403'
+    # The right one, two times: what is there is not sent again.
+    collect full "$place/claim"
+    diff -r work/made claim/made
+    assert_equal "$(cat claim/full.out)" said
+    touch -d '1 hour ago' claim/made/deep/b
+    collect full "$place/claim"
+    (($(stat -c %Y claim/made/deep/b) < $(date +%s) - 1000))
+    # A name that was not offered is not given, although the account could read it.
+    cp claim.token keep.token
+    assert_equal "$(status_of '/results/default/full/file?name=/etc/passwd' -H "Authorization: Bearer $(cat keep.token)")" 404
+    assert_equal "$(status_of '/results/default/full/file?name=made/../said.out' -H "Authorization: Bearer $(cat keep.token)")" 404
+    ended full "$place/claim" Succeeded
+    is_settled() { [[ $(condition "$1" ResultsCollected status) == "$2" ]]; }
+    wait_for 40 is_settled full True || { cat one.log && kubectl get slurmjob full -o yaml && return 1; }
+    assert_equal "$(field full '.status.results[?(@.name=="made/deep/b")].sha256')" "$(sha256sum <work/made/deep/b | cut -d ' ' -f 1)"
+    assert_equal "$(field full .status.resultsCount) $(field full .status.tail.stdout)" '3 said'
+    is_gone_pod() { ! has_pod full; }
+    wait_for 40 is_gone_pod
+    # A pod that fails says why, and the end of the job stays.
+    printf 'failed CopyFailed no space left\ncomplete\n' >"$place/second.report"
+    ended second "$place/second" Failed
+    wait_for 40 is_settled second False
+    assert_equal "$(condition second ResultsCollected reason)" CopyFailed
+    assert_equal "$(field second .status.status)" Succeeded
+}
+
+@test "a namespace whose quota has no room for the pod: the server's words are in the object's condition" {
+    begin_bridge
+    kubectl create quota none --hard=pods=0 >&2
+    claim_job late 'echo late'
+    ends late Succeeded
+    is_refused() { [[ $(condition late ResultsCollected reason) == CollectorRefused ]]; }
+    wait_for 40 is_refused || { cat one.log && return 1; }
+    [[ $(condition late ResultsCollected message) == *quota* ]]
+    kubectl delete quota none >&2
+}
