@@ -148,8 +148,12 @@ killed_and_adopted() {
     assert_equal "$(wc -l <"$home/ran")" 13
     assert_equal "$(live)" '' # no held twin
 }
-@test "killed while jobs run and while they are handed over, the bridge runs each once" {
-    on_each serves killed_and_adopted
+# One case per server: bats ends a case after five minutes.
+@test "TORQUE: killed while jobs run and while they are handed over, the bridge runs each once" {
+    on torque serves killed_and_adopted
+}
+@test "OpenPBS: killed while jobs run and while they are handed over, the bridge runs each once" {
+    on openpbs serves killed_and_adopted
 }
 
 results_come_back() {
