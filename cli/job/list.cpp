@@ -4,6 +4,7 @@
 #include "cli/job/outcome.hpp"
 #include "cli/job/table.hpp"
 #include "submission/journal/array.hpp"
+#include "submission/submit/runs.hpp"
 #include "submission/submit/selection.hpp"
 
 #include <memory>
@@ -45,6 +46,22 @@ std::string text_of(const std::vector<submission::Entry>& entries, const ListOpt
                                 : table_of(entries, Session::clock());
 }
 
+/// The jobs as their elements, or as the rows of a packed sweep.
+Result<std::vector<submission::Entry>> in_rows(const Session& session,
+                                               submission::JobContext& context,
+                                               const std::vector<submission::Entry>& entries,
+                                               bool is_cached) {
+    std::vector<submission::Entry> shown;
+    for (const submission::Entry& entry : entries) {
+        CYBELE_TRY(auto elements, in_elements(session, context, {entry}, is_cached));
+        auto rows =
+            entry.is_element ? std::vector<submission::Entry>() : submission::packed_rows(entry);
+        auto& more = rows.empty() ? elements : rows;
+        shown.insert(shown.end(), more.begin(), more.end());
+    }
+    return shown;
+}
+
 Result<std::vector<submission::Entry>>
 chosen_jobs(const Session& session, submission::JobContext& context, const ListOptions& options) {
     CYBELE_TRY(
@@ -56,7 +73,7 @@ chosen_jobs(const Session& session, submission::JobContext& context, const ListO
         CYBELE_CHECK(refresh(session, context, entries));
     }
     if (options.has_elements) {
-        CYBELE_TRY(entries, in_elements(session, context, entries, options.is_cached));
+        CYBELE_TRY(entries, in_rows(session, context, entries, options.is_cached));
     }
     std::erase_if(entries,
                   [&selection](const submission::Entry& entry) { return !selection.holds(entry); });
@@ -110,9 +127,10 @@ void install_job_list(CLI::App& job, Session& session) {
                                "cybelectl job list --state failed,timeout --since '2 d'",
                                "cybelectl job list --watch 5"});
     verb->add_option("id", options->ids, "these jobs only, ended ones too")->type_name("ID");
-    verb->add_flag("--elements",
-                   options->has_elements,
-                   "one line per element of an array: state, exit code, node, output");
+    verb->add_flag(
+        "--elements",
+        options->has_elements,
+        "one line per element of an array or row of a sweep: state, exit code, node, output");
     verb->add_flag("-a,--all", options->is_with_ended, "include ended jobs");
     verb->add_flag(
         "--cached", options->is_cached, "use the last known states; do not ask the scheduler");

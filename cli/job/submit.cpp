@@ -12,11 +12,13 @@
 #include "cli/job/submit_kube.hpp"
 #include "cli/job/submit_script.hpp"
 #include "cli/job/table.hpp"
+#include "submission/journal/array.hpp"
 #include "submission/submit/job_json.hpp"
 #include "submission/submit/resubmit.hpp"
 #include "submission/submit/submit.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -109,11 +111,18 @@ void tell_leaving(const Session& session, const submission::Entry& entry) {
     }
 }
 
-Result<int> follow_submission(Session& session,
-                              const SubmitOptions& options,
-                              submission::JobContext& context,
-                              const submission::Submitted& submitted,
-                              const SignalWatch& signals) {
+/// A job that was submitted, and its end where it was waited for.
+struct Turn {
+    int code = 0;
+    std::optional<submission::Entry> ended;
+    std::optional<launchers::Continuation> continuation;
+};
+
+Result<Turn> follow_submission(Session& session,
+                               const SubmitOptions& options,
+                               submission::JobContext& context,
+                               const submission::Submitted& submitted,
+                               const SignalWatch& signals) {
     submission::FollowOptions how = follow_options(session, options.choice);
     how.cancels_on_signal = true;
     how.is_cancelling = submitted.cancel_by != 0;
@@ -133,14 +142,18 @@ Result<int> follow_submission(Session& session,
              "cybelectl: left job " + submitted.entry.id +
                  "; the job continues: `cybelectl job wait " + submitted.entry.id + "`");
     }
-    return code_of(followed);
+    Turn turn{code_of(followed), {}, {}};
+    if (followed.left_by == 0 && followed.asked_by == 0) {
+        turn.ended = followed.entries.front();
+    }
+    return turn;
 }
 
 /// What becomes of a job that is ready: submitted once, followed where that is asked.
-Result<int> submit_ready(Session& session,
-                         const SubmitOptions& options,
-                         const submission::RenderedJob& ready,
-                         const std::string& asked) {
+Result<Turn> submit_ready(Session& session,
+                          const SubmitOptions& options,
+                          const submission::RenderedJob& ready,
+                          const std::string& asked) {
     const submission::HandOverRequest request{
         std::filesystem::path(session.program).parent_path(), asked, words_of(session)};
     CYBELE_TRY(submission::JobContext context, open_context(session));
@@ -161,9 +174,9 @@ Result<int> submit_ready(Session& session,
     CYBELE_CHECK(printed);
     if (session.is_json()) {
         const auto shown = Session::try_print(entries_json({submitted.entry}));
-        return shown ? Result<int>(0) : fail(unread_id(shown.error(), submitted.entry));
+        return shown ? Result<Turn>(Turn{}) : fail(unread_id(shown.error(), submitted.entry));
     }
-    return 0;
+    return Turn{};
 }
 
 Result<int> submit_script(Session& session, const SubmitOptions& options) {
@@ -177,7 +190,8 @@ Result<int> submit_script(Session& session, const SubmitOptions& options) {
         Session::print(ready.script);
         return 0;
     }
-    return submit_ready(session, options, ready, {});
+    CYBELE_TRY(const Turn turn, submit_ready(session, options, ready, {}));
+    return turn.code;
 }
 
 /// The stages before the script: checked and built, or for --dry-run only planned.
@@ -196,7 +210,8 @@ build_submission(Session& session, const SubmitOptions& options, submission::Res
     return submission::build_job(std::move(checked), request, session.environment);
 }
 
-Result<int> submit_job(Session& session, const SubmitOptions& options) {
+/// One submission of the Job, and its end where that is waited for.
+Result<Turn> submit_turn(Session& session, const SubmitOptions& options) {
     TargetOptions target = options.target;
     target.is_dry = options.dry_run;
     target.is_followed = options.wait || options.follow;
@@ -205,7 +220,7 @@ Result<int> submit_job(Session& session, const SubmitOptions& options) {
     show_stage(session, "read", input);
     CYBELE_TRY(const auto done, submit_elsewhere(session, input, target));
     if (done) {
-        return *done;
+        return Turn{*done, {}, {}};
     }
     session.doing("preparing the job");
     CYBELE_TRY(submission::ResolvedJob resolved,
@@ -219,7 +234,7 @@ Result<int> submit_job(Session& session, const SubmitOptions& options) {
     session.note(ready.notes);
     if (options.dry_run) {
         Session::print(ready.script);
-        return 0;
+        return Turn{};
     }
     CYBELE_CHECK(submission::bring_inputs(ready, words_of(session), session.environment));
     if (options.before) {
@@ -227,7 +242,69 @@ Result<int> submit_job(Session& session, const SubmitOptions& options) {
             tell(session, "cybelectl: since job " + options.before->id + ", " + line);
         }
     }
-    return submit_ready(session, options, ready, submission::request_text(request));
+    CYBELE_TRY(Turn turn, submit_ready(session, options, ready, submission::request_text(request)));
+    turn.continuation = ready.input.job.continuation;
+    if (turn.continuation && !options.wait && !options.follow) {
+        tell(session,
+             "cybelectl: `continue` needs a command that waits: --wait or --follow; else run "
+             "`cybelectl job resubmit` after the end");
+    }
+    return turn;
+}
+
+/// The options that submit a job of before again, as it was asked for then.
+SubmitOptions options_again(const SubmitOptions& options,
+                            const submission::JobRequest& request,
+                            const submission::Entry& before) {
+    SubmitOptions again = options;
+    again.file = request.file.native();
+    again.scheduler = request.scheduler;
+    again.site = request.site.native();
+    again.overrides = request.overrides;
+    again.host = again.host.empty() ? before.login : again.host;
+    again.before = before;
+    return again;
+}
+
+/// The next submission of a job that `continue` speaks of; unset: it has ended in another way.
+Result<std::optional<SubmitOptions>>
+continued(const SubmitOptions& options, const Turn& turn, std::uint32_t times) {
+    const submission::Entry& job = *turn.ended;
+    const auto elements = submission::elements_of(job);
+    const auto& on = turn.continuation->on;
+    const auto is_continued = [&on](const submission::Entry& element) {
+        return std::find(on.begin(), on.end(), submission::continued_end(element)) != on.end();
+    };
+    if (times >= turn.continuation->most ||
+        std::none_of(elements.begin(), elements.end(), is_continued)) {
+        return std::optional<SubmitOptions>();
+    }
+    submission::RepeatChoice choice;
+    choice.ends = on;
+    CYBELE_TRY(const submission::JobRequest request,
+               submission::repeat_request(job, elements, choice));
+    return std::optional(options_again(options, request, job));
+}
+
+/// Submits, and submits again as often as `continue` says.
+Result<int> submit_job(Session& session, const SubmitOptions& options) {
+    SubmitOptions now = options;
+    for (std::uint32_t times = 0;; ++times) {
+        CYBELE_TRY(const Turn turn, submit_turn(session, now));
+        if (!turn.ended || !turn.continuation) {
+            return turn.code;
+        }
+        CYBELE_TRY(auto next, continued(now, turn, times));
+        if (!next) {
+            return turn.code;
+        }
+        tell(session,
+             fmt::format("cybelectl: job {} is continued ({} of {})",
+                         turn.ended->id,
+                         times + 1,
+                         turn.continuation->most));
+        now = std::move(*next);
+    }
 }
 
 Result<int> submit(Session& session, const SubmitOptions& options) {
@@ -261,14 +338,7 @@ Result<int> resubmit(Session& session, const ResubmitOptions& options) {
              "cybelectl: " + printable(request.file.native()) + " has changed since job " +
                  named.id + " was submitted: it is submitted as it is now");
     }
-    SubmitOptions again = options.submission;
-    again.file = request.file.native();
-    again.scheduler = request.scheduler;
-    again.site = request.site.native();
-    again.overrides = request.overrides;
-    again.host = again.host.empty() ? named.login : again.host;
-    again.before = named;
-    return submit_job(session, again);
+    return submit_job(session, options_again(options.submission, request, named));
 }
 
 void add_progress_options(CLI::App& verb, SubmitOptions& options) {

@@ -68,7 +68,7 @@ void refuse_what_operator_misreads(const Object& object) {
             continue;
         }
         object.refuse(
-            "script",
+            finding.line == 0 ? "launch" : "script", // no line at all: nothing is asked for
             problem("wlm-script-line",
                     fmt::format("WLM-Operator cannot read line {} of the script", finding.line)),
             finding.what,

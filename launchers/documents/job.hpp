@@ -25,6 +25,7 @@ enum class LaunchKind { kSerial, kOpenmp, kMpi, kMpiBind, kHorovod, kTorch, kSpa
 /// defaults.
 struct Launch {
     LaunchKind kind = LaunchKind::kSerial;
+    bool is_exact = false;                ///< serial: the allocation is asked for as it is written
     std::optional<std::uint32_t> threads; ///< unset: cpus-per-task; of Spark 1
     bool takes_all_threads = false;       ///< `threads: all`, in place of a number
     bool has_own_threads = false;         ///< `threads: own`: the program counts them by itself
@@ -47,6 +48,12 @@ struct Launch {
     std::optional<std::uint32_t> executor_cores;
     std::chrono::seconds ready_within{120};
     std::map<std::string, std::string> properties;
+
+    /// Whether nothing is asked for but what is written: unset numbers are left to the batch
+    /// system.
+    [[nodiscard]] bool asks_as_written() const {
+        return kind == LaunchKind::kBatch || is_exact;
+    }
 };
 
 /// No machine has more cores; what is asked for beyond it is a mistyped number.
@@ -102,6 +109,12 @@ struct Mail {
 struct PreSignal {
     std::string name = "USR1";
     std::chrono::seconds before{300};
+};
+
+/// When a job that has ended is submitted again, by the client that waits for it.
+struct Continuation {
+    std::vector<std::string> on{"timeout", "preempted", "node-fail"};
+    std::uint32_t most = 1;
 };
 
 /// Shell code that runs after the program.
@@ -170,6 +183,7 @@ struct Job {
     std::vector<After> after;
     std::optional<Mail> mail;
     std::optional<PreSignal> signal;
+    std::optional<Continuation> continuation;
     std::vector<std::string> binds; ///< SRC[:DST[:ro]]
     std::map<std::string, std::string> environment;
     std::string workdir;            ///< empty: the submit directory

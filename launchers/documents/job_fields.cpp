@@ -51,6 +51,11 @@ constexpr Field kLaunchFields[] = {
     {"threads",
      &kThreads,
      "threads of a task; unset: `cpus-per-task`; `all`: of its cores; `own`: no variable is set"},
+    {"exact",
+     &kFlag,
+     "serial: ask for what is written and no more; the process may leave some of it unused",
+     false,
+     "false"},
     {"places", &kPlace, "openmp: what a thread is bound to", false, "cores"},
     {"bind", &kBind, "openmp: how threads are spread", false, "close"},
     {"launcher", &kLauncher, "mpi, mpi-bind, horovod: who starts the ranks", false, "auto"},
@@ -167,6 +172,16 @@ constexpr Field kSignalFields[] = {
 constexpr Table kSignalTable{.title = "signal", .fields = kSignalFields};
 constexpr Shape kSignal{.type = Type::kMap, .table = &kSignalTable};
 
+constexpr std::string_view kContinueWords[] = {"timeout", "preempted", "node-fail"};
+constexpr Shape kContinueWord{.type = Type::kWord, .words = kContinueWords};
+constexpr Shape kContinueOn{.type = Type::kList, .item = &kContinueWord};
+constexpr Field kContinueFields[] = {
+    {"on", &kContinueOn, "how the job has ended", false, "[timeout, preempted, node-fail]"},
+    {"most", &kCount, "how often it is submitted again at most", true},
+};
+constexpr Table kContinueTable{.title = "continue", .fields = kContinueFields};
+constexpr Shape kContinue{.type = Type::kMap, .table = &kContinueTable};
+
 // binds, environment, files
 constexpr Shape kResult{.type = Type::kText, .rule = &kResultRule};
 constexpr Shape kResults{.type = Type::kList, .item = &kResult};
@@ -260,6 +275,9 @@ constexpr Field kJobFields[] = {
     {"after", &kAfter, "jobs that come before this one"},
     {"mail", &kMail, "address for messages"},
     {"signal", &kSignal, "to the program, before its time is up"},
+    {"continue",
+     &kContinue,
+     "when it is submitted again by the command that waits; see [Continuing](#continuing)"},
     {"binds", &kBindList, "`SRC[:DST[:ro]]`; with variables of the node: `{expand: ...}`"},
     {"environment", &kEnvironment, "in the container; `@file:PATH` is read on the node (secrets)"},
     {"workdir", &kNodePath, "where it runs; unset: the folder of the Job's file"},

@@ -39,7 +39,8 @@ struct SettingOwners {
     std::string_view kinds;
 };
 constexpr std::string_view kMpiKinds = "mpi, mpi-bind, horovod";
-constexpr std::array<SettingOwners, 19> kOwners{{{"places", "openmp"},
+constexpr std::array<SettingOwners, 20> kOwners{{{"exact", "serial"},
+                                                 {"places", "openmp"},
                                                  {"bind", "openmp"},
                                                  {"launcher", kMpiKinds},
                                                  {"pmi", kMpiKinds},
@@ -81,6 +82,7 @@ Launch read_launch(const View& view) {
     launch.threads = view.maybe_count("threads");
     launch.takes_all_threads = view.has("threads") && view.text("threads") == "all";
     launch.has_own_threads = view.has("threads") && view.text("threads") == "own";
+    launch.is_exact = view.flag("exact");
     launch.places = view.text("places");
     launch.bind = view.text("bind");
     launch.launcher = view.text("launcher");
@@ -136,6 +138,10 @@ void read_people(const View& root, Job& job) {
     if (root.has("signal")) {
         const View signal = root.table("signal");
         job.signal = PreSignal{signal.text("name"), signal.duration("before")};
+    }
+    if (root.has("continue")) {
+        const View view = root.table("continue");
+        job.continuation = Continuation{view.list("on"), view.count("most")};
     }
 }
 
@@ -196,6 +202,9 @@ void check_tasks(Reading& reading, const Job& job) {
             check_positive(reading, path, value);
         }
     }
+    if (job.continuation) {
+        check_positive(reading, "continue.most", job.continuation->most);
+    }
     check_positive(reading, "launch.threads", job.launch.threads);
     check_positive(reading, "launch.processes-per-node", job.launch.processes_per_node);
     check_positive(reading, "launch.worker-cores", job.launch.worker_cores);
@@ -204,7 +213,7 @@ void check_tasks(Reading& reading, const Job& job) {
         return;
     }
     const std::uint64_t most = std::uint64_t{wanted.nodes} * wanted.tasks_per_node;
-    const bool is_placed = job.launch.kind != LaunchKind::kBatch || has_placed_tasks(reading);
+    const bool is_placed = !job.launch.asks_as_written() || has_placed_tasks(reading);
     if (wanted.tasks > most && is_placed) {
         reading.complain(
             "resources.tasks",

@@ -261,6 +261,13 @@ private:
     /// Each row that runs at the same time is a task of the element.
     void take_places(Sweep& sweep) {
         Resources& resources = job_.resources;
+        if (job_.launch.is_exact) {
+            complain("launch.exact",
+                     problem("exact-with-pack", "`exact` with `pack`"),
+                     "the rows that run side by side are tasks, and the job asks for them",
+                     "remove `exact`");
+            return;
+        }
         if (resources.nodes != 1 || resources.tasks != 1) {
             complain("sweep.pack",
                      problem("sweep-pack-tasks", "`pack` with several tasks or nodes"),
@@ -292,6 +299,24 @@ std::string variable_of_sweep(std::string_view name) {
     std::string variable = "CYBELE_SWEEP_" + std::string(name);
     std::replace(variable.begin(), variable.end(), '-', '_');
     return variable;
+}
+
+void keep_rows(Job& job, const std::vector<std::uint32_t>& numbers) {
+    Sweep& sweep = *job.sweep;
+    std::vector<std::vector<std::string>> rows;
+    for (const std::uint32_t number : numbers) {
+        if (number < sweep.rows.size()) {
+            rows.push_back(std::move(sweep.rows[number]));
+            sweep.numbers.push_back(number);
+        }
+    }
+    sweep.rows = std::move(rows);
+    const auto count = static_cast<std::uint32_t>(sweep.rows.size());
+    sweep.pack = std::min(sweep.pack, count);
+    sweep.at_once = std::min(sweep.at_once, sweep.pack);
+    job.resources.tasks_per_node = sweep.at_once;
+    job.resources.tasks = sweep.at_once;
+    job.array = sweep.pack >= count ? std::string() : fmt::format("0-{}", sweep.elements() - 1);
 }
 
 void read_sweep(Reading& reading, const View& root, Job& job) {

@@ -97,7 +97,7 @@ void add_environment(const PlanInput& input, LaunchPlan& plan) {
 
 void check_one_process(const Job& job, const LaunchPlan& plan, Faults& faults) {
     const bool has_rows = job.sweep && job.sweep->pack > 0; // side by side, each in one task
-    if (plan.ranks > 1 && !has_rows) {
+    if (plan.ranks > 1 && !has_rows && !job.launch.is_exact) {
         faults.add(job.fault_at(
             job.resources.nodes > 1 ? "resources.nodes" : "resources.tasks-per-node",
             problem("launch-single-process",

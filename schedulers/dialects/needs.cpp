@@ -19,10 +19,9 @@ struct Need {
     bool (*is_asked)(const Job&);
 };
 
-/// A batch launch without a name leaves it to the batch system.
+/// A launch that asks for what is written alone leaves the name to the batch system.
 bool names_output(const Job& job, std::string_view field) {
-    const bool is_batch = job.launch.kind == launchers::LaunchKind::kBatch;
-    return is_batch ? job.says(field) : !leaves_outputs_to_directives(job);
+    return job.launch.asks_as_written() ? job.says(field) : !leaves_outputs_to_directives(job);
 }
 
 constexpr std::array kNeeds{
@@ -32,8 +31,8 @@ constexpr std::array kNeeds{
          "resources.tasks",
          [](const Job& job) {
              // The product of the other two is not asked for by itself.
-             return job.launch.kind == launchers::LaunchKind::kBatch ? job.says("resources.tasks")
-                                                                     : job.resources.tasks > 1;
+             return job.launch.asks_as_written() ? job.says("resources.tasks")
+                                                 : job.resources.tasks > 1;
          }},
     Need{"tasks-per-node",
          "resources.tasks-per-node",

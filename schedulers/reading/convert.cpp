@@ -72,6 +72,7 @@ std::string launch_text(const TypedLaunch& launch) {
     const auto put = [&settings](const char* name, const std::string& value) {
         settings += value.empty() ? "" : fmt::format(", {}: {}", name, value);
     };
+    put("exact", launch.is_exact ? "true" : "");
     put("launcher", launch.launcher);
     put("pmi", launch.pmi);
     put("threads", launch.threads);
@@ -83,10 +84,12 @@ std::string launch_text(const TypedLaunch& launch) {
 std::optional<Conversion>
 convert_typed(const Explanation& explanation, BatchOptions options, const std::string& name) {
     const auto launch = typed_launch(explanation.script, options);
-    if (!launch || !put_outputs(explanation.script, options)) {
+    if (!launch || (!launch->is_exact && !put_outputs(explanation.script, options))) {
         return std::nullopt;
     }
-    settle_tasks(options.fields);
+    if (!launch->is_exact) {
+        settle_tasks(options.fields);
+    }
     if (launch->folds_slots) {
         options.fields["resources.cpus-per-task"] = options.fields["resources.tasks-per-node"];
         options.fields.erase("resources.tasks-per-node");

@@ -40,7 +40,7 @@ std::string default_output(bool has_array, const DefaultOutputs& defaults, std::
 }
 
 void set_default_outputs(std::string_view dialect, launchers::Job& job) {
-    if (job.launch.kind != launchers::LaunchKind::kBatch) {
+    if (!job.launch.asks_as_written()) {
         return;
     }
     const DefaultOutputs& defaults = default_outputs(reader_of_dialect(dialect));

@@ -115,6 +115,7 @@ constexpr StarterOption kStarterOptions[] = {
     {kSrun, "--het-group", 1},
     {kSrun, "--parsable", 0},
     {kSrun, "--partition -p", 1},
+    {kSrun, "--power", 1},
     {kSrun, "--prefer", 1},
     {kSrun, "--preserve-env -E", 0},
     {kSrun, "--priority", 1},
@@ -161,20 +162,29 @@ constexpr StarterOption kStarterOptions[] = {
     {kOpenMpi, "-np -n --np --n -c", 1},
     {kOpenMpi, "-N --npernode -npernode --npersocket -npersocket", 1},
     {kOpenMpi, "--map-by -map-by --rank-by -rank-by --bind-to -bind-to --ppr -ppr", 1},
-    {kOpenMpi, "--hostfile -hostfile --machinefile -machinefile --default-hostfile", 1},
+    {kOpenMpi,
+     "--hostfile -hostfile --machinefile -machinefile --default-hostfile -default-hostfile",
+     1},
     {kOpenMpi, "--host -host -H", 1},
     {kOpenMpi, "-x", 1},
     {kOpenMpi, "--mca -mca --gmca -gmca --prtemca --pmixmca", 2},
-    {kOpenMpi, "--am --tune -tune", 1},
+    {kOpenMpi, "--am -am --tune -tune", 1},
     {kOpenMpi, "--wdir -wdir --wd -wd", 1},
     {kOpenMpi, "--path -path --prefix -prefix", 1},
     {kOpenMpi, "--output-filename -output-filename --output", 1},
-    {kOpenMpi, "--timeout --report-uri --report-pid --stdin -stdin --xterm -xterm", 1},
+    {kOpenMpi,
+     "--timeout -timeout --report-uri -report-uri --report-pid -report-pid --stdin -stdin --xterm "
+     "-xterm --report-events -report-events --xml-file -xml-file",
+     1},
     {kOpenMpi,
      "--rankfile -rankfile -rf --cpu-list --cpu-set -cpu-set -slot-list --slot-list "
-     "--cpus-per-proc -cpus-per-proc --cpus-per-rank",
+     "--cpus-per-proc -cpus-per-proc --cpus-per-rank -cpus-per-rank -cpu-list --cartofile -cf",
      1},
-    {kOpenMpi, "--personality --max-restarts --dvm --dvm-hosts --app", 1},
+    {kOpenMpi,
+     "--personality -personality --max-restarts -max-restarts --dvm-hosts --app --debugger "
+     "-debugger --hnp -hnp --launch-agent -launch-agent --max-vm-size -max-vm-size --ompi-server "
+     "-ompi-server --preload-files",
+     1},
     {kOpenMpi,
      "--allow-run-as-root --oversubscribe -oversubscribe --nooversubscribe --report-bindings "
      "-report-bindings --display-map -display-map --display-allocation --tag-output -tag-output "
@@ -182,7 +192,19 @@ constexpr StarterOption kStarterOptions[] = {
      "--pernode -pernode --nolocal -nolocal --quiet -q --verbose -v --version -V --help -h "
      "--do-not-launch --display-devel-map --bind-to-core -bind-to-core --bind-to-socket "
      "--bind-to-none --bysocket --noprefix --preload-binary -s --continuous --get-stack-traces "
-     "--novm --merge-stderr-to-stdout --debug-daemons --leave-session-attached --display",
+     "--novm --merge-stderr-to-stdout --debug-daemons --leave-session-attached --display "
+     "-allow-run-as-root -bind-to-socket -bycore -continuous -d -debug --debug -debug-devel "
+     "--debug-devel -debug-daemons -debug-daemons-file --debug-daemons-file -disable-recovery "
+     "--disable-recovery -display-allocation -display-devel-allocation --display-devel-allocation "
+     "-display-devel-map -display-diffable-map --display-diffable-map -display-topo "
+     "--display-topo -do-not-launch -do-not-resolve --do-not-resolve -enable-instant-on-support "
+     "--enable-instant-on-support -enable-recovery --enable-recovery -fwd-mpirun-port "
+     "--fwd-mpirun-port -get-stack-traces -index-argv-by-rank --index-argv-by-rank "
+     "-leave-session-attached -merge-stderr-to-stdout -nooversubscribe -novm -output-proctable "
+     "--output-proctable -report-child-jobs-separately --report-child-jobs-separately "
+     "-report-state-on-timeout --report-state-on-timeout -set-cwd-to-session-dir "
+     "--set-cwd-to-session-dir -show-progress --show-progress -timestamp-output -tv --tv "
+     "-use-hwthread-cpus -use-regexp --use-regexp -xml --xml",
      0},
     {kHydra, "-n -np", 1},
     {kHydra, "-ppn -perhost --perhost -grr", 1},
@@ -193,7 +215,8 @@ constexpr StarterOption kStarterOptions[] = {
     {kHydra,
      "-genvall -genvnone -envall -envnone -prepend-rank -l -verbose -v -info -print-all-exitcodes "
      "-disable-auto-cleanup -disable-hostname-propagation -print-rank-map -enable-x -disable-x "
-     "-version -V -nolocal -order-nodes -rr -tune",
+     "-version -V -nolocal -order-nodes -rr -tune -hybrid-hosts -pmi-port -skip-launch-node -mps "
+     "-gdb -tv -silent-abort -prepend-timestamp -prot",
      0},
     {kHydra, "-bind-to --bind-to -map-by --map-by -binding -membind -bind-to-core", 1},
     {kHydra,
@@ -201,7 +224,8 @@ constexpr StarterOption kStarterOptions[] = {
      "-gpus-per-proc -gpu-subdevs-per-proc -prepend-pattern -outfile-pattern -errfile-pattern "
      "-wdir -wd -path -usize -ranks-per-proc -ckpoint-interval -ckpointlib -ckpoint-prefix "
      "-errorfile -outfile -s -configfile -trace -check_mpi -aps -profile -tmpdir -localhost "
-     "-localroot",
+     "-localroot -rankmap -memory-alloc-kinds -topolib -gdb-args -gtool -gtoolfile -hosts-group "
+     "-cpu-bind",
      1},
     {kContainer, "--bind -B --mount --fusemount --data", 1},
     {kContainer, "--env --env-file", 1},
@@ -210,7 +234,9 @@ constexpr StarterOption kStarterOptions[] = {
      "--network --network-args --dns --hostname --security --add-caps --drop-caps --apply-cgroups "
      "--blkio-weight --cpus --cpu-shares --cpuset-cpus --cpuset-mems --memory --memory-reservation "
      "--memory-swap --pids-limit --oom-score-adj --device --cdi-dirs --pem-path --ulimit --nvmlib "
-     "--shm-size --authfile --docker-host",
+     "--shm-size --authfile --docker-host --netns-path --containlibs --docker-username "
+     "--docker-password --tmpdir --blkio-weight-device --shell -s --dmtcp-launch --dmtcp-restart "
+     "--runscript-timeout",
      1},
     {kContainer,
      "--nv --rocm --nvccli --intel-hpu --cleanenv -e --contain -c --containall -C --no-home "
@@ -219,7 +245,9 @@ constexpr StarterOption kStarterOptions[] = {
      "--no-eval --no-umask --no-https --nohttps --disable-cache --no-cgroups --oci --no-oci "
      "--sharens --passphrase --no-pid --docker-login --unsquash --ignore-subuid "
      "--ignore-fakeroot-command --underlay --tmp-sandbox --no-tmp-sandbox --sparse --vm --syos "
-     "--silent -s --quiet -q --debug -d --verbose -v --runscript-timeout --proot",
+     "--silent --quiet -q --debug -d --verbose -v --proot --ignore-userns --oom-kill-disable "
+     "--boot "
+     "--compat32",
      0},
     {kContainer, "--no-mount --no-env", 1},
 };

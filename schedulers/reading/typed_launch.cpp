@@ -355,19 +355,72 @@ bool has_slots_of_cores(const BatchScript& script,
            !options.fields.contains("resources.tasks");
 }
 
-/// Lines that a batch system would take for directives, in the text of a `script`.
+/// Lines that a batch system would take for directives, in the text of a `script`. `##SBATCH` and
+/// `# SBATCH` are comments for each of them.
 bool has_directives(std::string_view text) {
     constexpr std::array<std::string_view, 3> kMarks{"#SBATCH", "#PBS", "#BSUB"};
-    return std::any_of(kMarks.begin(), kMarks.end(), [text](std::string_view mark) {
-        return text.find(mark) != std::string_view::npos;
-    });
+    while (!text.empty()) {
+        std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+        if (std::any_of(kMarks.begin(), kMarks.end(), [line](std::string_view mark) {
+                return line.starts_with(mark);
+            })) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Whether a word of the command may start tasks of the allocation, which is then not left to one
+/// process: a launcher, or a name that is known in the job only.
+bool may_start_tasks(const ShellCommand& command) {
+    constexpr std::array<std::string_view, 10> kLaunchers{"srun",
+                                                          "mpirun",
+                                                          "mpiexec",
+                                                          "mpiexec.hydra",
+                                                          "orterun",
+                                                          "prun",
+                                                          "ibrun",
+                                                          "aprun",
+                                                          "jsrun",
+                                                          "pbsdsh"};
+    const std::string_view program = command.program();
+    return program.find_first_of("$`") != std::string_view::npos ||
+           std::any_of(command.words.begin(), command.words.end(), [&](const ShellWord& word) {
+               return std::any_of(
+                   kLaunchers.begin(), kLaunchers.end(), [&](std::string_view launcher) {
+                       return last_part(word.text) == launcher ||
+                              word.text.find(std::string(launcher) + " ") != std::string::npos;
+                   });
+           });
+}
+
+/// Options that a Job's own array, folder or submission would contradict.
+bool is_own_word(const std::string& word) {
+    constexpr std::array<std::string_view, 13> kOwn{"--array",
+                                                    "--wrap",
+                                                    "--parsable",
+                                                    "--test-only",
+                                                    "--input",
+                                                    "--chdir",
+                                                    "--export-file",
+                                                    "-J ",
+                                                    "-t ",
+                                                    "-d ",
+                                                    "-w ",
+                                                    "-I",
+                                                    "-X"};
+    return std::any_of(
+        kOwn.begin(), kOwn.end(), [&word](std::string_view own) { return word.starts_with(own); });
 }
 
 /// One program of the host that the body's own shell starts, with its words as they are.
 std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
                                             const BatchOptions& options,
                                             const Body& body,
-                                            const Place& place) {
+                                            const Place& place,
+                                            bool is_bound) {
     constexpr std::array<std::string_view, 9> kStarters{
         "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "ibrun", "aprun", "jsrun", "bash", "sh"};
     constexpr std::size_t kMostText = std::size_t{64} << 10U;
@@ -377,18 +430,26 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
     const std::vector<std::string> shell = shell_words_of(script);
     const bool folds_slots = has_slots_of_cores(script, options, place);
     const bool is_one = place.nodes == 1 && (place.tasks == 1 || folds_slots) && place.is_exact;
-    if (!is_one || text.size() > kMostText || is_among(program, kStarters) ||
+    // `-n 1 --ntasks-per-node=12` is a contradiction, which Slurm settles.
+    const auto each = options.fields.find("resources.tasks-per-node");
+    const bool is_odd = place.tasks == 1 && each != options.fields.end() && each->second != "1";
+    const bool is_exact = !is_one || is_bound || is_odd;
+    const bool is_right =
+        !is_exact || (!may_start_tasks(*body.launch) &&
+                      std::none_of(options.words.begin(), options.words.end(), is_own_word));
+    if (!is_right || text.size() > kMostText || is_among(program, kStarters) ||
         program.ends_with(".sh") || !is_shell_of_text(script) || has_directives(text)) {
         return std::nullopt;
     }
     TypedLaunch launch;
-    launch.folds_slots = folds_slots;
+    launch.is_exact = is_exact;
+    launch.folds_slots = folds_slots && !is_exact;
     launch.kind = "serial";
     launch.script = starts_at_home_of(script) ? "cd # as qsub starts a script\n" + text : text;
     launch.shell = shell;
     const bool sets_threads = text.find("_NUM_THREADS") != std::string::npos;
     const bool has_cpus = options.fields.contains("resources.cpus-per-task");
-    launch.threads = sets_threads || !has_cpus ? "own" : "";
+    launch.threads = sets_threads || !has_cpus || is_exact ? "own" : "";
     return launch;
 }
 
@@ -410,7 +471,7 @@ std::optional<TypedLaunch> typed_launch(const BatchScript& script, const BatchOp
     }
     const Place place = place_of_options(options);
     auto launch = is_free ? launch_of_words(script, options, *body, place) : std::nullopt;
-    return launch || is_bound ? std::move(launch) : launch_of_script(script, options, *body, place);
+    return launch ? std::move(launch) : launch_of_script(script, options, *body, place, is_bound);
 }
 
 } // namespace cybele::schedulers

@@ -23,6 +23,7 @@ struct TypedLaunch {
     std::string setup;              ///< lines that say something, or prepare the shell
     std::vector<std::string> shell; ///< in place of `command`: what reads …
     std::string script;             ///< … the body as it is
+    bool is_exact = false;          ///< what is asked for stays as it is written
     bool folds_slots = false;       ///< `ppn` of TORQUE are cores of the one process
     std::string threads;            ///< a number, `own`, or empty: those of the task
     std::map<std::string, std::string> environment;

@@ -105,7 +105,7 @@ void check_tasks_anywhere(const Rendering& rendering) {
 
 bool has_plain_outputs(const Rendering& rendering) {
     const Job& job = *rendering.input.job;
-    if (rendering.plan.kind != LaunchKind::kBatch || !rendering.dialect.has_head ||
+    if (!job.launch.asks_as_written() || !rendering.dialect.has_head ||
         job.append_output.value_or(false)) {
         return false;
     }
@@ -118,10 +118,10 @@ bool has_plain_outputs(const Rendering& rendering) {
 }
 
 void add_batch_head(const Rendering& rendering, Values& values) {
-    if (rendering.plan.kind != LaunchKind::kBatch) {
+    const Job& job = *rendering.input.job;
+    if (!job.launch.asks_as_written()) {
         return;
     }
-    const Job& job = *rendering.input.job;
     for (const SaidField& row : kSaidFields) {
         values[row.name] = job.says(row.field);
     }

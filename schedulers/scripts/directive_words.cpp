@@ -140,8 +140,7 @@ std::string_view said_by(const Rendering& rendering, const Directive& directive)
     const bool is_said = !field.empty() && (is_name ? job.says("job-name") : job.says(field));
     const bool is_output = directive.need == "stdout" || directive.need == "stderr";
     const bool is_always =
-        job.launch.kind != LaunchKind::kBatch &&
-        !(is_output && has_outputs_by_directives(rendering)) &&
+        !job.launch.asks_as_written() && !(is_output && has_outputs_by_directives(rendering)) &&
         std::find(kAlwaysSaid.begin(), kAlwaysSaid.end(), directive.need) != kAlwaysSaid.end();
     if (field == "workdir") {
         return field; // the script of the job goes there, too

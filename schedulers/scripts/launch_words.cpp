@@ -176,7 +176,7 @@ void add_launch_words(const Rendering& rendering, Values& values) {
     values["is-literal"] = is_literal(rendering);
     // No node has less than one CPU.
     values["checks-cpus"] =
-        !plan.is_oversubscribed &&
+        !plan.is_oversubscribed && !rendering.input.job->launch.is_exact &&
         (number_text(values, "ranks-per-node") != "1" || number_text(values, "threads") != "1");
     const bool is_batch = plan.kind == launchers::LaunchKind::kBatch;
     const bool checks_nodes = plan.starter && plan.nodes > 1 && rendering.input.job->image;

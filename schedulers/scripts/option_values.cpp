@@ -82,8 +82,7 @@ void check_listed_hosts(const Rendering& rendering) {
     for (const std::string& item : job.resources.hosts) {
         count += hosts_in(item);
     }
-    const bool is_left_out =
-        rendering.plan.kind == launchers::LaunchKind::kBatch && !job.says("resources.nodes");
+    const bool is_left_out = job.launch.asks_as_written() && !job.says("resources.nodes");
     if (rendering.dialect.name == "slurm" && count > rendering.plan.nodes && !is_left_out) {
         rendering.faults.add(job.fault_at(
             "resources.hosts",

@@ -110,9 +110,8 @@ Result<std::string> render_head(const Rendering& rendering) {
     }
     CYBELE_TRY(auto head,
                templates::render(rendering.dialect.templates,
-                                 rendering.plan.kind == launchers::LaunchKind::kBatch
-                                     ? "dialect/batch"
-                                     : "dialect/head",
+                                 rendering.input.job->launch.asks_as_written() ? "dialect/batch"
+                                                                               : "dialect/head",
                                  values,
                                  templates::Escape::kShell));
     check_carried(*rendering.input.job, rendering.dialect, head.used, rendering.faults);

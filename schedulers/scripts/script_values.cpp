@@ -97,7 +97,7 @@ void check_pattern(const Rendering& rendering, std::string_view field, const std
 
 /// A batch launch without `output`, or with one that the directives carry.
 bool is_left_to_scheduler(const Rendering& rendering) {
-    return rendering.plan.kind == launchers::LaunchKind::kBatch &&
+    return rendering.input.job->launch.asks_as_written() &&
            (!rendering.input.job->says("output.stdout") || has_plain_outputs(rendering));
 }
 

@@ -3,6 +3,9 @@
 #include "schedulers/scripts/values.hpp"
 #include "support/quote.hpp"
 
+#include <array>
+#include <string_view>
+
 #include <fmt/format.h>
 
 namespace cybele::schedulers {
@@ -39,10 +42,36 @@ void check_pack(const Rendering& rendering) {
     }
 }
 
+/// The variables of an element's index that the script reads and this batch system does not set.
+std::string foreign_indices(const Rendering& rendering) {
+    struct IndexName {
+        std::string_view dialect;
+        std::string_view name;
+    };
+    constexpr std::array kIndexNames{IndexName{"slurm", "SLURM_ARRAY_TASK_ID"},
+                                     IndexName{"torque", "PBS_ARRAYID"},
+                                     IndexName{"pbspro", "PBS_ARRAY_INDEX"}};
+    const Job& job = *rendering.input.job;
+    const std::string_view dialect = rendering.dialect.name == "slurm-torque"
+                                         ? std::string_view("slurm")
+                                         : std::string_view(rendering.dialect.name);
+    std::string words;
+    for (const IndexName& row : kIndexNames) {
+        const bool is_read = job.script.find(row.name) != std::string::npos ||
+                             job.setup.find(row.name) != std::string::npos;
+        if (!job.array.empty() && row.dialect != dialect && is_read) {
+            words += fmt::format("{}{}=\"$array_index\"", words.empty() ? "" : " ", row.name);
+        }
+    }
+    return words;
+}
+
 } // namespace
 
 void add_sweep(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
+    const std::string indices = foreign_indices(rendering);
+    values["foreign-indices"] = indices.empty() ? Value() : Value(Value::Verbatim{indices});
     values["has-sweep"] = job.sweep.has_value();
     values["is-packed"] = job.sweep && job.sweep->pack > 0;
     if (!job.sweep) {
@@ -52,9 +81,15 @@ void add_sweep(const Rendering& rendering, Values& values) {
     std::vector<Values> rows;
     rows.reserve(sweep.rows.size());
     for (std::size_t number = 0; number < sweep.rows.size(); ++number) {
-        rows.push_back({{"number", Value(std::uint64_t{number})},
+        rows.push_back({{"number", Value(std::uint64_t{sweep.number_at(number)})},
                         {"values", Value(Value::Verbatim{shell_join(sweep.rows[number])})}});
     }
+    std::vector<std::string> numbers;
+    for (const std::uint32_t number : sweep.numbers) {
+        numbers.push_back(std::to_string(number));
+    }
+    values["row-numbers"] = Value(Value::Verbatim{shell_join(numbers)});
+    values["has-row-numbers"] = !numbers.empty();
     values["rows"] = std::move(rows);
     values["row-count"] = std::uint64_t{sweep.rows.size()};
     values["row-variables"] = lines_of_words(assignments(sweep), 11);

@@ -12,6 +12,7 @@
 #include "support/file.hpp"
 #include "support/other_file.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -151,6 +152,28 @@ void set_array(const std::optional<std::string>& text, launchers::Job& job, Faul
     job.array = *text;
 }
 
+/// The rows of a packed sweep that run again.
+void set_rows(const std::string& text, launchers::Job& job, Faults& faults) {
+    if (text.empty()) {
+        return;
+    }
+    std::vector<std::uint32_t> numbers;
+    for (const std::string_view number : text::split(text, ',')) {
+        numbers.push_back(static_cast<std::uint32_t>(text::number(number).value_or(0)));
+    }
+    const bool is_packed = job.sweep && job.sweep->pack > 0;
+    if (!is_packed || numbers.back() >= job.sweep->rows.size()) {
+        faults.add(
+            job.fault_at("sweep",
+                         problem("sweep-rows-missing", "the sweep has no rows " + printable(text)),
+                         "its rows, or `pack`, are others than those of the job that runs "
+                         "again",
+                         "submit the Job as it is now"));
+        return;
+    }
+    launchers::keep_rows(job, numbers);
+}
+
 /// Which fields are the command line's; tasks follow from what counts them.
 void note_replaced(const Overrides& overrides, launchers::Job& job) {
     const std::string array = overrides.array.value_or("");
@@ -250,6 +273,7 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
         job.output.expanded_error.clear();
     }
     set_array(overrides.array, job, faults);
+    set_rows(overrides.rows, job, faults);
     set_dependency(overrides.dependency, job, faults);
     apply_options(overrides.options, job, faults);
     if (overrides.allow_root) {

@@ -30,6 +30,7 @@ struct Overrides {
     std::string standard_output;
     std::string standard_error;
     std::optional<std::string> array; ///< as the Job's field
+    std::string rows;                 ///< only these of a packed sweep: `3,17`; empty: all
     std::string
         dependency; ///< as sbatch's: afterok:ID[:ID…][,TYPE:ID…]; a name may stand for an ID
     bool allow_root = false;

@@ -72,6 +72,9 @@ std::string describe_prepared(const PrepareRequest& request, const Submission& p
     if (job.sweep) {
         document["sweep"] = {
             {"names", job.sweep->names}, {"rows", job.sweep->rows}, {"pack", job.sweep->pack}};
+        if (!job.sweep->numbers.empty()) {
+            document["sweep"]["numbers"] = job.sweep->numbers;
+        }
     }
     return document.dump(2) + "\n";
 }

@@ -3,6 +3,7 @@
 
 #include "launchers/documents/job_fields_rules.hpp"
 #include "submission/journal/array.hpp"
+#include "submission/submit/runs.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
@@ -37,6 +38,7 @@ constexpr NamedOverride kOverrides[] = {
     {"stdout", &Overrides::standard_output},
     {"stderr", &Overrides::standard_error},
     {"dependency", &Overrides::dependency},
+    {"rows", &Overrides::rows},
 };
 
 std::string text_in(const Json& document, const char* name) {
@@ -235,6 +237,26 @@ std::string array_for(const std::string& scheduler, const std::vector<std::uint3
            (step == 1 ? "" : ":" + std::to_string(step));
 }
 
+tl::unexpected<Error> nothing_to_resubmit(const Entry& job, const char* because) {
+    return fail(ErrorCode::kInput,
+                problem("nothing-to-resubmit", "nothing of job " + job.id + " is to run again"),
+                because,
+                "leave --failed out to run it again nevertheless");
+}
+
+/// `3,17`: the rows of a packed sweep that did not end well.
+Result<std::string> unfinished_rows(const Entry& job, const std::vector<Entry>& rows) {
+    std::string numbers;
+    for (const Entry& row : rows) {
+        if (row.state != State::kDone) {
+            numbers += (numbers.empty() ? "" : ",") + std::to_string(row.index);
+        }
+    }
+    return numbers.empty()
+               ? Result<std::string>(nothing_to_resubmit(job, "each of its rows ended well"))
+               : Result<std::string>(std::move(numbers));
+}
+
 /// The array of the next submission; unset: the job is not an array.
 Result<std::optional<std::string>>
 chosen_array(const Entry& job, const std::vector<Entry>& elements, const RepeatChoice& choice) {
@@ -245,7 +267,12 @@ chosen_array(const Entry& job, const std::vector<Entry>& elements, const RepeatC
     const auto is_wanted = [&](const Entry& element) {
         const auto index = static_cast<std::uint32_t>(element.index);
         const bool is_listed = std::find(wanted.begin(), wanted.end(), index) != wanted.end();
-        return (!choice.array || is_listed) && (!choice.failed || element.state != State::kDone);
+        const bool has_end =
+            choice.ends.empty() ||
+            std::find(choice.ends.begin(), choice.ends.end(), continued_end(element)) !=
+                choice.ends.end();
+        return has_end && (!choice.array || is_listed) &&
+               (!choice.failed || element.state != State::kDone);
     };
     std::vector<std::uint32_t> chosen;
     bool is_any = false;
@@ -258,11 +285,10 @@ chosen_array(const Entry& job, const std::vector<Entry>& elements, const RepeatC
         }
     }
     if (!is_any) {
-        return fail(ErrorCode::kInput,
-                    problem("nothing-to-resubmit", "nothing of job " + job.id + " is to run again"),
-                    job.array.empty() ? "it ended well"
-                                      : "each of its elements that is asked for ended well",
-                    "leave --failed out to run it again nevertheless");
+        return nothing_to_resubmit(job,
+                                   job.array.empty()
+                                       ? "it ended well"
+                                       : "each of its elements that is asked for ended well");
     }
     if (job.array.empty()) {
         return std::optional<std::string>();
@@ -274,6 +300,15 @@ chosen_array(const Entry& job, const std::vector<Entry>& elements, const RepeatC
 }
 
 } // namespace
+
+std::string_view continued_end(const Entry& entry) {
+    const bool is_node_lost =
+        entry.native.starts_with("NODE_FAIL") || entry.native.starts_with("BOOT_FAIL");
+    return entry.state == State::kTimeout     ? "timeout"
+           : entry.state == State::kPreempted ? "preempted"
+           : is_node_lost                     ? "node-fail"
+                                              : "";
+}
 
 std::string request_text(const JobRequest& request) {
     Json overrides = Json::object();
@@ -393,7 +428,16 @@ repeat_request(const Entry& job, const std::vector<Entry>& elements, const Repea
     request.overrides.allow_root = overrides.is_object() && overrides.contains("allow-root");
     request.overrides.options = options_in(overrides);
     request.overrides.arguments = texts_in(overrides, "arguments");
-    CYBELE_TRY(request.overrides.array, chosen_array(job, elements, choice));
+    const std::vector<Entry> rows = choice.array || (!choice.failed && choice.ends.empty())
+                                        ? std::vector<Entry>()
+                                        : packed_rows(job);
+    if (!rows.empty()) {
+        CYBELE_TRY(request.overrides.rows, unfinished_rows(job, rows));
+        return request;
+    }
+    CYBELE_TRY(const auto array, chosen_array(job, elements, choice));
+    const bool counts_rows = !request.overrides.rows.empty() && array == job.array;
+    request.overrides.array = counts_rows ? std::nullopt : array; // it follows from the rows
     return request;
 }
 

@@ -30,8 +30,12 @@ namespace cybele::submission {
 
 struct RepeatChoice {
     bool failed = false;              ///< only what did not end well
+    std::vector<std::string> ends;    ///< only what ended in one of these ways (`continue.on`)
     std::optional<std::string> array; ///< only these elements
 };
+
+/// How a job or an element ended, as `continue.on` calls it; empty: in another way.
+[[nodiscard]] std::string_view continued_end(const Entry& entry);
 
 /// The submission of a job that has ended once more, of its chosen elements only. `elements` are
 /// its own (elements_of). A job that lives, one whose request was not kept, a choice that holds

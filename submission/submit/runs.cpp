@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/submit/runs.hpp"
 
+#include "submission/journal/array.hpp"
 #include "submission/records/record.hpp"
 #include "support/file.hpp"
 #include "support/json.hpp"
@@ -24,7 +25,12 @@ constexpr std::size_t kLongestOutput = std::size_t{64} << 20U;
 struct KnownSweep {
     std::vector<std::string> names;
     std::vector<std::vector<std::string>> rows;
+    std::vector<std::size_t> numbers; ///< of the rows; empty: from 0
     std::size_t pack = 0;
+
+    [[nodiscard]] std::size_t number_at(std::size_t place) const {
+        return place < numbers.size() ? numbers[place] : place;
+    }
 };
 
 std::vector<std::string> texts_of(const Json& list) {
@@ -49,13 +55,18 @@ KnownSweep sweep_of(const Entry& job) {
         known.rows.push_back(texts_of(row));
     }
     const Json pack = sweep.value("pack", Json());
+    const Json numbers = sweep.value("numbers", Json());
+    for (const Json& number : numbers.is_array() ? numbers : Json::array()) {
+        known.numbers.push_back(number.is_number_unsigned() ? number.get<std::size_t>() : 0);
+    }
     known.pack = pack.is_number_unsigned() ? pack.get<std::size_t>() : 0;
     return known;
 }
 
 /// A run before its record was read.
 struct RunPlace {
-    std::string row; ///< empty: the job is one run
+    std::string row;       ///< empty: the job is one run
+    std::size_t place = 0; ///< of the row among those of the job
     fs::path record;
     std::string output;
     const Entry* entry = nullptr; ///< what the journal knows of it
@@ -100,17 +111,49 @@ std::vector<RunPlace> packed_places(const Entry& job, const KnownSweep& sweep) {
     // The local scheduler has records of its own beside those of the script.
     const fs::path folder =
         job.scheduler == "local" ? fs::path(job.record) / "script" : fs::path(job.record);
-    for (std::size_t number = 0; number < sweep.rows.size(); ++number) {
-        const std::string row = std::to_string(number);
+    for (std::size_t at = 0; at < sweep.rows.size(); ++at) {
+        const std::string row = std::to_string(sweep.number_at(at));
         const fs::path element =
-            job.array.empty() ? folder : folder / std::to_string(number / sweep.pack);
-        RunPlace place{row, element / row, {}, nullptr};
+            job.array.empty() ? folder : folder / std::to_string(at / sweep.pack);
+        RunPlace place{row, at, element / row, {}, nullptr};
         if (const auto output = read_file(place.record / "output", kLongestJobRecord)) {
             place.output = text::trimmed(*output);
         }
         places.push_back(std::move(place));
     }
     return places;
+}
+
+/// A row as its record tells it; one without a record waits or runs, or was lost with its element.
+Entry row_entry(const Entry& job, const RunPlace& place, const Entry& element) {
+    Entry row = job;
+    row.is_element = true;
+    row.index = text::number(place.row).value_or(0);
+    row.id = job.id + "-row" + place.row;
+    row.record = place.record.native();
+    row.standard_output = place.output;
+    row.standard_error.clear();
+    row.node = element.node;
+    row.array.clear();
+    row.elements.clear();
+    row.reason.clear();
+    row.native.clear();
+    row.code = -1;
+    row.signal = 0;
+    const bool has_begun = !place.output.empty();
+    row.started = has_begun ? element.started : 0;
+    row.ended = element.ended;
+    row.state = element.ended != 0 ? State::kLost : has_begun ? State::kRunning : State::kPending;
+    if (const auto record = read_exit_record(place.record); record && *record) {
+        const ExitRecord& exit = **record;
+        row.state = state_of_text(exit.state).value_or(State::kFailed);
+        row.code = exit.code;
+        row.signal = exit.signal;
+        row.started = exit.start;
+        row.ended = exit.end;
+        row.node = exit.host.empty() ? row.node : exit.host;
+    }
+    return row;
 }
 
 bool is_key(std::string_view text) {
@@ -161,6 +204,20 @@ std::vector<std::pair<std::string, std::string>> printed_values(std::string_view
     return values;
 }
 
+std::vector<Entry> packed_rows(const Entry& job) {
+    const KnownSweep sweep = sweep_of(job);
+    std::vector<Entry> rows;
+    if (sweep.pack == 0) {
+        return rows;
+    }
+    const std::vector<Entry> elements = elements_of(job);
+    for (const RunPlace& place : packed_places(job, sweep)) {
+        const std::size_t owner = job.array.empty() ? 0 : place.place / sweep.pack;
+        rows.push_back(row_entry(job, place, owner < elements.size() ? elements[owner] : job));
+    }
+    return rows;
+}
+
 Result<std::vector<Run>> runs_of(const Entry& job, const std::vector<Entry>& elements) {
     std::error_code error;
     if (!fs::is_directory(job.record, error)) {
@@ -175,18 +232,18 @@ Result<std::vector<Run>> runs_of(const Entry& job, const std::vector<Entry>& ele
         places = packed_places(job, sweep);
     } else {
         for (const Entry& element : elements) {
-            places.push_back({element.is_element ? std::to_string(element.index) : "",
-                              element.record,
-                              element.standard_output,
-                              &element});
+            const std::string row = element.is_element ? std::to_string(element.index) : "";
+            places.push_back(
+                {row,
+                 row.empty() ? sweep.rows.size() : static_cast<std::size_t>(element.index),
+                 element.record,
+                 element.standard_output,
+                 &element});
         }
     }
     std::vector<Run> runs;
     for (const RunPlace& place : places) {
-        const std::size_t number =
-            place.row.empty() ? sweep.rows.size()
-                              : static_cast<std::size_t>(text::number(place.row).value_or(0));
-        runs.push_back(read_run(job, place, sweep, number));
+        runs.push_back(read_run(job, place, sweep, place.place));
     }
     return runs;
 }

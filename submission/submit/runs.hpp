@@ -24,6 +24,10 @@ struct Run {
 [[nodiscard]] Result<std::vector<Run>> runs_of(const Entry& job,
                                                const std::vector<Entry>& elements);
 
+/// The rows of a packed sweep as entries of their own, `ID-rowN`, from their records; none where
+/// the job has no such rows, or its record is not here.
+[[nodiscard]] std::vector<Entry> packed_rows(const Entry& job);
+
 /// The `key=value` lines of an output; of several with one key the last counts.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>>
 printed_values(std::string_view output);

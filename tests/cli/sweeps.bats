@@ -63,6 +63,71 @@ print_values='echo "lr=$1"; echo "score=$(($1 * 10))"; [ "$1" -ne 3 ]'
     assert_output --partial "$(printf '\n1,2,3,failed,1,')"
 }
 
+@test "rows of a packed sweep are listed one by one, and those that failed run again alone under their numbers" {
+    host_job packed "command: [sh, -c, 'echo ran=@{index}; echo \"lr=\$1\"; [ -e go ] || [ \"\$1\" -lt 13 ] || [ \"\$1\" -eq 15 ]', sh, '@{lr}']" \
+        'sweep: {lr: 11-17, pack: 3, at-once: 2}'
+    run "$CYBELECTL" submit packed.yaml --wait
+    assert_failure 1
+    run --separate-stderr "$CYBELECTL" job list --elements 1
+    assert_equal "$(awk 'NR > 1 { print $1, $3, $4 }' <<<"$output" | paste -sd,)" \
+        '1-row0 done 0,1-row1 done 0,1-row2 failed 1,1-row3 failed 1,1-row4 done 0,1-row5 failed 1,1-row6 failed 1'
+    run --separate-stderr "$CYBELECTL" job list --elements --state failed --format json 1
+    assert_equal "$(jq -c '[.jobs[] | .index]' <<<"$output")" '[2,3,5,6]'
+    touch go
+    run "$CYBELECTL" job resubmit 1 --failed --wait
+    assert_success
+    run --separate-stderr "$CYBELECTL" job results 2 --csv
+    assert_equal "$(cut -d, -f 1-5,10 <<<"$output" | paste -sd' ')" \
+        'job,row,lr,state,code,ran 2,2,13,done,0,2 2,3,14,done,0,3 2,5,16,done,0,5 2,6,17,done,0,6'
+    run "$CYBELECTL" job resubmit 2 --failed
+    assert_failure 3
+    assert_output --partial 'each of its rows ended well'
+    run --separate-stderr "$CYBELECTL" job list --elements 2
+    assert_equal "$(grep -c '^2-row[2356] .* done ' <<<"$output")" 4
+    sed -i 's/lr: 11-17/lr: 11-14/' packed.yaml
+    run "$CYBELECTL" job resubmit 2
+    assert_failure 3
+    assert_output --partial 'the sweep has no rows 2,3,5,6'
+}
+
+@test "a job that reaches its time limit is continued, as often as it says, and no other end is" {
+    host_job long "script: 'echo again >>turns; [ \"\$(wc -l <turns)\" -ge 3 ] || exec sleep 60'" 'resources: {time: 1 s}' \
+        'continue: {on: [timeout], most: 5}'
+    run --separate-stderr "$CYBELECTL" submit long.yaml --wait
+    assert_success
+    assert_equal "$(wc -l <turns) $(paste -sd' ' <<<"$output")" '3 1 2 3'
+    assert_regex "$stderr" 'job 1 is continued \(1 of 5\).*job 2 is continued \(2 of 5\)'
+    rm turns
+    sed -i 's/most: 5/most: 1/' long.yaml
+    run "$CYBELECTL" submit long.yaml --wait
+    assert_failure 124
+    assert_equal "$(wc -l <turns)" 2
+    host_job fails 'script: echo again >>turns; exit 3' 'continue: {most: 5}'
+    rm turns
+    run "$CYBELECTL" submit fails.yaml --wait
+    assert_failure 3
+    assert_equal "$(wc -l <turns)" 1
+    run --separate-stderr "$CYBELECTL" submit fails.yaml
+    assert_success
+    assert_regex "$stderr" 'needs a command that waits'
+}
+
+@test "of an array only the elements that reached their time limit are continued" {
+    host_job parts "script: 'echo \$CYBELE_ARRAY_INDEX >>turns; [ \$CYBELE_ARRAY_INDEX != 1 ] || [ \"\$(grep -c 1 turns)\" = 2 ] || exec sleep 60'" \
+        'array: 0-2' 'resources: {time: 1 s}' 'continue: {on: [timeout], most: 3}'
+    run --separate-stderr "$CYBELECTL" submit parts.yaml --wait
+    assert_success
+    assert_equal "$(sort turns | paste -sd' ')" '0 1 1 2'
+}
+
+@test "a script of Slurm's arrays reads its index on the local scheduler too" {
+    printf '%s\n' '#!/bin/bash' '#SBATCH --array=4-5' '#SBATCH --output=o-%a' 'for word in a b; do :; done' \
+        'echo "part $SLURM_ARRAY_TASK_ID"' >parts.sh
+    "$CYBELECTL" job convert parts.sh -o parts.yaml
+    "$CYBELECTL" submit parts.yaml --scheduler local --wait
+    assert_equal "$(cat o-4 o-5 | paste -sd' ')" 'part 4 part 5'
+}
+
 @test "runs as a drawing" {
     host_job rows "command: [sh, -c, '$print_values', sh, '@{lr}']" 'sweep: {lr: [1, 2], pack: all, at-once: 1}'
     "$CYBELECTL" submit rows.yaml --wait

@@ -319,3 +319,16 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
         assert_equal "${row% *} $status" "$row"
     done
 }
+
+@test "a job whose node fails is continued on another node" {
+    host_job moves 'script: |' '  uname -n >>turns' '  [ "$(wc -l <turns)" = 2 ] || exec sleep 300' \
+        'requeue: false' 'resources: {time: 10 min}' 'continue: {on: [node-fail], most: 2}'
+    behind moves cybelectl submit moves.yaml --scheduler slurm --wait --monitoring-period 1
+    client=$!
+    wait_for 30 test -s turns
+    slurm scontrol update nodename="$(cat turns)" state=down reason=test
+    ends_with 0 "$client"
+    cat moves.said
+    assert_equal "$(sort -u turns | paste -sd' ')" 'n1 n2'
+    grep -q 'is continued (1 of 2)' moves.said
+}

@@ -11,7 +11,6 @@ setup_file() {
 setup() { enter_nodes; }
 teardown_file() { stop_nodes; }
 
-
 # ranks_on N NODES FILE: N ranks in one communicator on so many nodes.
 ranks_on() {
     assert_equal "$(grep -cE "^rank [0-9]+ of $1 on n[1-4]\b" "$3")" "$1"
@@ -43,6 +42,21 @@ by_torque() {
     cat eight-*.err
     assert_equal "$status" 0
     ranks_on 8 4 eight-*.out
+}
+
+@test "image-copy: the ranks of two nodes start the image from a copy, which is gone afterwards" {
+    write_job copied 'script: |' '  hello-mpi' '  echo "image $APPTAINER_CONTAINER"' \
+        "launch: {kind: mpi, launcher: srun, pmi: pmix$(root_too)}" 'image-copy: {expand: "/tmp/$COPIES"}' \
+        'resources: {nodes: 2, tasks-per-node: 2, memory-per-node: 500 MiB, time: 2 min}'
+    export COPIES=images # of each node's own /tmp
+    run by_slurm copied
+    cat copied-*.err
+    assert_equal "$status" 0
+    ranks_on 4 2 copied-*.out
+    assert_equal "$(grep -c "^image /tmp/images/cybelectl-image\.[^/]*/hello-mpi\.sif$" copied-*.out)" 4
+    for node in n1 n2 n3 n4; do
+        assert_equal "$(slurm ssh "$node" 'ls -A /tmp/images 2>/dev/null')" ''
+    done
 }
 
 @test "TORQUE without tm: mpirun over ssh, each rank with its variables" {

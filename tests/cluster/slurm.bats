@@ -2,6 +2,7 @@
 # Rendered scripts run by a real Slurm on two nodes: ranks in containers see each other across nodes.
 load ../parts/suite.bash
 load nodes.bash
+load directives.bash
 
 setup_file() {
     start_nodes
@@ -32,23 +33,8 @@ across_two_nodes() {
     assert_output --regexp 'using 4 processors on nodes n\[1-2\]'
 }
 
-@test "Slurm has what the fields of a Job ask for" {
-    write_job asked 'launch: batch' 'script: echo' 'queue: batch' 'begin: 2037-02-03T04:05' "comment: it's mine" \
-        'requeue: true' 'append-output: true' 'array: 3-9:2%2' 'account: crops' 'job-name: Wheat_1' \
-        'output: {stdout: "o-%j-%a", stderr: "e-%a"}' 'mail: {to: a@b.example, on: [end, fail]}' \
-        'signal: {name: USR2, before: 2 min}' 'directives: {slurm: [--nice=7, --spread-job, --wait-all-nodes=1]}' \
-        'resources: {nodes: 1, tasks: 2, cpus-per-task: 1, memory: all, time: 5 min, hosts: [n1], exclude: [n2], exclusive: true}'
-    "$CYBELECTL" job render asked.yaml --scheduler slurm -o asked.sh
-    id=$(slurm sbatch --ignore-pbs --parsable asked.sh)
-    run slurm scontrol show job "$id"
-    slurm scancel "$id"
-    for text in JobName=Wheat_1 ArrayTaskId=3,5,7,9%2 StartTime=2037-02-03T04:05:00 Requeue=1 Account=crops \
-        Partition=batch ReqNodeList=n1 ExcNodeList=n2 NumTasks=2 NumNodes=1 CPUs/Task=1 TimeLimit=00:05:00 MinMemoryNode=0 \
-        OverSubscribe=NO Nice=7 "Comment=it's mine" MailUser=a@b.example MailType=END,FAIL SpreadJob=Yes ArrayTaskThrottle=2 WorkDir="$PWD" StdOut="$PWD/o-"; do
-        assert_output --partial "$text"
-    done
-    run slurm sbatch --ignore-pbs --test-only -vv asked.sh
-    assert_output --regexp 'open-mode +: a'
+@test "Slurm has what the fields and the directives of a Job ask for" {
+    directives_are_seen '--power=level|Power=LEVEL' '--container=/x|Container=/x'
 }
 
 @test "mpirun: four ranks on two nodes see each other" {

@@ -4,6 +4,7 @@
 load ../parts/suite.bash
 load ../cluster/nodes.bash
 load ../cluster/jobs.bash
+load ../cluster/directives.bash
 
 setup_file() {
     enter_place
@@ -46,6 +47,10 @@ teardown_file() { stop_nodes; }
     assert is_in_state later CANCELLED
     run slurm cybelectl job wait "$later"
     assert_equal "$status" 143
+}
+
+@test "Slurm has what the fields and the directives of a Job ask for" {
+    directives_are_seen
 }
 
 @test "an array; a job that Slurm alone tells the end of" {

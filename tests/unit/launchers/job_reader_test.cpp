@@ -18,6 +18,7 @@ command: [program, "", --flag]
 launch:
   kind: mpi
   threads: all
+  exact: true
   places: threads
   bind: spread
   launcher: mpirun
@@ -77,6 +78,7 @@ array: 0-9:3%2
 after: [{job: "12", when: any}]
 mail: {to: a@example.org, on: [begin]}
 signal: {name: USR2, before: 2 min}
+continue: {on: [timeout], most: 3}
 binds: [~/a:/a:ro, /b]
 environment: {A: "", B: "@file:/run/secret"}
 workdir: /scratch/x

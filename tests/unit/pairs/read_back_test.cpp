@@ -429,7 +429,8 @@ Directives expected_directives(const Cell& cell) {
         return {};
     }
     Directives expected = typed_directives(cell, asked);
-    if (text_at(cell.job, "launch.kind") == "batch") {
+    if (text_at(cell.job, "launch.kind") == "batch" ||
+        value_at(cell.job, "launch.exact") == Json(true)) {
         keep_written(cell, expected);
     }
     put_all_words(cell, asked, expected);

@@ -361,8 +361,9 @@ void check_paths(const Cell& cell, std::map<std::string, Words>& told) {
         CHECK(told["candidates"] ==
               Words{real_path(runtime.value("path", runtime["program"].get<std::string>()))});
     }
-    const bool is_batch = kind_of(cell) == "batch"; // may leave them to the batch system
-    if (!is_batch && (cell.dialect == "torque" || cell.dialect == "pbspro")) {
+    const bool is_written = // may leave them to the batch system
+        kind_of(cell) == "batch" || value_at(cell.job, "launch.exact") == Json(true);
+    if (!is_written && (cell.dialect == "torque" || cell.dialect == "pbspro")) {
         const std::string out = text_of(cell.job, "output.stdout");
         const std::string err = text_of(cell.job, "output.stderr");
         CHECK(told["written"] == Words{output_of(cell, out.empty() ? "%x-%j.out" : out),

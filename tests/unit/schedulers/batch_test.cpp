@@ -384,4 +384,31 @@ TEST_CASE("directives: those of the Site, of its queue and of the Job come in th
           std::string::npos);
 }
 
+TEST_CASE("an exact serial launch asks for what the Job says, as a batch launch does") {
+    struct Row {
+        const char* fields;
+        const char* dialect;
+    };
+    for (const Row& row :
+         {Row{"", "slurm"},
+          Row{"resources: {tasks: 14}\n", "slurm"},
+          Row{"resources: {nodes: 2, tasks-per-node: 8, time: 1 h}\noutput: {stdout: o.txt}\n",
+              "slurm"},
+          Row{"directives: {slurm: [--ntasks=8, --export=NONE, --output=a.%N]}\n", "slurm"},
+          Row{"directives: {pbspro: [\"-l select=1:ncpus=8:mem=4gb\", \"-j oe\"]}\n", "pbspro"},
+          Row{"directives: {torque: [\"-l nodes=1:ppn=4:gpus=1\", \"-o logs\"]}\n", "torque"}}) {
+        CAPTURE(row.fields);
+        const std::string program = "shell: bash\nscript: |\n  ./x\n";
+        const std::string exact = "launch: {kind: serial, exact: true, threads: own}\n";
+        CHECK(head_of(exact + row.fields + program, row.dialect) ==
+              head_of(kBatchHead + std::string(row.fields) + program, row.dialect));
+        const auto script = render_batch(exact + row.fields + program, row.dialect);
+        CHECK(script->text.find("need_cpus") == std::string::npos);
+    }
+    const auto ranks = launchers::read_job(
+        "kind: Job\nname: a\ncommand: [p]\nlaunch: {kind: mpi, exact: true}\n", "a.yaml");
+    REQUIRE_FALSE(ranks.has_value());
+    CHECK(format_text(ranks.error().faults()).find("it belongs to: serial") != std::string::npos);
+}
+
 } // namespace cybele::schedulers
