@@ -269,6 +269,9 @@ SubmitOptions options_again(const SubmitOptions& options,
 /// The next submission of a job that `continue` speaks of; unset: it has ended in another way.
 Result<std::optional<SubmitOptions>>
 continued(const SubmitOptions& options, const Turn& turn, std::uint32_t times) {
+    if (!turn.ended || !turn.continuation) {
+        return std::optional<SubmitOptions>();
+    }
     const submission::Entry& job = *turn.ended;
     const auto elements = submission::elements_of(job);
     const auto& on = turn.continuation->on;
@@ -291,11 +294,8 @@ Result<int> submit_job(Session& session, const SubmitOptions& options) {
     SubmitOptions now = options;
     for (std::uint32_t times = 0;; ++times) {
         CYBELE_TRY(const Turn turn, submit_turn(session, now));
-        if (!turn.ended || !turn.continuation) {
-            return turn.code;
-        }
         CYBELE_TRY(auto next, continued(now, turn, times));
-        if (!next) {
+        if (!next || !turn.ended || !turn.continuation) {
             return turn.code;
         }
         tell(session,
