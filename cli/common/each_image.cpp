@@ -19,6 +19,18 @@ int badness(const Error& error) {
     return error.code() == ErrorCode::kVerification ? kWorst : static_cast<int>(error.code());
 }
 
+/// Two images that are refused for what is not theirs: a server, a login, a key. The messages name
+/// the images; what must be done is the same.
+bool is_same_reason(const Error& one, const Error& two) {
+    const auto& left = one.faults();
+    const auto& right = two.faults();
+    return left.size() == right.size() &&
+           std::equal(left.begin(), left.end(), right.begin(), [](const Fault& a, const Fault& b) {
+               return a.code == ErrorCode::kEnvironment && a.id == b.id && a.because == b.because &&
+                      a.help == b.help && !a.where && !b.where;
+           });
+}
+
 } // namespace
 
 std::string named(const std::vector<std::string>& images) {
@@ -39,27 +51,55 @@ void EachImage::print(const std::string& line) const {
 }
 
 void EachImage::fail(const std::string& image, const Error& error, bool is_alone) {
+    const auto same =
+        std::find_if(failures_.begin(), failures_.end(), [&error](const Failure& known) {
+            return is_same_reason(known.error, error);
+        });
+    const bool is_repeated = same != failures_.end();
     if (is_alone) {
         add({{"image", image}, {"error", error.message()}});
-        print(fmt::format("{}: error: {}", printable(image), error.message()));
+        print(fmt::format("{}: error: {}",
+                          printable(image),
+                          is_repeated ? "the same as for " + printable(same->image)
+                                      : error.message()));
     }
-    errors_.push_back(error);
+    ++failed_;
+    if (is_repeated) {
+        ++same->others;
+    } else {
+        failures_.push_back({image, error, 0});
+    }
+}
+
+void EachImage::skip(const std::string& image) {
+    add({{"image", image}, {"error", "not tried"}});
+    print(printable(image) + ": not tried");
+    ++failed_;
 }
 
 Result<int> EachImage::end(const std::string& done) {
     if (session_.is_json()) {
         print_document({{"images", entries_}});
     }
-    print(fmt::format("{} of {} images {}", count_ - errors_.size(), count_, done));
-    if (errors_.empty()) {
+    print(fmt::format("{} of {} images {}", count_ - failed_, count_, done));
+    if (failures_.empty()) {
         return 0;
     }
-    std::stable_sort(errors_.begin(), errors_.end(), [](const Error& one, const Error& two) {
-        return badness(one) > badness(two);
-    });
+    std::stable_sort(
+        failures_.begin(), failures_.end(), [](const Failure& one, const Failure& two) {
+            return badness(one.error) > badness(two.error);
+        });
     std::vector<Fault> faults;
-    for (const Error& error : errors_) {
-        faults.insert(faults.end(), error.faults().begin(), error.faults().end());
+    for (const Failure& failure : failures_) {
+        for (Fault fault : failure.error.faults()) {
+            if (failure.others != 0) {
+                fault.because += fmt::format("{}the same holds for {} other image{}",
+                                             fault.because.empty() ? "" : "; ",
+                                             failure.others,
+                                             failure.others == 1 ? "" : "s");
+            }
+            faults.push_back(std::move(fault));
+        }
     }
     return cybele::fail(Error(std::move(faults)));
 }

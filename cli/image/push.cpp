@@ -4,11 +4,14 @@
 #include "cli/common/image_store.hpp"
 #include "cli/image/transfer.hpp"
 #include "images/inspection/sbom.hpp"
+#include "images/signatures/signed.hpp"
 #include "registry/oci/attached.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -58,6 +61,26 @@ Result<std::size_t> attach_sboms(const TransferOptions& options,
     return count;
 }
 
+/// Nobody could verify it after a pull, whatever key they have.
+Result<void> check_signatures(const TransferOptions& options, const fs::path& file) {
+    const auto image = images::Image::open(file);
+    if (!image || options.is_forced) {
+        return {}; // the push reports what no image is
+    }
+    CYBELE_TRY(const std::string broken,
+               images::broken_signature(*image).map_error(
+                   during("comparing the image with its signatures")));
+    if (broken.empty()) {
+        return {};
+    }
+    return fail(ErrorCode::kVerification,
+                problem("pushed-signature-broken",
+                        printable(options.source) + " was changed after it was signed"),
+                broken,
+                "sign it again: `cybelectl sign --force --key KEY " + shell_quote(options.source) +
+                    "`, or push it as it is with --force");
+}
+
 /// What became of an image.
 struct Pushed {
     std::string place; ///< oras://HOST/NAME:TAG
@@ -82,6 +105,7 @@ Result<Pushed> push_one(const Session& session, const TransferOptions& options) 
         request.repositories = image.record.repositories;
         request.title = base_name(request.reference.repository) + ".sif";
     }
+    CYBELE_CHECK(check_signatures(options, request.file));
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const auto transport, make_transport(session, options, client, "pushing"));
     CYBELE_TRY(const registry::PushResult done,
@@ -142,13 +166,30 @@ Result<int> push(const Session& session, const TransferOptions& options) {
 
 namespace {
 
+/// Whether no other image could be pushed either.
+bool is_of_registry(const Error& error) {
+    constexpr std::array<std::string_view, 6> kIds{"server-unreachable",
+                                                   "server-timeout",
+                                                   "server-untrusted",
+                                                   "client-certificate",
+                                                   "registry-login-missing",
+                                                   "registry-login-refused"};
+    return std::find(kIds.begin(), kIds.end(), error.faults().front().id) != kIds.end();
+}
+
 /// Several images into a folder of a registry, each by the name of its file.
 Result<int> push_each(const Session& session, const std::vector<TransferOptions>& wanted) {
     EachImage each(session);
+    bool is_reached = true;
     for (const TransferOptions& options : wanted) {
+        if (!is_reached) { // each would wait for it as long
+            each.skip(options.source);
+            continue;
+        }
         const auto pushed = push_one(session, options);
         if (!pushed) {
             each.fail(options.source, pushed.error());
+            is_reached = !is_of_registry(pushed.error());
             continue;
         }
         nlohmann::json entry = pushed_json(options, *pushed);
@@ -217,6 +258,8 @@ void install_push(CLI::App& image, Session& session) {
         ->type_name("IMAGE… REF");
     verb->add_option("--tag", options->tag, "tag of images that are pushed into a group (latest)")
         ->type_name("TAG");
+    verb->add_flag(
+        "--force", options->is_forced, "push an image that was changed after it was signed, too");
     verb->add_flag(
         "--no-attach", options->attaches_nothing, "do not attach the image's lists of packages");
     finish_transfer_verb(*verb, session, options, push_all);

@@ -8,15 +8,18 @@
 #include "cli/common/progress.hpp"
 #include "images/sif/sif.hpp"
 #include "registry/cache/trusted.hpp"
+#include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
 #include <atomic>
+#include <map>
 #include <memory>
 #include <optional>
 #include <thread>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace cybele::cli {
@@ -43,8 +46,27 @@ void finish_transfer_verb(CLI::App& verb,
 
 namespace {
 
-Result<registry::PullRequest>
-pull_request(const Session& session, const TransferOptions& options, const std::string& library) {
+/// What came, and whose signatures it was verified by.
+struct Pulled {
+    registry::PullResult done;
+    std::vector<std::string> signers; ///< empty: nobody asked
+};
+
+std::vector<std::string> signers_of(const images::Verification& verification) {
+    std::vector<std::string> signers;
+    for (const images::SignatureState& state : verification.signatures) {
+        const std::string signer = state.is_valid ? images::signer_text(state) : "";
+        if (!signer.empty() && std::find(signers.begin(), signers.end(), signer) == signers.end()) {
+            signers.push_back(signer);
+        }
+    }
+    return signers;
+}
+
+Result<registry::PullRequest> pull_request(const Session& session,
+                                           const TransferOptions& options,
+                                           const std::string& library,
+                                           std::vector<std::string>& signers) {
     registry::PullRequest request;
     CYBELE_TRY(request.reference, registry::read_pull_reference(options.source, library));
     request.architecture =
@@ -63,18 +85,24 @@ pull_request(const Session& session, const TransferOptions& options, const std::
         CYBELE_TRY(images::Trust trust,
                    registry::trust_from(options.verify, session.environment, Session::clock()));
         request.check = [shared = std::make_shared<images::Trust>(std::move(trust)),
-                         name = request.reference.text()](const fs::path& file) {
-            return registry::verify_sif(file,
-                                        *shared,
-                                        printable(name) +
-                                            " is not verified, and nothing of it is stored",
-                                        "ask who pushed it for an image that this key verifies");
+                         name = request.reference.text(),
+                         &signers](const fs::path& file) -> Result<void> {
+            CYBELE_TRY(const images::Verification verification,
+                       registry::verify_sif(file,
+                                            *shared,
+                                            printable(name) +
+                                                " is not verified, and nothing of it is stored",
+                                            "ask who pushed it for an image that this key "
+                                            "verifies"));
+            signers = signers_of(verification);
+            return {};
         };
     }
     return request;
 }
 
-nlohmann::json pull_json(const TransferOptions& options, const registry::PullResult& done) {
+nlohmann::json pull_json(const TransferOptions& options, const Pulled& pulled) {
+    const registry::PullResult& done = pulled.done;
     nlohmann::json document{{"reference", options.source},
                             {"digest", done.digest},
                             {"manifest", done.manifest},
@@ -89,23 +117,28 @@ nlohmann::json pull_json(const TransferOptions& options, const registry::PullRes
         document["output"] = options.output;
         document["way"] = done.way ? registry::way_name(*done.way) : "download";
     }
+    if (!options.verify.empty()) {
+        document["verified-by"] = pulled.signers;
+    }
     return document;
 }
 
-void tell_pulled(const Session& session,
-                 const TransferOptions& options,
-                 const registry::PullResult& done) {
+void tell_pulled(const Session& session, const TransferOptions& options, const Pulled& pulled) {
+    const registry::PullResult& done = pulled.done;
     const std::string name = done.name.empty() ? done.digest : done.name;
     if (!session.is_quiet) {
         Session::print(
-            fmt::format("{} {}{}\n",
+            fmt::format("{} {}{}{}\n",
                         options.output.empty() ? "store:" + name : printable(options.output),
                         digests_text(done.manifest, done.digest),
-                        done.is_downloaded ? "" : " (it was in the store)"));
+                        done.is_downloaded ? "" : " (it was in the store)",
+                        pulled.signers.empty()
+                            ? ""
+                            : fmt::format(", verified by {}", fmt::join(pulled.signers, ", "))));
     }
 }
 
-Result<registry::PullResult>
+Result<Pulled>
 fetch(const Session& session, const TransferOptions& options, const std::string& shown) {
     if (options.has_no_store && (options.output.empty() || options.is_link)) {
         return fail(
@@ -116,21 +149,24 @@ fetch(const Session& session, const TransferOptions& options, const std::string&
     }
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const auto transport, make_transport(session, options, client, shown));
+    Pulled pulled;
     CYBELE_TRY(const registry::PullRequest request,
-               pull_request(session, options, transport.access.library));
+               pull_request(session, options, transport.access.library, pulled.signers));
     if (options.has_no_store) {
-        return registry::pull_to_file(transport, request);
+        CYBELE_TRY(pulled.done, registry::pull_to_file(transport, request));
+        return pulled;
     }
     CYBELE_TRY(const registry::Store store, open_store(session));
-    return registry::pull(transport, request, store);
+    CYBELE_TRY(pulled.done, registry::pull(transport, request, store));
+    return pulled;
 }
 
 Result<int> pull(const Session& session, const TransferOptions& options) {
-    CYBELE_TRY(const registry::PullResult done, fetch(session, options, "pulling"));
+    CYBELE_TRY(const Pulled pulled, fetch(session, options, "pulling"));
     if (session.is_json()) {
-        print_document(pull_json(options, done));
+        print_document(pull_json(options, pulled));
     } else {
-        tell_pulled(session, options, done);
+        tell_pulled(session, options, pulled);
     }
     return 0;
 }
@@ -138,7 +174,7 @@ Result<int> pull(const Session& session, const TransferOptions& options) {
 /// A few at a time; what came and what did not is told in the order of the command line.
 Result<int> pull_several(const Session& session, const std::vector<TransferOptions>& wanted) {
     constexpr std::size_t kAtOnce = 4;
-    std::vector<std::optional<Result<registry::PullResult>>> done(wanted.size());
+    std::vector<std::optional<Result<Pulled>>> done(wanted.size());
     std::atomic<std::size_t> next{0};
     const auto work = [&] {
         for (std::size_t i = next++; i < wanted.size(); i = next++) {
@@ -174,18 +210,56 @@ Result<int> pull_several(const Session& session, const std::vector<TransferOptio
     return 0;
 }
 
+/// NAME.sif in a folder, as `image push` calls the images of files.
+Result<void> name_in_folder(const Session& session, TransferOptions& options) {
+    CYBELE_TRY(const pipeline::Settings settings, session.settings());
+    CYBELE_TRY(const auto reference,
+               registry::read_pull_reference(options.source,
+                                             options.library.empty() ? settings.get("library")
+                                                                     : options.library));
+    const std::string name = fs::path(reference.repository).filename().native();
+    options.output = (fs::path(options.output) / (name + ".sif")).native();
+    return {};
+}
+
+/// Two references that end alike would be one file.
+Result<void> check_outputs(const std::vector<TransferOptions>& wanted) {
+    std::map<std::string, std::string> known;
+    for (const TransferOptions& one : wanted) {
+        const auto [other, is_new] = known.emplace(one.output, one.source);
+        if (!is_new) {
+            return fail(ErrorCode::kUsage,
+                        problem("several-images-one-file",
+                                printable(other->second) + " and " + printable(one.source) +
+                                    " would both be " + printable(one.output)),
+                        "in a folder an image has the last word of its name",
+                        "pull them one by one, each with -o FILE");
+        }
+    }
+    return {};
+}
+
 Result<int> pull_all(const Session& session, const TransferOptions& options) {
-    const bool names_one = !options.output.empty() || !options.name.empty();
+    std::error_code error;
+    const bool is_folder = options.output.ends_with('/') || fs::is_directory(options.output, error);
+    const bool names_one = (!options.output.empty() && !is_folder) || !options.name.empty();
     if (options.sources.size() > 1 && names_one) {
         return fail(ErrorCode::kUsage,
                     problem("several-images-one-name", "several images cannot have one name"),
-                    "-o and --name are for one image, not for " + printable(options.sources[0]) +
-                        " and " + printable(options.sources[1]),
-                    "leave them out, or pull the images one by one");
+                    "-o FILE and --name are for one image, not for " +
+                        printable(options.sources[0]) + " and " + printable(options.sources[1]),
+                    "name a folder for all of them: -o DIR/, or pull the images one by one");
     }
     std::vector<TransferOptions> wanted(options.sources.size(), options);
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         wanted[i].source = options.sources[i];
+        if (is_folder) {
+            CYBELE_CHECK(name_in_folder(session, wanted[i]));
+        }
+    }
+    if (is_folder) {
+        CYBELE_CHECK(check_outputs(wanted));
+        CYBELE_CHECK(make_directories(options.output));
     }
     return wanted.size() == 1 ? pull(session, wanted.front()) : pull_several(session, wanted);
 }
@@ -297,12 +371,14 @@ void install_pull(CLI::App& image, Session& session) {
                  {"cybelectl image pull oras://registry.example/group/app:1.0",
                   "cybelectl image pull oras://registry.example/group/app:1.0 -o app.sif",
                   "cybelectl image pull oras://registry.example/app:1 --verify centre.pub",
-                  "cybelectl image pull oras://registry.example/{a:1,b:2}",
+                  "cybelectl image pull oras://registry.example/{a:1,b:2} -o images/",
                   "cybelectl image pull library://library.example/group/tools/app:1"});
     verb->add_option("reference", options->sources, "oras://… or library://…, [:TAG][@sha256:…]")
         ->required()
         ->type_name("REF");
-    verb->add_option("-o,--output", options->output, "also write to FILE")->type_name("FILE");
+    verb->add_option(
+            "-o,--output", options->output, "also write to FILE, or to NAME.sif in the folder DIR/")
+        ->type_name("FILE|DIR/");
     verb->add_option(
             "--name", options->name, "NAME[:TAG] in the store (default: as in the registry)")
         ->type_name("NAME");

@@ -32,16 +32,6 @@ std::string ranges(const std::vector<std::uint32_t>& ids) {
     return text.empty() ? "-" : text;
 }
 
-std::string signer_of(const SignatureState& state) {
-    if (!state.subject.empty()) {
-        return printable(state.subject);
-    }
-    if (!state.user_id.empty()) {
-        return fmt::format("{} ({})", printable(state.user_id), state.key);
-    }
-    return fmt::format("{} ({})", printable(state.key_file), state.key);
-}
-
 using SignatureRow = std::array<std::string, 6>;
 
 SignatureRow signature_row(const SignatureState& state) {
@@ -50,7 +40,7 @@ SignatureRow signature_row(const SignatureState& state) {
             state.group == 0 ? "-" : fmt::format("{}", state.group),
             ranges(state.covers),
             state.is_valid ? "valid" : "NOT VALID",
-            state.is_valid ? signer_of(state) : printable(state.because)};
+            state.is_valid ? images::signer_text(state) : printable(state.because)};
 }
 
 template <class T>

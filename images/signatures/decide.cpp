@@ -2,6 +2,7 @@
 #include "images/signatures/message.hpp"
 #include "images/signatures/signer.hpp"
 #include "images/signatures/verify.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -278,6 +279,16 @@ void decide(const Image& image,
                    of_groups.end());
     verification.is_verified = reasons.empty();
     verification.because = fmt::format("{}", fmt::join(reasons, "; "));
+}
+
+std::string signer_text(const SignatureState& state) {
+    if (!state.subject.empty()) {
+        return printable(state.subject);
+    }
+    if (!state.user_id.empty()) {
+        return fmt::format("{} ({})", printable(state.user_id), state.key);
+    }
+    return fmt::format("{} ({})", printable(state.key_file), state.key);
 }
 
 std::string_view remedy_of(const Verification& verification) {

@@ -61,6 +61,9 @@ struct Verification {
     std::string because; ///< why not
 };
 
+/// Whose valid signature it is, for people: "centre.pub (SHA256:…)".
+[[nodiscard]] std::string signer_text(const SignatureState& state);
+
 /// What to do with an image that is not verified, by its reason: changed, unsigned, or of a signer
 /// whose key was not given.
 [[nodiscard]] std::string_view remedy_of(const Verification& verification);

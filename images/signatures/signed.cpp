@@ -1,7 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/signatures/signed.hpp"
 
+#include "images/signatures/dsse.hpp"
+#include "images/signatures/message.hpp"
+#include "images/signatures/signature.hpp"
+
 #include <algorithm>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <fmt/format.h>
 
 namespace cybele::images {
 
@@ -10,6 +19,55 @@ bool is_signed(const Image& image) {
         image.descriptors().begin(), image.descriptors().end(), [](const Descriptor& object) {
             return object.type == DataType::kSignature;
         });
+}
+
+Result<std::string> broken_signature(const Image& image) {
+    struct Claimed {
+        std::uint32_t object = 0;
+        std::uint32_t group = 0;
+        SignedMessage message;
+    };
+    std::vector<Claimed> all;
+    std::set<std::uint32_t> unread; ///< groups with signatures that only a keyring can read
+    ObjectDigests digests(image);
+    const auto groups = signable_groups(image);
+    for (const Descriptor& object : image.descriptors()) {
+        const std::uint32_t group = object.link & ~kGroupMask;
+        if (object.type != DataType::kSignature || !object.is_group_link() ||
+            !std::binary_search(groups.begin(), groups.end(), group)) {
+            continue;
+        }
+        CYBELE_TRY(const std::string text, image.read_object(object, kMaximumSignatureSize));
+        const auto envelope = parse_envelope(text);
+        if (!envelope || envelope->payload_type != kSifMetadataType) {
+            unread.insert(group);
+            continue;
+        }
+        auto message = parse_message(envelope->payload);
+        if (!message) {
+            return fmt::format("signature {}: {}", object.id, message.error().message());
+        }
+        expect_digests(*message, image, group, digests);
+        all.push_back({object.id, group, std::move(*message)});
+    }
+    std::map<std::uint32_t, std::string> broken; // of a group the first reason; empty: one fits
+    for (const Claimed& one : all) {
+        std::vector<std::uint32_t> covers;
+        CYBELE_TRY(std::string because,
+                   compare_message(one.message, image, one.group, digests, covers));
+        if (because.empty()) {
+            broken[one.group].clear();
+        } else {
+            broken.try_emplace(one.group,
+                               fmt::format("signature {}: {}", one.object, std::move(because)));
+        }
+    }
+    for (const auto& [group, because] : broken) {
+        if (!because.empty() && !unread.contains(group)) {
+            return because;
+        }
+    }
+    return std::string();
 }
 
 } // namespace cybele::images

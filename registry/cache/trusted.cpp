@@ -27,19 +27,19 @@ Result<images::Trust> trust_from(const std::filesystem::path& key_or_policy,
     return images::load_trust(request, environment);
 }
 
-Result<void> verify_sif(const std::filesystem::path& file,
-                        const images::Trust& trust,
-                        const std::string& name,
-                        const std::string& help) {
+Result<images::Verification> verify_sif(const std::filesystem::path& file,
+                                        const images::Trust& trust,
+                                        const std::string& name,
+                                        const std::string& help) {
     CYBELE_TRY(const images::Image image, images::Image::open(file));
     return verify_sif(image, trust, name, help);
 }
 
-Result<void> verify_sif(const images::Image& image,
-                        const images::Trust& trust,
-                        const std::string& name,
-                        const std::string& help) {
-    CYBELE_TRY(const auto verification,
+Result<images::Verification> verify_sif(const images::Image& image,
+                                        const images::Trust& trust,
+                                        const std::string& name,
+                                        const std::string& help) {
+    CYBELE_TRY(auto verification,
                images::verify_signatures(image, trust, {})
                    .map_error(during("verifying the image that is a base")));
     if (!verification.is_verified) {
@@ -48,7 +48,7 @@ Result<void> verify_sif(const images::Image& image,
                     verification.because,
                     help);
     }
-    return {};
+    return verification;
 }
 
 } // namespace cybele::registry

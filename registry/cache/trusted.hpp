@@ -18,15 +18,15 @@ namespace cybele::registry {
                                                const Environment& environment,
                                                std::int64_t now);
 
-/// kVerification with the reason, unless the whole SIF is signed by those who are trusted. `name`
-/// is for people; `help` says what is to be done.
-[[nodiscard]] Result<void> verify_sif(const images::Image& image,
-                                      const images::Trust& trust,
-                                      const std::string& name,
-                                      const std::string& help);
-[[nodiscard]] Result<void> verify_sif(const std::filesystem::path& file,
-                                      const images::Trust& trust,
-                                      const std::string& name,
-                                      const std::string& help);
+/// The signatures of the SIF; kVerification with the reason, unless those who are trusted signed
+/// all of it. `name` is for people; `help` says what is to be done.
+[[nodiscard]] Result<images::Verification> verify_sif(const images::Image& image,
+                                                      const images::Trust& trust,
+                                                      const std::string& name,
+                                                      const std::string& help);
+[[nodiscard]] Result<images::Verification> verify_sif(const std::filesystem::path& file,
+                                                      const images::Trust& trust,
+                                                      const std::string& name,
+                                                      const std::string& help);
 
 } // namespace cybele::registry

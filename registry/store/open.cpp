@@ -143,8 +143,10 @@ Result<StoredImage> Store::find(const StoreName& name) const {
             CYBELE_TRY(const auto names, index_.names());
             const std::vector<std::string_view> known(names.begin(), names.end());
             std::string near = nearest(name.text(), known);
+            // Another tag, or the same word in a group of a registry: `jq` for `centre/jq:1.0`.
             const auto other = std::find_if(names.begin(), names.end(), [&](const auto& text) {
-                return text.starts_with(name.name + ":");
+                return text.starts_with(name.name + ":") || text.ends_with("/" + name.text()) ||
+                       text.find("/" + name.name + ":") != std::string::npos;
             });
             near = near.empty() && other != names.end() ? *other : near;
             return fail(

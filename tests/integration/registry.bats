@@ -37,6 +37,16 @@ put_manifest() {
     curl -sf -X PUT -H "Content-Type: $3" --data-binary @- "http://127.0.0.1:$registry/v2/$1/manifests/$2"
 }
 
+# signed_app: app.sif with an object that a signature covers, signed by centre.pem.
+signed_app() {
+    rm app.sif
+    "$CYBELECTL" sif new app.sif
+    head -c 100000 /dev/urandom >data
+    "$CYBELECTL" sif add app.sif data --datatype 7 --groupid 1
+    "$CYBELECTL" key new centre.pem -q
+    "$CYBELECTL" sign app.sif --key centre.pem -q
+}
+
 # nothing_kept: no image, whole or half, came into the store.
 nothing_kept() {
     assert_equal "$(find "$CYBELE_STORE/blobs" -type f 2>/dev/null)" ""
@@ -130,6 +140,69 @@ nothing_kept() {
     assert_output '[1,2,"one:1","two:1"]'
     run -0 "$CYBELECTL" image pull --plain-http "oras://127.0.0.1:$registry/one:1" --name zoo
     assert_line --partial 'store:zoo:latest'
+}
+
+@test "several images go into a folder by -o DIR, and each says by whose key it was verified" {
+    serve registry docker-registry open "$place/r"
+    local host=oras://127.0.0.1:$registry
+    signed_app
+    plain push app.sif "$host/centre/one:1" -q
+    plain push app.sif "$host/centre/two:1" -q
+    run -0 --separate-stderr plain pull "$host/centre/one:1" "$host/centre/two:1" -o images/ --verify centre.pub
+    assert_line --index 0 --regexp '^images/one.sif manifest .*, verified by centre.pub \(SHA256:[A-Za-z0-9+/]+\)$'
+    assert_line --index 1 --regexp '^images/two.sif manifest .*, verified by centre.pub'
+    cmp app.sif images/one.sif
+    cmp app.sif images/two.sif
+    run -0 plain pull "$host/centre/one:1" -o . # a folder that is there, for one image
+    cmp app.sif one.sif
+    refute_output --partial 'verified'
+    run -0 --separate-stderr plain pull "$host/centre/one:1" --verify centre.pub --format json
+    assert_equal "$(jq -r '."verified-by"[0] | split(" ")[0]' <<<"$output")" centre.pub
+    plain push app.sif "$host/other/one:1" -q
+    refuses 2 plain pull "$host/centre/one:1" "$host/other/one:1" -o images/
+    assert_line --partial 'would both be images/one.sif'
+    refuses 2 plain pull "$host/centre/one:1" "$host/centre/two:1" -o file.sif
+    assert_line 'help: name a folder for all of them: -o DIR/, or pull the images one by one'
+}
+
+@test "an image that was changed after it was signed is not pushed" {
+    serve registry docker-registry open "$place/r"
+    local host=oras://127.0.0.1:$registry
+    signed_app
+    cp app.sif bad.sif
+    python3 - bad.sif <<'END'
+import subprocess, sys, json, os
+listed = json.loads(subprocess.run([os.environ["CYBELECTL"], "sif", "list", sys.argv[1], "--format", "json"], capture_output=True, check=True).stdout)
+place = next(o for o in listed["objects"] if "signature" not in str(o.get("type", "")).lower())
+with open(sys.argv[1], "r+b") as image:
+    image.seek(place["offset"])
+    byte = image.read(1)
+    image.seek(place["offset"])
+    image.write(bytes([byte[0] ^ 1]))
+END
+    refuses 4 "$CYBELECTL" verify bad.sif --key centre.pub
+    refuses 4 plain push bad.sif "$host/centre/bad:1"
+    assert_line 'error: bad.sif was changed after it was signed'
+    assert_line --partial 'help: sign it again: `cybelectl sign --force --key KEY bad.sif`'
+    refuses 3 plain tags "$host/centre/bad"
+    run -4 plain push app.sif bad.sif "$host/all/"
+    assert_line '1 of 2 images pushed'
+    run -0 plain push bad.sif "$host/centre/bad:1" --force
+    "$CYBELECTL" sign --force --key centre.pem bad.sif -q
+    run -0 plain push bad.sif "$host/centre/good:1"
+}
+
+@test "a registry that no image reaches is reported once" {
+    cp app.sif b.sif
+    cp app.sif c.sif
+    local begin=$SECONDS
+    run -5 --separate-stderr plain push app.sif b.sif c.sif oras://127.0.0.1:1/centre/
+    assert_line --index 0 --partial 'app.sif: error: cannot reach http://127.0.0.1:1/'
+    assert_line --index 1 'b.sif: not tried'
+    assert_line --index 2 'c.sif: not tried'
+    assert_line --index 3 '0 of 3 images pushed'
+    assert_equal "$(grep -c '^error:' <<<"$stderr")" 1
+    assert [ "$((SECONDS - begin))" -lt 60 ]
 }
 
 @test "an image for another architecture is refused before it has a name" {
