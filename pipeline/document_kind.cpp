@@ -59,18 +59,22 @@ std::string document_kind(const fs::path& file) {
     return kind != nullptr ? kind->scalar : std::string();
 }
 
-std::vector<fs::path> recipes_in(const fs::path& folder) {
+std::vector<fs::path> documents_in(const fs::path& folder, std::string_view kind) {
     std::error_code error;
     std::vector<fs::path> found;
     for (const auto& entry : fs::directory_iterator(folder, error)) {
         const bool is_yaml =
             entry.path().extension() == ".yaml" || entry.path().extension() == ".yml";
-        if (is_yaml && entry.is_regular_file(error) && document_kind(entry.path()) == "Recipe") {
+        if (is_yaml && entry.is_regular_file(error) && document_kind(entry.path()) == kind) {
             found.push_back(entry.path());
         }
     }
     std::sort(found.begin(), found.end());
     return found;
+}
+
+std::vector<fs::path> recipes_in(const fs::path& folder) {
+    return documents_in(folder, "Recipe");
 }
 
 Result<fs::path> find_recipe(const fs::path& folder) {

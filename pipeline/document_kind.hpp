@@ -5,9 +5,14 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cybele::pipeline {
+
+/// All *.yaml of this kind that lie in a folder itself, sorted.
+[[nodiscard]] std::vector<std::filesystem::path> documents_in(const std::filesystem::path& folder,
+                                                              std::string_view kind);
 
 /// All *.yaml of kind Recipe that lie in a folder itself, sorted.
 [[nodiscard]] std::vector<std::filesystem::path> recipes_in(const std::filesystem::path& folder);

@@ -115,4 +115,37 @@ Result<std::vector<std::filesystem::path>> recipe_files(const std::filesystem::p
     return files;
 }
 
+Result<std::vector<std::filesystem::path>> job_files(const std::filesystem::path& path) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+        return std::vector{path};
+    }
+    CYBELE_TRY(const ProjectFile project, find_project(path));
+    std::vector<std::filesystem::path> files;
+    const std::filesystem::path own = path / "job.yaml";
+    if (std::filesystem::exists(own, error)) {
+        files.push_back(own);
+    }
+    for (const auto& file : documents_of(project.folder, project.jobs)) {
+        if (path / file != own) {
+            files.push_back(path / file);
+        }
+    }
+    return files.empty() ? documents_in(path, "Job") : files;
+}
+
+std::vector<std::filesystem::path> site_files(const std::filesystem::path& path) {
+    std::error_code error;
+    const auto project = std::filesystem::is_directory(path, error)
+                             ? find_project(path)
+                             : Result<ProjectFile>(ProjectFile{{}, {}, {}, {}, {}});
+    std::vector<std::filesystem::path> files;
+    if (project) {
+        for (const auto& file : documents_of(project->folder, project->sites)) {
+            files.push_back(path / file);
+        }
+    }
+    return files;
+}
+
 } // namespace cybele::pipeline

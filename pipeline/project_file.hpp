@@ -41,4 +41,12 @@ documents_of(const std::filesystem::path& folder, const std::vector<std::string>
 [[nodiscard]] Result<std::vector<std::filesystem::path>>
 recipe_files(const std::filesystem::path& path);
 
+/// The Jobs of a folder: its job.yaml and those of its Project, else all that lie in it; a file
+/// itself. Empty: it has none.
+[[nodiscard]] Result<std::vector<std::filesystem::path>>
+job_files(const std::filesystem::path& path);
+
+/// The Sites of a Project's folder; none of a file, and where the Project cannot be read.
+[[nodiscard]] std::vector<std::filesystem::path> site_files(const std::filesystem::path& path);
+
 } // namespace cybele::pipeline

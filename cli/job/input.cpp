@@ -5,6 +5,8 @@
 #include "cli/common/image_store.hpp"
 #include "schedulers/dialects/dialect.hpp"
 #include "schedulers/scripts/render.hpp"
+#include "support/name.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <array>
@@ -15,6 +17,10 @@ void add_job_options(CLI::App& verb, Session& session, JobOptions& options, bool
     verb.add_option("job", options.file, "the Job, or a folder with job.yaml")
         ->required()
         ->type_name("JOB");
+    add_place_options(verb, session, options, has_sarif);
+}
+
+void add_place_options(CLI::App& verb, Session& session, JobOptions& options, bool has_sarif) {
     verb.add_option(
             "--scheduler", options.scheduler, "batch system (default: the Site's, or local)")
         ->check(CLI::IsMember(schedulers::dialect_names()));
@@ -55,6 +61,10 @@ const char* value_name(std::string_view option) {
 /// Without the option the field of the Job counts.
 std::string of_job(std::string_view description) {
     return std::string(description) + " (default: the Job's)";
+}
+
+bool is_count_word(const std::string& text) {
+    return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
 }
 
 } // namespace
@@ -103,6 +113,13 @@ void add_overrides(CLI::App& verb, JobOptions& options) {
 }
 
 Result<submission::JobRequest> job_request(const Session& session, const JobOptions& options) {
+    if (options.overrides.tasks == "p") { // mpirun's -np, read as `-n p`
+        return fail(ErrorCode::kUsage,
+                    problem("option-of-mpirun", "there is no option '-np'"),
+                    "it is mpirun's; here the number of ranks is that of sbatch",
+                    "write `-n " + printable(is_count_word(options.file) ? options.file : "N") +
+                        "`");
+    }
     CYBELE_TRY(const pipeline::Settings settings, session.settings());
     submission::JobRequest request;
     request.file = options.file;

@@ -25,6 +25,11 @@ struct JobOptions {
 };
 
 void add_job_options(CLI::App& verb, Session& session, JobOptions& options, bool has_sarif = false);
+/// Those of them that say where it runs, and the form of what is printed.
+void add_place_options(CLI::App& verb,
+                       Session& session,
+                       JobOptions& options,
+                       bool has_sarif = false);
 /// sbatch's letters.
 void add_overrides(CLI::App& verb, JobOptions& options);
 

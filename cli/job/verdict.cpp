@@ -4,7 +4,7 @@
 #include "launchers/plan/verdict.hpp"
 #include "schedulers/dialects/dialect.hpp"
 
-#include <nlohmann/json.hpp>
+#include <utility>
 
 namespace cybele::cli {
 namespace {
@@ -25,34 +25,28 @@ Json rules_json(const compatibility::Judgement& judgement) {
 
 } // namespace
 
-Result<void>
-print_job_verdict(const Session& session, const submission::JobInput& input, bool is_rejected) {
+Result<JobVerdict> job_verdict(const submission::JobInput& input) {
     CYBELE_TRY(const schedulers::Dialect dialect, schedulers::find_dialect(input.dialect));
     const schedulers::RenderInput render = input.render_input();
     const launchers::PlanInput plan_input{render.job, render.site, render.facts, dialect.place()};
     Faults told; // the check has told them already
     const launchers::LaunchPlan plan = launchers::make_plan(plan_input, told);
     const launchers::LaunchVerdict verdict = launchers::judge_launch(plan_input, plan);
-    if (!session.is_json()) {
-        if (!is_rejected || verdict.confidence != launchers::Confidence::kWorks) {
-            Session::print(launchers::print_verdict(verdict));
-        }
-        return {};
-    }
     Json options = Json::object();
     for (const auto& option : verdict.judgement.options) {
         options[std::string(option.variable)] = option.value;
     }
-    const Json document{{"format", 1},
-                        {"launch", verdict.launch},
-                        {"host", verdict.host},
-                        {"image", verdict.image},
-                        {"guard", verdict.guard},
-                        {"verdict", sureness_text(verdict.confidence)},
-                        {"options", options},
-                        {"rules", rules_json(verdict.judgement)}};
-    Session::print(document.dump(2) + "\n");
-    return {};
+    Json document{{"format", 1},
+                  {"launch", verdict.launch},
+                  {"host", verdict.host},
+                  {"image", verdict.image},
+                  {"guard", verdict.guard},
+                  {"verdict", sureness_text(verdict.confidence)},
+                  {"options", options},
+                  {"rules", rules_json(verdict.judgement)}};
+    return JobVerdict{launchers::print_verdict(verdict),
+                      verdict.confidence == launchers::Confidence::kWorks,
+                      std::move(document)};
 }
 
 } // namespace cybele::cli

@@ -1,15 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "cli/common/session.hpp"
 #include "submission/submit/job_input.hpp"
 #include "support/error.hpp"
 
+#include <string>
+
+#include <nlohmann/json.hpp>
+
 namespace cybele::cli {
 
-/// Prints what the tables say of the Job's launch, as text or as one JSON object. The text of a
-/// launch that works is left out where the Job is rejected for another reason.
-[[nodiscard]] Result<void>
-print_job_verdict(const Session& session, const submission::JobInput& input, bool is_rejected);
+/// What the tables say of a Job's launch, as text and as a JSON object.
+struct JobVerdict {
+    std::string text;
+    bool works = false;
+    nlohmann::ordered_json json;
+};
+
+[[nodiscard]] Result<JobVerdict> job_verdict(const submission::JobInput& input);
 
 } // namespace cybele::cli

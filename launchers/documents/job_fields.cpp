@@ -69,7 +69,7 @@ constexpr Field kLaunchFields[] = {
     {"ranks-multiple-of", &kCount, "mpi, mpi-bind, horovod: a condition on tasks", false, "1"},
     {"oversubscribe",
      &kFlag,
-     "mpi, mpi-bind, horovod: more ranks than cores are meant",
+     "mpi, mpi-bind, horovod, openmp: more ranks or threads than cores are meant",
      false,
      "false"},
     {"allow-root", &kFlag, "mpi, mpi-bind, horovod: mpirun may run as root", false, "false"},

@@ -342,21 +342,6 @@ void check_image_has_mpi(const PlanInput& input, Faults& faults) {
     }
 }
 
-/// What makes a Job fit a laptop goes to the cluster with it, where each rank has cores of its own.
-void note_oversubscription(const PlanInput& input, Faults& faults) {
-    if (!input.job->launch.oversubscribe || !input.place.has_queues) {
-        return;
-    }
-    Fault note = input.job->fault_at(
-        "launch.oversubscribe",
-        problem("oversubscribe-on-cluster",
-                fmt::format("ranks may share cores in {}, too", input.place.dialect)),
-        "with `oversubscribe` they are not bound to cores, and their number is not checked",
-        "remove it for a cluster, or keep it where more ranks than cores are meant");
-    note.is_warning = true;
-    faults.add(std::move(note));
-}
-
 /// Horovod's own messages go by the MPI that starts it.
 void add_horovod(LaunchPlan& plan) {
     plan.variables.emplace_back("HOROVOD_CONTROLLER", "mpi");
@@ -364,6 +349,22 @@ void add_horovod(LaunchPlan& plan) {
 }
 
 } // namespace
+
+void note_oversubscription(const PlanInput& input, Faults& faults) {
+    if (!input.job->launch.oversubscribe || !input.place.has_queues) {
+        return;
+    }
+    Fault note = input.job->fault_at(
+        "launch.oversubscribe",
+        problem("oversubscribe-on-cluster",
+                fmt::format("{} may share cores in {}, too",
+                            input.job->launch.kind == LaunchKind::kOpenmp ? "threads" : "ranks",
+                            input.place.dialect)),
+        "with `oversubscribe` they are not bound to cores, and their number is not checked",
+        "remove it for a cluster, or keep it where more ranks than cores are meant");
+    note.is_warning = true;
+    faults.add(std::move(note));
+}
 
 compatibility::Judgement judge_plan(const PlanInput& input,
                                     const LaunchPlan& plan,

@@ -29,6 +29,10 @@ void plan_spark(const PlanInput& input, LaunchPlan& plan, Faults& faults);
 /// known.
 void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults);
 
+/// What makes a Job fit a laptop goes to the cluster with it, where each rank has cores of its own:
+/// a warning where `oversubscribe` is set.
+void note_oversubscription(const PlanInput& input, Faults& faults);
+
 /// Refuses what an array's element would not be given: `@{index}` where nothing replaces it, and
 /// variables of an index among words that no shell reads.
 void check_index(const Job& job, Faults& faults);

@@ -73,7 +73,9 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
         }
     }
     if (job.launch.kind == LaunchKind::kOpenmp) {
-        if (job.launch.bind == "none") {
+        plan.is_oversubscribed = job.launch.oversubscribe;
+        note_oversubscription(input, faults);
+        if (job.launch.bind == "none" || plan.is_oversubscribed) {
             set("OMP_PROC_BIND", "false");
         } else {
             set("OMP_PLACES", job.launch.places);

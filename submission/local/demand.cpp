@@ -32,6 +32,25 @@ bool starts_ranks(const Job& job) {
            job.launch.kind == launchers::LaunchKind::kMpiBind;
 }
 
+std::string help_with_cores(const Job& job, const Machine& machine) {
+    constexpr std::string_view kShare = "`oversubscribe: true` under `launch`";
+    if (starts_ranks(job)) {
+        return fmt::format("ask for fewer tasks, or let ranks share cores to try it here: {}",
+                           kShare);
+    }
+    if (job.launch.kind == launchers::LaunchKind::kOpenmp && job.launch.threads) {
+        return fmt::format("let the {} threads share cores to try it here: {}, or submit it to a "
+                           "cluster",
+                           *job.launch.threads,
+                           kShare);
+    }
+    if (job.resources.tasks == 1) {
+        return fmt::format("ask for at most {0} (`-c {0}`), or submit it to a cluster",
+                           machine.threads());
+    }
+    return "ask for fewer tasks or threads, or submit it to a cluster";
+}
+
 Fault too_much(const Job& job, const Machine& machine, std::string_view what) {
     const Demand demand = demand_of(job);
     if (what == "cpus") {
@@ -41,15 +60,7 @@ Fault too_much(const Job& job, const Machine& machine, std::string_view what) {
                                                 demand.cpus,
                                                 machine.threads())),
                             "each CPU of a task is a core of its own, so the job could never start",
-                            starts_ranks(job)
-                                ? "ask for fewer tasks, or let ranks share cores to try it here: "
-                                  "`oversubscribe: true` under `launch`"
-                            : job.resources.tasks == 1
-                                ? fmt::format("ask for at most {} (`-c {}`), or submit it to a "
-                                              "cluster",
-                                              machine.threads(),
-                                              machine.threads())
-                                : "ask for fewer tasks or threads, or submit it to a cluster");
+                            help_with_cores(job, machine));
     }
     if (what == "memory") {
         return job.fault_at(

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/submit/image.hpp"
 
+#include "images/sif/image.hpp"
+#include "images/signatures/signed.hpp"
 #include "registry/cache/known_files.hpp"
 #include "submission/backends/connection.hpp"
 #include "submission/submit/remote_image.hpp"
@@ -72,6 +74,27 @@ Fault not_current_fault(const JobInput& input,
         std::move(help));
 }
 
+/// The image is signed, and what a submission would build is not: a build refuses to replace it.
+std::optional<Fault> signed_fault(const JobInput& input,
+                                  const pipeline::RecipeImage& made,
+                                  const pipeline::ImageState& state,
+                                  const pipeline::ImageBuild& build) {
+    if (state.is_missing || build.force || !build.sign_key.empty()) {
+        return std::nullopt;
+    }
+    const auto image = images::Image::open(input.image_file);
+    if (!image || !images::is_signed(*image)) {
+        return std::nullopt;
+    }
+    return input.job.fault_at(
+        "image",
+        problem("signed-image-not-current",
+                image_file_name(input) + " is signed, and older than what it is built from"),
+        state.because() + "; a submission builds it without a signature, and an unsigned image "
+                          "does not replace a signed one",
+        "build and sign it again: `" + build_command(input, made) + " --sign-key KEY`");
+}
+
 Fault unlocked_note(const JobInput& input, const pipeline::RecipeImage& made) {
     Fault note = input.job.fault_at(
         "image",
@@ -112,6 +135,9 @@ provide_built(JobInput& input, const pipeline::RecipeImage& made, const ImageReq
                                             state,
                                             "leave --no-build out, or run `" +
                                                 build_command(input, made) + "`")));
+    }
+    if (auto fault = signed_fault(input, made, state, request.build)) {
+        return fail(Error(std::move(*fault)));
     }
     if (request.on_word) {
         request.on_word((state.is_missing ? "building " : "rebuilding ") + image_file_name(input) +
@@ -180,6 +206,11 @@ Result<std::vector<Fault>> check_image(JobInput& input, const pipeline::ImageBui
                    .map_error(during("comparing the image with its Recipe")));
     if (!state.is_current()) {
         input.facts.reset(); // they are those of another image
+    }
+    if (!state.is_current()) {
+        if (auto fault = signed_fault(input, made, state, build)) {
+            return fail(Error(std::move(*fault)));
+        }
     }
     if (!state.is_missing && !state.is_current()) {
         notes.push_back(

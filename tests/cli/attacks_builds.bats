@@ -304,7 +304,7 @@ taken() { "$CYBELECTL" exec "$1" sh -c 'cd /opt/app && find . | sort | tr "\n" "
     # A job whose image is not current any more builds it again, with a key or not at all.
     echo 'help: changed' >>app.yaml
     refuses 3 "$CYBELECTL" submit j.yaml --scheduler local
-    assert_line --partial 'app.sif is signed, and this build does not sign'
+    assert_line --partial 'app.sif is signed, and older than what it is built from'
     assert_equal "$(sha256sum app.sif)" "$digest"
     CYBELE_SIGN_KEY=$place/centre.pem "$CYBELECTL" submit j.yaml --scheduler local --wait
     assert_not_equal "$(sha256sum app.sif)" "$digest"

@@ -260,7 +260,7 @@ print([o["id"] for o in json.load(sys.stdin)["objects"] if o["name"] == "cybelec
     echo three >src/word
     before=$(digest_of demo.sif)
     refuses 3 "$CYBELECTL" submit demo.job.yaml --scheduler local
-    assert_line --partial 'demo.sif is signed, and this build does not sign'
+    assert_line --partial 'demo.sif is signed, and older than what it is built from'
     assert_equal "$(digest_of demo.sif)" "$before"
     CYBELE_SIGN_KEY=$PWD/centre.pem submits three 'rebuilding demo.sif: src/word changed'
     "$CYBELECTL" verify demo.sif --key centre.pub
