@@ -116,6 +116,7 @@ constexpr EvidenceRow kEvidence[] = {
     {kPythonFiles, Match::kModule, "jinja2", Lead::kPython, "jinja2"},
     {kPythonFiles, Match::kModule, "matplotlib", Lead::kPython, "matplotlib"},
     {kPythonFiles, Match::kModule, "mpi4py", Lead::kPython, "mpi4py"},
+    {kPythonFiles, Match::kModule, "mpl_toolkits", Lead::kPython, "matplotlib"},
     {kPythonFiles, Match::kModule, "netCDF4", Lead::kPython, "netcdf4"},
     {kPythonFiles, Match::kModule, "networkx", Lead::kPython, "networkx"},
     {kPythonFiles, Match::kModule, "numba", Lead::kPython, "numba"},
@@ -380,6 +381,12 @@ bool is_named_like(std::string_view name, std::string_view patterns) {
         }
     }
     return false;
+}
+
+bool is_known_module(std::string_view module) {
+    return std::any_of(std::begin(kEvidence), std::end(kEvidence), [&](const EvidenceRow& row) {
+        return row.match == Match::kModule && row.text == module;
+    });
 }
 
 FolderEvidence find_evidence(const SourceFolder& folder) {

@@ -58,6 +58,9 @@ struct FolderEvidence {
 /// at a pattern's start or end.
 [[nodiscard]] bool is_named_like(std::string_view name, std::string_view patterns);
 
+/// Whether the table says which package has this module of Python.
+[[nodiscard]] bool is_known_module(std::string_view module);
+
 /// "`mpi: openmpi` in the Recipe, `launch: mpi` in the Job": what a finding leads to.
 [[nodiscard]] std::string consequence_of(const Evidence& evidence);
 

@@ -4,6 +4,7 @@
 #include "kubernetes/objects/render.hpp"
 #include "launchers/documents/job.hpp"
 #include "launchers/documents/site.hpp"
+#include "pipeline/document_kind.hpp"
 #include "pipeline/pattern.hpp"
 #include "pipeline/project_file.hpp"
 #include "pipeline/recipe_file.hpp"
@@ -64,14 +65,18 @@ private:
     void add_object(const schedulers::RenderInput& input,
                     const std::vector<Input>& inputs,
                     const std::string& name);
-    [[nodiscard]] std::string image_of(const launchers::Job& job);
+    [[nodiscard]] std::optional<std::string> image_of(const launchers::Job& job);
     void put(const std::string& name, std::string text, bool is_script, const fs::path& source);
     /// Keeps a value, or collects its faults.
     template <class T>
     std::optional<T> keep(Result<T> result, const std::string& what);
     void find_left_over();
+    void use_own_documents();
 
     ProjectFile project_;
+    std::vector<fs::path> recipes_;    ///< documents, relative to the project's folder
+    std::vector<fs::path> jobs_;       ///< likewise
+    std::vector<fs::path> site_files_; ///< likewise
     std::vector<std::pair<launchers::Site, Input>> sites_;
     std::map<fs::path, fs::path> made_of_; ///< output → the document that asks for it
     Generation generation_;
@@ -136,13 +141,13 @@ void Generator::add_recipe(const fs::path& path) {
 }
 
 void Generator::add_recipes() {
-    for (const auto& path : documents_of(project_.folder, project_.recipes)) {
+    for (const auto& path : recipes_) {
         add_recipe(path);
     }
 }
 
 void Generator::read_sites() {
-    for (const auto& path : documents_of(project_.folder, project_.sites)) {
+    for (const auto& path : site_files_) {
         const std::string what = "generating for " + path.native();
         auto text = keep(read_file(project_.folder / path), what);
         if (!text) {
@@ -157,12 +162,12 @@ void Generator::read_sites() {
 }
 
 /// As the script names it: relative to the Job's folder, where it is submitted.
-std::string Generator::image_of(const launchers::Job& job) {
+std::optional<std::string> Generator::image_of(const launchers::Job& job) {
     if (!job.image || job.image->recipe.empty()) {
         return job.image ? job.image->reference : std::string{};
     }
     const auto image = keep(image_of_job(job), "reading the Recipe of the Job " + job.name);
-    return image ? image->name : std::string{};
+    return image ? std::optional<std::string>(image->name) : std::nullopt;
 }
 
 /// Behind the directives, which end at the first line that names us: a comment before them would
@@ -197,7 +202,11 @@ void Generator::add_job(const launchers::Job& job,
     launchers::Job named = job;
     schedulers::set_default_outputs(render.dialect, named);
     render.job = &named;
-    render.image = image_of(job);
+    const auto image = image_of(job);
+    if (!image) {
+        return; // without it the script would be refused, too
+    }
+    render.image = *image;
     std::vector<Input> inputs{input};
     for (const auto& [known, path] : sites_) {
         if (&known == site) {
@@ -220,7 +229,7 @@ void Generator::add_job(const launchers::Job& job,
 }
 
 void Generator::add_jobs() {
-    for (const auto& path : documents_of(project_.folder, project_.jobs)) {
+    for (const auto& path : jobs_) {
         const std::string what = "generating from " + path.native();
         auto text = keep(read_file(project_.folder / path), what);
         if (!text) {
@@ -254,8 +263,27 @@ void Generator::find_left_over() {
     std::sort(generation_.left_over.begin(), generation_.left_over.end());
 }
 
+/// A folder as `init` makes it, with its documents in itself.
+void Generator::use_own_documents() {
+    std::error_code error;
+    if (fs::exists(project_.folder / kProjectFile, error) || !recipes_.empty() || !jobs_.empty()) {
+        return;
+    }
+    for (const auto& [kind, list] : {std::pair{"Recipe", &recipes_},
+                                     std::pair{"Job", &jobs_},
+                                     std::pair{"Site", &site_files_}}) {
+        for (const fs::path& file : documents_in(project_.folder, kind)) {
+            list->push_back(file.filename());
+        }
+    }
+}
+
 Result<Generation> Generator::run() {
     generation_.folder = project_.folder;
+    recipes_ = documents_of(project_.folder, project_.recipes);
+    jobs_ = documents_of(project_.folder, project_.jobs);
+    site_files_ = documents_of(project_.folder, project_.sites);
+    use_own_documents();
     add_recipes();
     read_sites();
     add_jobs();

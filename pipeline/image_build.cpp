@@ -10,6 +10,7 @@
 #include "pipeline/document_kind.hpp"
 #include "pipeline/image_plan.hpp"
 #include "pipeline/provenance.hpp"
+#include "pipeline/recipe_inputs.hpp"
 #include "pipeline/reproducible.hpp"
 #include "recipes/model/recipe.hpp"
 #include "recipes/stage/base.hpp"
@@ -329,8 +330,11 @@ Result<BuiltImage> build_image(const ImageBuild& request, const Environment& env
         };
     }
     CYBELE_TRY(builder::BuildResult result,
-               is_own ? builder::build(build, environment)
-                      : builder::build_with(request.builder, build, environment));
+               (is_own ? builder::build(build, environment)
+                       : builder::build_with(request.builder, build, environment))
+                   .map_error([&plan](const Error& failed) {
+                       return plan.document ? at_recipe_packages(*plan.document, failed) : failed;
+                   }));
     BuiltImage built{output, result.bytes, request.sign_key.native(), false};
     if (is_signed && !is_own) {
         CYBELE_CHECK(images::sign_image(unfinished.path, signers, signing)

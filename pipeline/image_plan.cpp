@@ -228,6 +228,7 @@ plan_recipe(const ImageBuild& request, const fs::path& source, const Environment
     add_bases(recipe, options.lock, plan);
     plan.name = recipe.name;
     plan.recipe = recipe.digest;
+    plan.document = read;
     plan.version = recipe.version;
     plan.output = source.parent_path() / (recipe.name + ".sif");
     plan.directory = folder_of(source);

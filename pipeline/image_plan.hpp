@@ -40,8 +40,9 @@ struct ImagePlan {
     std::string sbom; ///< and the name and version that it gives the image
     std::string name;
     std::string version;
-    std::string recipe;  ///< its SHA-256; empty: there is none
-    std::string sources; ///< print_recipe_sources() of a Recipe
+    std::string recipe;                              ///< its SHA-256; empty: there is none
+    std::shared_ptr<const recipes::Recipe> document; ///< of a Recipe
+    std::string sources;                             ///< print_recipe_sources() of a Recipe
     std::filesystem::path output;
     std::filesystem::path directory;            ///< that relative sources begin at
     std::map<std::string, std::string> digests; ///< of bases, by their `From:`

@@ -2,7 +2,9 @@
 #include "pipeline/python_plan.hpp"
 
 #include "pipeline/native_build.hpp"
+#include "pipeline/python_imports.hpp"
 #include "pipeline/python_packages.hpp"
+#include "recipes/forms/requirements.hpp"
 #include "recipes/import/import.hpp"
 #include "recipes/model/recipe.hpp"
 #include "support/file.hpp"
@@ -90,6 +92,28 @@ void take_conda(const SourceFolder& folder,
                       "`cybelectl recipe import` keeps conda");
 }
 
+/// Imports that no table and no list of packages explains: the program would not find them.
+void name_unknown_imports(const SourceFolder& folder,
+                          const FolderEvidence& evidence,
+                          const PythonPackages& packages,
+                          std::vector<std::string>& assumed) {
+    constexpr std::size_t kMostNamed = 40;
+    std::size_t named = 0;
+    for (const PythonImport& one : foreign_imports(folder)) {
+        if (is_known_module(one.module) || packages.has(recipes::requirement_name(one.module)) ||
+            ++named > kMostNamed) {
+            continue;
+        }
+        assumed.push_back(printable(one.file) + ":" + std::to_string(one.line) + ": import " +
+                          printable(one.module) + ": " +
+                          (evidence.has(Lead::kRequirements)
+                               ? "no listed package has this name; if none brings it, add its "
+                                 "package to `packages.pip`"
+                               : "not in the image, since its package is not known: add it to "
+                                 "`packages.pip`"));
+    }
+}
+
 bool has_main(const SourceFolder& folder, const std::string& file) {
     return read_source_text(folder, file).value_or("").find("__name__ ==") != std::string::npos;
 }
@@ -113,6 +137,7 @@ void plan_python_packages(const SourceFolder& folder,
             packages.add_import(one.value, one.file);
         }
     }
+    name_unknown_imports(folder, evidence, packages, assumed);
     if (packages.has("mpi4py")) {
         draft.mpi.family = "openmpi";
     }

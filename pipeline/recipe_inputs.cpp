@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/recipe_inputs.hpp"
 
+#include "pipeline/document_kind.hpp"
 #include "recipes/stage/base.hpp"
 #include "registry/store/name.hpp"
 #include "support/quote.hpp"
@@ -8,6 +9,8 @@
 #include <algorithm>
 #include <filesystem>
 #include <iterator>
+
+#include <fmt/format.h>
 
 namespace cybele::pipeline {
 namespace {
@@ -30,6 +33,31 @@ public:
                                          : "relative paths begin at the Recipe's folder",
             "correct the path, or make it before the build"));
     }
+    /// A folder is an image where it is a container's root; `recipe lock` wants a file then.
+    void look_at_image(const std::string& field, const std::string& image) {
+        std::error_code error;
+        const fs::path path = recipe_.folder / image;
+        if (!fs::is_directory(path, error)) {
+            look(field, image);
+            return;
+        }
+        if (fs::is_directory(path / ".singularity.d", error)) {
+            return;
+        }
+        std::string file = path.lexically_normal().native();
+        while (file.size() > 1 && file.ends_with('/')) {
+            file.pop_back();
+        }
+        faults_.push_back(recipe_.fault_at(
+            field,
+            problem("recipe-base-is-folder",
+                    "'" + printable(image) + "' is a folder, not an image"),
+            "it has no /.singularity.d, by which the root of a container is known",
+            find_recipe(path) ? "build it, and name the image that this makes: `cybelectl build " +
+                                    shell_quote(file) + " -o " + shell_quote(file + ".sif") + "`"
+                              : "name an image file, or an image of a registry as "
+                                "docker://debian:12"));
+    }
     void look_at(const recipes::StageContext& context) {
         const auto& files = context.fields->files;
         for (std::size_t i = 0; i < files.size(); ++i) {
@@ -44,7 +72,7 @@ public:
         }
         const recipes::Base& base = *context.fields->base;
         if (context.base.agent == "localimage" && !registry::is_store_reference(base.image)) {
-            look(context.prefix + "base.image", base.image);
+            look_at_image(context.prefix + "base.image", base.image);
         }
         look(context.prefix + "base.key", base.key);
     }
@@ -57,6 +85,11 @@ private:
     std::vector<Fault> faults_;
 };
 
+/// A file that is missing here may be there where the image is built.
+bool may_come_later(const Fault& fault) {
+    return fault.id == "recipe-file-missing";
+}
+
 } // namespace
 
 std::vector<Fault> missing_inputs(const recipes::Recipe& recipe) {
@@ -65,6 +98,37 @@ std::vector<Fault> missing_inputs(const recipes::Recipe& recipe) {
         inputs.look_at(recipes::stage_context(recipe, i));
     }
     return inputs.take();
+}
+
+std::vector<Fault> wrong_inputs(const recipes::Recipe& recipe) {
+    std::vector<Fault> wrong = missing_inputs(recipe);
+    std::erase_if(wrong, may_come_later);
+    return wrong;
+}
+
+Error at_recipe_packages(const recipes::Recipe& recipe, const Error& failed) {
+    std::vector<Fault> faults = failed.faults();
+    for (Fault& fault : faults) {
+        const std::size_t begin = fault.message.find('\'') + 1;
+        if (fault.id != "step-package-missing" || begin == 0) {
+            continue;
+        }
+        const std::string package = fault.message.substr(begin, fault.message.rfind('\'') - begin);
+        for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+            const recipes::StageContext context = recipes::stage_context(recipe, i);
+            const auto& named = context.fields->packages.system;
+            for (std::size_t at = 0; at < named.size(); ++at) {
+                if (printable(named[at].substr(0, named[at].find('='))) == package) {
+                    const Fault place =
+                        recipe.fault_at(fmt::format("{}packages.system[{}]", context.prefix, at),
+                                        problem(fault.id, fault.message));
+                    fault.where = place.where;
+                    fault.help = "correct its name or version in the Recipe";
+                }
+            }
+        }
+    }
+    return Error(std::move(faults));
 }
 
 std::vector<Fault> warnings_of(const std::vector<recipes::Recipe>& variants) {
@@ -79,8 +143,10 @@ std::vector<Fault> warnings_of(const std::vector<recipes::Recipe>& variants) {
     for (const recipes::Recipe& recipe : variants) {
         std::vector<Fault> more = recipes::warnings_of(recipe);
         for (Fault& missing : missing_inputs(recipe)) {
-            missing.is_warning = true;
-            more.push_back(std::move(missing));
+            if (may_come_later(missing)) {
+                missing.is_warning = true;
+                more.push_back(std::move(missing));
+            }
         }
         std::copy_if(more.begin(), more.end(), std::back_inserter(all), [&](const Fault& fault) {
             return !is_told(fault);

@@ -164,6 +164,18 @@ private:
     /// The digest of the image that a stage begins with, and what pip installs there.
     Result<void> add_image(const StageContext& context, LockVariant& variant) {
         const std::string& image = image_of(context);
+        std::error_code error;
+        const fs::path file = context.recipe->folder / image;
+        if (context.base.agent == "localimage" && fs::is_directory(file, error)) {
+            const std::string shown = shell_quote(file.lexically_normal().native());
+            return fail(Error(context.recipe->fault_at(
+                context.prefix + "base.image",
+                problem("lock-base-is-folder",
+                        "'" + printable(image) + "' is a folder, which no Lock can hold"),
+                "a Lock has the digest of a file, and a folder changes unseen",
+                "make an image of it, and name that: `cybelectl build " + shown + " -o " + shown +
+                    ".sif`")));
+        }
         if (variant.digest_of(image).empty()) {
             builder::BuildRequest asked;
             asked.bases = request_.bases;
@@ -367,8 +379,18 @@ Result<std::optional<LockVariant>> find_lock(const Recipe& recipe, const fs::pat
     }
     CYBELE_TRY(std::string text, read_file(path).map_error(during("reading the Lock")));
     CYBELE_TRY(const recipes::Lock lock, recipes::read_lock(std::move(text), path));
-    CYBELE_TRY(LockVariant variant, recipes::locked_variant(lock, recipe));
-    return std::optional<LockVariant>(std::move(variant));
+    auto variant = recipes::locked_variant(lock, recipe);
+    if (!variant) {
+        // An error of the Recipe is reported, too: with it no new Lock would be made.
+        recipes::RenderOptions unlocked;
+        unlocked.may_be_unverified = true;
+        const auto rendered = recipes::render_definition(recipe, unlocked);
+        std::vector<Fault> faults = rendered ? std::vector<Fault>() : rendered.error().faults();
+        const auto& stale = variant.error().faults();
+        faults.insert(faults.end(), stale.begin(), stale.end());
+        return fail(Error(std::move(faults)));
+    }
+    return std::optional<LockVariant>(std::move(*variant));
 }
 
 } // namespace cybele::pipeline

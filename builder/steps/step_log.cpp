@@ -155,7 +155,9 @@ std::string missing_package(std::string_view line) {
 std::string first_missing_package(std::string_view output) {
     while (!output.empty()) {
         const std::string_view line = output.substr(0, output.find('\n'));
-        if (std::string package = missing_package(line); !package.empty()) {
+        const std::size_t begin =
+            std::min(line.find_first_not_of(' '), line.size()); // last_lines()
+        if (std::string package = missing_package(line.substr(begin)); !package.empty()) {
             return package;
         }
         output.remove_prefix(std::min(line.size() + 1, output.size()));

@@ -5,6 +5,7 @@
 #include "cli/common/build_settings.hpp"
 #include "cli/common/cli11.hpp"
 #include "cli/common/image_store.hpp"
+#include "pipeline/document_kind.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -86,7 +87,31 @@ Result<void> check_sandbox_options(const BuildOptions& options) {
                                        : "leave --sign-key and --provenance out");
 }
 
+/// Without a source: the one Recipe of this folder.
+Result<void> find_own_source(BuildOptions& options) {
+    if (!options.source.empty()) {
+        return {};
+    }
+    if (options.is_all) {
+        options.source = ".";
+        return {};
+    }
+    const auto found = pipeline::find_source(".");
+    if (!found) {
+        const Fault& why = found.error().faults().front();
+        return fail(ErrorCode::kUsage,
+                    problem("source-not-named",
+                            "no Recipe is named, and this folder does not have "
+                            "exactly one"),
+                    why.because.empty() ? why.message : why.because,
+                    "write `cybelectl build RECIPE`, or `cybelectl build . --all` for all of them");
+    }
+    options.source = found->lexically_normal().native();
+    return {};
+}
+
 Result<int> build(Session& session, BuildOptions& options) {
+    CYBELE_CHECK(find_own_source(options));
     CYBELE_CHECK(check_source(options));
     CYBELE_CHECK(take_arguments(options));
     if (options.is_all) {
@@ -255,8 +280,8 @@ void install_build(CLI::App& app, Session& session) {
                                "cybelectl build docker://debian:12 -o debian.sif"});
     verb->add_option("source",
                      options->source,
-                     "Recipe, definition file, folder with a Recipe, or image: docker://…, a SIF")
-        ->required()
+                     "Recipe, definition file, folder with a Recipe, or image: docker://…, a SIF "
+                     "(default: the one Recipe of this folder)")
         ->type_name("RECIPE|DEF|DIR|IMAGE");
     verb->add_option("more", options->more)->group(""); // for a word of its own on them
     add_output_options(*verb, *options);

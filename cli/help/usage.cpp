@@ -102,6 +102,31 @@ Usage unknown_verb(const CLI::App& app, const Called& called) {
             "command-unknown"};
 }
 
+/// Options that belong to another command.
+struct OptionHint {
+    std::string_view command;
+    std::string_view option;
+    std::string_view help;
+};
+constexpr std::string_view kSignFirst =
+    "build and sign the image first: `cybelectl build RECIPE --sign-key KEY`";
+constexpr OptionHint kOptionHints[] = {
+    {"cybelectl submit", "--sign-key", kSignFirst},
+    {"cybelectl job resubmit", "--sign-key", kSignFirst},
+    {"cybelectl image push",
+     "--sign-key",
+     "sign the image first: `cybelectl sign --key KEY IMAGE`"},
+    {"cybelectl image push", "--verify", "verify it first: `cybelectl verify --key KEY IMAGE`"},
+};
+
+std::string_view hint_for(std::string_view command, std::string_view option) {
+    const auto* const found =
+        std::find_if(std::begin(kOptionHints), std::end(kOptionHints), [&](const OptionHint& row) {
+            return row.command == command && row.option == option;
+        });
+    return found == std::end(kOptionHints) ? "" : found->help;
+}
+
 /// `--wiat`, in CLI11's words "The following argument was not expected: --wiat".
 std::optional<Usage> unknown_option(const Called& called, std::string_view message) {
     constexpr std::string_view kSays = "not expected: ";
@@ -125,6 +150,11 @@ std::optional<Usage> unknown_option(const Called& called, std::string_view messa
                 names.push_back("--" + name);
             }
         }
+    }
+    if (const std::string_view hint = hint_for(called.path, word); !hint.empty()) {
+        return Usage{called.path + " has no option '" + printable(word) + "'",
+                     std::string(hint),
+                     "option-unknown"};
     }
     std::string meant = nearest_of(word, names);
     return Usage{called.path + " has no option '" + printable(word) + "'",

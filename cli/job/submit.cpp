@@ -154,6 +154,7 @@ Result<Turn> submit_ready(Session& session,
                           const SubmitOptions& options,
                           const submission::RenderedJob& ready,
                           const std::string& asked) {
+    session.doing("submitting the job");
     const submission::HandOverRequest request{
         std::filesystem::path(session.program).parent_path(), asked, words_of(session)};
     CYBELE_TRY(submission::JobContext context, open_context(session));
@@ -203,6 +204,7 @@ build_submission(Session& session, const SubmitOptions& options, submission::Res
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const registry::Transport transport,
                make_transport(session, options.access, client, "pulling"));
+    session.doing("preparing the job"); // most images are here
     CYBELE_TRY(const submission::ImageRequest request, image_request(session, options, transport));
     CYBELE_TRY(submission::CheckedJob checked,
                submission::check_job(std::move(resolved), session.environment, request.build.now));
@@ -311,8 +313,11 @@ Result<int> submit(Session& session, const SubmitOptions& options) {
     if (options.script.is_given()) {
         return submit_script(session, options);
     }
-    CYBELE_CHECK(check_job_words(options.script));
     SubmitOptions with = options;
+    if (!options.script.has_job) {
+        CYBELE_TRY(with.file, own_job());
+        tell(session, "cybelectl: submitting " + printable(with.file) + ", the one Job here");
+    }
     with.overrides.arguments = options.script.words;
     return submit_job(session, with);
 }

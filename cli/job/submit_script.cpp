@@ -2,10 +2,15 @@
 #include "cli/job/submit_script.hpp"
 
 #include "cli/common/cli11.hpp"
+#include "pipeline/document_kind.hpp"
 #include "support/quote.hpp"
 
 #include <filesystem>
 #include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cybele::cli {
 
@@ -91,15 +96,24 @@ script_request(const Session& session, const JobOptions& job, const ScriptOption
     return request;
 }
 
-Result<void> check_job_words(const ScriptOptions& options) {
-    if (!options.has_job) {
-        return fail(ErrorCode::kUsage,
-                    problem("job-not-named", "no Job is named"),
-                    {},
-                    "write `cybelectl submit JOB`, or `cybelectl submit --script FILE` for a "
-                    "batch script");
+Result<std::string> own_job() {
+    const auto jobs = pipeline::documents_in(".", "Job");
+    if (jobs.size() == 1) {
+        return jobs.front().lexically_normal().native();
     }
-    return {};
+    std::vector<std::string> names;
+    for (const auto& job : jobs) {
+        names.push_back(printable(job.lexically_normal().native()));
+    }
+    return fail(
+        ErrorCode::kUsage,
+        problem("job-not-named", "no Job is named"),
+        names.empty() ? std::string()
+                      : fmt::format("this folder has {}: {}", names.size(), fmt::join(names, ", ")),
+        names.empty()
+            ? "write `cybelectl submit JOB`, or `cybelectl submit --script FILE` for a "
+              "batch script"
+            : "write `cybelectl submit " + shell_quote(names.front()) + "`, or name another");
 }
 
 } // namespace cybele::cli

@@ -30,7 +30,7 @@ void add_script_options(CLI::App& verb, ScriptOptions& options);
 [[nodiscard]] Result<submission::OwnScriptRequest>
 script_request(const Session& session, const JobOptions& job, const ScriptOptions& options);
 
-/// Without `--script`, there is one word, the Job (kUsage).
-[[nodiscard]] Result<void> check_job_words(const ScriptOptions& options);
+/// The Job of a submission that names none: the one in this folder. None or several: kUsage.
+[[nodiscard]] Result<std::string> own_job();
 
 } // namespace cybele::cli

@@ -8,10 +8,12 @@
 #include "cli/recipe/text.hpp"
 #include "pipeline/project_file.hpp"
 #include "pipeline/recipe_file.hpp"
+#include "pipeline/recipe_inputs.hpp"
 #include "pipeline/recipe_lock.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>
@@ -105,6 +107,11 @@ Result<int> check_locks(const Session& session,
 Result<std::size_t>
 write_lock(const Session& session, const LockPair& pair, const LockOptions& options) {
     CYBELE_TRY(const auto variants, read_pair(pair, options));
+    for (const recipes::Recipe& recipe : variants) {
+        if (auto wrong = pipeline::wrong_inputs(recipe); !wrong.empty()) {
+            return fail(Error(std::move(wrong)));
+        }
+    }
     pipeline::LockRequest request;
     BuildFlags flags;
     flags.mirror = options.mirror;
@@ -120,30 +127,51 @@ write_lock(const Session& session, const LockPair& pair, const LockOptions& opti
     return made.packages;
 }
 
+/// What stops all Recipes alike, as a mirror that is not reached, is reported once.
+void add_once(Faults& faults, const Error& error) {
+    for (const Fault& fault : error.faults()) {
+        const auto is_same = [&fault](const Fault& known) {
+            return !known.where && !fault.where && known.message == fault.message &&
+                   known.because == fault.because;
+        };
+        if (std::none_of(faults.all().begin(), faults.all().end(), is_same)) {
+            faults.add(fault);
+        }
+    }
+}
+
 Result<int> lock(Session& session, const LockOptions& options) {
     CYBELE_TRY(const std::vector<LockPair> pairs, find_pairs(options));
     if (options.is_check) {
         return check_locks(session, pairs, options);
     }
-    for (const LockPair& pair : pairs) {
-        CYBELE_CHECK(read_pair(pair, options)); // before the first Lock is written
-    }
+    Faults faults;
+    std::size_t failed = 0;
     auto locks = nlohmann::json::array();
     for (const LockPair& pair : pairs) {
-        CYBELE_TRY(const std::size_t packages, write_lock(session, pair, options));
-        locks.push_back({{"lock", pair.lock.native()}, {"packages", packages}});
+        const auto packages = write_lock(session, pair, options);
+        if (!packages) { // the others are locked all the same
+            add_once(faults, packages.error());
+            ++failed;
+            continue;
+        }
+        locks.push_back({{"lock", pair.lock.native()}, {"packages", *packages}});
         if (!session.is_json() && !session.is_quiet && pair.lock != "-") {
-            Session::print(
-                fmt::format("locked {} packages in {}\n", packages, printable(pair.lock.native())));
+            Session::print(fmt::format(
+                "locked {} packages in {}\n", *packages, printable(pair.lock.native())));
         }
     }
-    if (session.is_json()) {
+    if (failed != 0 && pairs.size() > 1 && !session.is_json() && !session.is_quiet) {
+        Session::print(
+            fmt::format("{} of {} Recipes locked\n", pairs.size() - failed, pairs.size()));
+    }
+    if (session.is_json() && (failed == 0 || pairs.size() > 1)) {
         nlohmann::json document =
-            locks.size() == 1 ? locks.front() : nlohmann::json{{"locks", locks}};
+            pairs.size() == 1 ? locks.front() : nlohmann::json{{"locks", locks}};
         document["format"] = 1;
         Session::print(document.dump(2) + "\n");
     }
-    return 0;
+    return faults.has_errors() ? Result<int>(fail(faults.take())) : Result<int>(0);
 }
 
 } // namespace

@@ -16,6 +16,7 @@
 #include "recipes/tables/tables.hpp"
 #include "support/file.hpp"
 #include "support/message.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -82,6 +83,12 @@ Result<CheckedRecipe> check_one(const std::string& file, const RecipeOptions& op
     CheckedRecipe checked{file, {}, pipeline::warnings_of(variants)};
     for (const auto& recipe : variants) {
         checked.names.push_back(recipe.name);
+        for (Fault& wrong : pipeline::wrong_inputs(recipe)) {
+            faults.add(std::move(wrong));
+        }
+        if (faults.has_errors()) {
+            break;
+        }
         recipes::RenderOptions render;
         std::optional<recipes::LockVariant> lock;
         if (!options.is_unlocked) {
@@ -294,7 +301,23 @@ Result<int> show_recipe(Session& session, const RecipeOptions& options) {
     return 0;
 }
 
+/// A path in the place of a name says where the file is meant to be.
+Result<void> check_new_name(const std::string& given) {
+    const fs::path path(given);
+    const std::string name = (path.extension() == ".yaml" ? path.stem() : path.filename()).native();
+    if (path.native() == name || !is_name(name)) {
+        return {};
+    }
+    return fail(ErrorCode::kUsage,
+                problem("recipe-name-is-path",
+                        "'" + printable(given) + "' is a path, not the name of a Recipe"),
+                "its name is also that of the image",
+                "write `cybelectl recipe new " + name + " -o " +
+                    shell_quote((path.parent_path() / (name + ".yaml")).native()) + "`");
+}
+
 Result<int> new_recipe(Session& session, const RecipeOptions& options) {
+    CYBELE_CHECK(check_new_name(options.file));
     CYBELE_TRY(const std::string text, recipes::new_recipe(options.file));
     const std::string path = options.output.empty() ? options.file + ".yaml" : options.output;
     std::error_code error;

@@ -382,3 +382,153 @@ ROWS
 3|generate pi --check|there is nothing to generate in 'pi'|name the project's folder, or write in its cybelectl.yaml where they are: `kind: Project`, `recipes: [NAME.yaml]`, `jobs: [job.yaml]`
 ROWS
 }
+
+@test "more threads than this machine has cores: job check and submit say it before anything runs" {
+    local many=$(($(nproc) + 6))
+    printf '%s\n' 'kind: Job' 'name: wide' 'command: ["true"]' 'launch: openmp' "resources: {cpus-per-task: $many}" >wide.yaml
+    run -0 "$CYBELECTL" job check wide.yaml
+    assert_line "warning: \`cybelectl submit\` without --scheduler would run it here: the job needs $many cores, and this machine has $(nproc)"
+    assert_line 'wide.yaml: notes above'
+    run -0 "$CYBELECTL" job check wide.yaml --strict # it is this machine's fault, not the Job's
+    run -0 "$CYBELECTL" job check wide.yaml --scheduler slurm
+    assert_line 'wide.yaml: no problems found'
+    local verb
+    for verb in 'job check --scheduler local' submit; do
+        # shellcheck disable=SC2086
+        refuses 3 "$CYBELECTL" $verb wide.yaml
+        assert_line "error: the job needs $many cores, and this machine has $(nproc)"
+        assert_line "help: ask for at most $(nproc) (\`-c $(nproc)\`), or submit it to a cluster"
+    done
+    run -0 "$CYBELECTL" submit wide.yaml -c "$(nproc)" --wait
+    # Threads of their own number: the remedy is another one, and works.
+    sed -i "s/^launch:.*/launch: {kind: openmp, threads: $many}/" wide.yaml
+    refuses 3 "$CYBELECTL" submit wide.yaml
+    assert_line "help: let the $many threads share cores to try it here: \`oversubscribe: true\` under \`launch\`, or submit it to a cluster"
+    sed -i "s/threads: $many/&, oversubscribe: true/; s/^command:.*/command: [sh, -c, 'echo \$OMP_NUM_THREADS \$OMP_PROC_BIND']/" wide.yaml
+    run -0 "$CYBELECTL" submit wide.yaml --wait
+    assert_equal "$(cat wide-*.out | tail -n 1)" "$many false"
+    run -0 "$CYBELECTL" job check wide.yaml --scheduler torque
+    assert_line 'warning: threads may share cores in torque, too'
+}
+
+@test "job check takes several Jobs and folders; a Project's Jobs for each of its Sites" {
+    mkdir -p jobs sites
+    for name in one two; do printf '%s\n' 'kind: Job' "name: $name" 'command: [/bin/true]' >"jobs/$name.yaml"; done
+    run -0 --separate-stderr "$CYBELECTL" job check jobs/one.yaml jobs/two.yaml
+    assert_output $'jobs/one.yaml: no problems found\njobs/two.yaml: no problems found'
+    run -0 --separate-stderr "$CYBELECTL" job check .
+    assert_output $'./jobs/one.yaml: no problems found\n./jobs/two.yaml: no problems found'
+    printf '%s\n' 'kind: Site' 'name: a' 'scheduler: torque' >sites/a.yaml
+    printf '%s\n' 'kind: Site' 'name: b' 'scheduler: slurm' >sites/b.yaml
+    run -0 --separate-stderr "$CYBELECTL" job check .
+    assert_equal "${#lines[@]}" 4
+    assert_line './jobs/two.yaml for ./sites/b.yaml: no problems found'
+    run -0 --separate-stderr "$CYBELECTL" job check . --format json
+    assert_equal "$(jq -c '[.format, (.jobs | length), .jobs[0].job, .jobs[0].verdict]' <<<"$output")" '[1,4,"./jobs/one.yaml","works"]'
+    run -0 --separate-stderr "$CYBELECTL" job check . --site sites/a.yaml
+    assert_equal "${#lines[@]}" 2
+    sed -i 's/command/comand/' jobs/one.yaml
+    printf 'bad: 1\n' >>jobs/two.yaml
+    refuses 3 "$CYBELECTL" job check jobs
+    assert_line "error: unknown field 'comand'"
+    assert_line "error: unknown field 'bad'"
+    mkdir empty
+    refuses 3 "$CYBELECTL" job check empty
+    assert_line --partial 'no job.yaml in empty'
+}
+
+@test "a signed image that submit would have to build again: job check and submit refuse it alike" {
+    cp /bin/busybox .
+    printf '%s\n' 'Bootstrap: scratch' '%files' "$PWD/busybox /bin/sh" "$PWD/busybox /bin/true" >base.def
+    "$CYBELECTL" build base.def -q
+    printf '%s\n' 'kind: Recipe' 'name: app' 'base: {image: base.sif}' >app.yaml
+    printf '%s\n' 'kind: Job' 'name: app' 'image: {recipe: app.yaml}' 'command: [/bin/true]' >job.yaml
+    "$CYBELECTL" key new k.pem -q
+    "$CYBELECTL" build app.yaml --sign-key k.pem -q
+    run -0 "$CYBELECTL" job check job.yaml
+    assert_line 'verdict: works'
+    echo 'environment: {A: b}' >>app.yaml
+    local verb
+    for verb in 'job check' submit; do
+        # shellcheck disable=SC2086
+        refuses 3 "$CYBELECTL" $verb job.yaml
+        assert_line 'error: app.sif is signed, and older than what it is built from'
+        assert_line --partial 'help: build and sign it again: `cybelectl build '
+        refute_line 'verdict: works'
+    done
+    "$CYBELECTL" build app.yaml --sign-key k.pem -q
+    run -0 "$CYBELECTL" job check job.yaml
+}
+
+@test "build and submit without arguments take the one Recipe and the one Job here, or say which ones there are" {
+    refuses 2 "$CYBELECTL" build
+    assert_line 'error: no Recipe is named, and this folder does not have exactly one'
+    refuses 2 "$CYBELECTL" submit
+    assert_line 'error: no Job is named'
+    cp /bin/busybox .
+    printf '%s\n' 'Bootstrap: scratch' '%files' "$PWD/busybox /bin/sh" >base.def
+    "$CYBELECTL" build base.def -q
+    printf '%s\n' 'kind: Recipe' 'name: app' 'base: {image: base.sif}' >app.yaml
+    printf '%s\n' 'kind: Job' 'name: first' 'script: echo it ran' >one.yaml
+    run -0 "$CYBELECTL" build
+    assert_line --partial 'built app.sif ('
+    run -0 "$CYBELECTL" submit --wait
+    assert_line 'cybelectl: submitting one.yaml, the one Job here'
+    assert_equal "$(cat first-*.out)" 'it ran'
+    cp app.yaml other.yaml
+    cp one.yaml two.yaml
+    refuses 2 "$CYBELECTL" build
+    assert_line --partial 'app.yaml and ./other.yaml are two of them'
+    refuses 2 "$CYBELECTL" submit
+    assert_line 'because: this folder has 2: one.yaml, two.yaml'
+    assert_line 'help: write `cybelectl submit one.yaml`, or name another'
+}
+
+@test "words of other programs and of neighbours point to the right ones" {
+    printf '%s\n' 'kind: Job' 'name: a' 'script: true' >job.yaml
+    touch k.pem a.sif
+    "$CYBELECTL" sif new s.sif
+    "$CYBELECTL" image add s.sif centre/jq:1.0 -q
+    while IFS='|' read -r code command what help; do
+        # shellcheck disable=SC2086
+        run "$CYBELECTL" $command
+        assert_equal "$command $status" "$command $code"
+        assert_line "error: $what"
+        assert_line "help: $help"
+    done <<'ROWS'
+2|submit -np 2 job.yaml|there is no option '-np'|write `-n 2`
+2|job check job.yaml -np 2|there is no option '-np'|write `-n 2`
+2|submit job.yaml --sign-key k.pem|cybelectl submit has no option '--sign-key'|build and sign the image first: `cybelectl build RECIPE --sign-key KEY`
+2|recipe new recipes/jq|'recipes/jq' is a path, not the name of a Recipe|write `cybelectl recipe new jq -o recipes/jq.yaml`
+2|recipe new recipes/jq.yaml|'recipes/jq.yaml' is a path, not the name of a Recipe|write `cybelectl recipe new jq -o recipes/jq.yaml`
+255|exec store:jq:1.0 true|no image jq:1.0 in the store|did you mean 'centre/jq:1.0'?
+255|exec store:jq true|no image jq:latest in the store|did you mean 'centre/jq:1.0'?
+ROWS
+    run -0 "$CYBELECTL" recipe new jq -o recipes/jq.yaml
+}
+
+@test "imports that no table explains are named; Python's own and the folder's are not" {
+    project odd main.py '"""Words: from here import nothing\nimport fantasy\n"""\nimport os, sys\nimport helper\nfrom pack.part import x\nfrom . import y\nimport bs4.element as b, numpy\n' \
+        helper.py 'def f():\n    from cv2 import imread\n' pack/part.py 'import json\nimport the data\n'
+    init odd
+    [[ $made == *'assumed  main.py:8: import bs4: not in the image, since its package is not known: add it to `packages.pip`'* ]]
+    [[ $made == *'assumed  helper.py:2: import cv2: not in the image'* ]]
+    run grep -c 'import [a-z0-9]*: not in the image' <<<"$made"
+    assert_output 2
+    project listed main.py 'import bs4\nimport tqdm\nimport yaml_tool\n' requirements.txt 'beautifulsoup4\ntqdm\nyaml-tool==1\n'
+    run -0 "$CYBELECTL" init --from listed
+    assert_line 'assumed  main.py:1: import bs4: no listed package has this name; if none brings it, add its package to `packages.pip`'
+    refute_line --partial 'import yaml_tool:'
+}
+
+@test "generate works in a folder that init made, and reports a wrong Recipe once" {
+    "$CYBELECTL" init demo -q
+    run -0 "$CYBELECTL" generate demo
+    assert_line 'generated/demo.def'
+    assert_line 'generated/demo.sh'
+    run -0 "$CYBELECTL" generate demo --check
+    sed -i 's/^base:.*/base: debian:99/' demo/demo.yaml
+    refuses 3 "$CYBELECTL" generate demo
+    assert_line "error: no distribution 'debian:99'"
+    refute_line --partial 'an image that is not a file'
+}

@@ -148,10 +148,68 @@ END
     assert_equal "$(jq -c . <<<"$output")" '{"format":1,"lock":"recipes/one.lock.yaml","packages":0}'
     run -0 --separate-stderr "$CYBELECTL" recipe lock . recipes/one.yaml --format json
     assert_equal "$(jq -c '.locks | length' <<<"$output")" 2
+    # One that is wrong, and one whose base no Lock can hold, do not stop the others.
     echo 'kind: Recipe' >recipes/two.yaml
+    mkdir recipes/folder recipes/app && printf 'kind: Recipe\nname: app\nbase: debian:12\n' >recipes/app/app.yaml
+    printf 'kind: Recipe\nname: three\nbase: {image: folder}\n' >recipes/three.yaml
     rm recipes/one.lock.yaml
-    refuses 3 "$CYBELECTL" recipe lock .
-    assert_not_exist recipes/one.lock.yaml # nothing is written where one Recipe is wrong
+    run -3 --separate-stderr "$CYBELECTL" recipe lock .
+    assert_output $'locked 0 packages in ./recipes/one.lock.yaml\n1 of 3 Recipes locked'
+    [[ $stderr == *"error: 'folder' is a folder, not an image"*'three.yaml:3:15'* ]]
+    [[ $stderr == *'two.yaml'* ]]
+    assert_file_exist recipes/one.lock.yaml
+    assert_not_exist recipes/three.lock.yaml
+    run -3 --separate-stderr "$CYBELECTL" recipe lock recipes/one.yaml recipes/three.yaml --format json
+    assert_equal "$(jq -c '.locks' <<<"$output")" '[{"lock":"recipes/one.lock.yaml","packages":0}]'
+}
+
+@test "a folder as base that is no image is refused by check, lock and build alike, with a remedy that works" {
+    mkdir -p app/sub plain
+    cp /bin/busybox . && printf '%s\n' 'Bootstrap: scratch' '%files' "$PWD/busybox /bin/sh" >base.def
+    "$CYBELECTL" build base.def -o app/sub.sif -q
+    printf 'kind: Recipe\nname: sub\nbase: {image: ../sub.sif}\n' >app/sub/sub.yaml
+    printf 'kind: Recipe\nname: top\nbase: {image: app/sub}\n' >top.yaml
+    local verb
+    for verb in 'recipe check' 'recipe lock' build; do
+        # shellcheck disable=SC2086
+        refuses 3 "$CYBELECTL" $verb top.yaml
+        assert_line "error: 'app/sub' is a folder, not an image"
+        assert_line ' --> top.yaml:3:15'
+        assert_line --partial 'help: build it, and name the image that this makes: `cybelectl build app/sub -o app/sub.sif`'
+    done
+    "$CYBELECTL" build app/sub -o app/made.sif -q
+    sed -i 's,app/sub,app/made.sif,' top.yaml
+    run -0 "$CYBELECTL" recipe check top.yaml
+    run -0 "$CYBELECTL" recipe lock top.yaml
+    sed -i 's,app/made.sif,plain,' top.yaml && rm top.lock.yaml
+    refuses 3 "$CYBELECTL" recipe check top.yaml
+    assert_line 'help: name an image file, or an image of a registry as docker://debian:12'
+    # The root of a container is an image, and no Lock can hold it.
+    mkdir plain/.singularity.d plain/bin && cp busybox plain/bin/sh
+    run -0 "$CYBELECTL" recipe check top.yaml
+    refuses 3 "$CYBELECTL" recipe lock top.yaml
+    assert_line "error: 'plain' is a folder, which no Lock can hold"
+    assert_line ' --> top.yaml:3:15'
+    assert_line 'help: make an image of it, and name that: `cybelectl build plain -o plain.sif`'
+    "$CYBELECTL" build plain -o plain.sif -q
+    sed -i 's,plain,plain.sif,' top.yaml
+    run -0 "$CYBELECTL" recipe lock top.yaml
+}
+
+@test "an error of the Recipe is reported with the Lock that does not fit it either" {
+    printf 'kind: Recipe\nname: l\nbase: debian:12\n' >l.yaml
+    printf '%s\n' 'kind: Lock' 'rule: packages' "recipe: sha256:$(printf '%064d' 0)" 'variants:' '  - name: l' '    arch: amd64' \
+        '    base: {distribution: "debian:12", release: ["sha256:'"$(printf '%064d' 0)"'"]}' '    epoch: 1' >l.lock.yaml
+    refuses 3 "$CYBELECTL" recipe check l.yaml
+    assert_line 'error: the Lock is stale'
+    sed -i 's/debian:12/debian:21/' l.yaml
+    local verb
+    for verb in 'recipe check' 'recipe lock --check' 'recipe render' build; do
+        # shellcheck disable=SC2086
+        refuses 3 "$CYBELECTL" $verb l.yaml
+        assert_line "error: no distribution 'debian:21'"
+        assert_line 'error: the Lock is stale'
+    done
 }
 
 @test "several Recipes, or those of a Project, are checked by one command, with all their errors" {

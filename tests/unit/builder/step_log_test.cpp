@@ -16,5 +16,9 @@ TEST_CASE("a line of apt names the package that is missing, lines of others do n
     CHECK(builder::missing_package("").empty());
     CHECK(builder::first_missing_package("Reading lists\nE: Unable to locate package a\nE: x\n") ==
           "a");
+    const std::string shown =
+        builder::last_lines("Reading lists\nE: Unable to locate package a\n", 5);
+    CHECK(builder::first_missing_package(shown) ==
+          "a"); // as the end of a step's output is passed on
     CHECK(builder::first_missing_package("Reading lists\n").empty());
 }

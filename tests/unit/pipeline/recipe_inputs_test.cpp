@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "pipeline/recipe_inputs.hpp"
+
+#include <doctest/doctest.h>
+
+using namespace cybele;
+
+TEST_CASE("a package that a step did not find is reported at its line, whatever its stage") {
+    const auto recipe = recipes::read_recipe("kind: Recipe\n"
+                                             "name: a\n"
+                                             "base: debian:12\n"
+                                             "packages: {system: [jq, curll=1]}\n"
+                                             "stages: [{name: b, packages: {system: [gccc]}}]\n",
+                                             "a.yaml");
+    REQUIRE(recipe.has_value());
+    const auto place_of = [&](const char* package, const char* id) {
+        Fault fault;
+        fault.code = ErrorCode::kExecution;
+        fault.set(problem(id, std::string("%post 1 of 2: there is no package '") + package + "'"));
+        const Error error = pipeline::at_recipe_packages(*recipe, Error(fault));
+        REQUIRE(error.faults().size() == 1);
+        CHECK(error.code() == ErrorCode::kExecution);
+        const auto& where = error.faults().front().where;
+        return where ? std::to_string(where->line) + ":" + std::to_string(where->column) : "";
+    };
+    CHECK(place_of("curll", "step-package-missing") == "4:25");
+    CHECK(place_of("gccc", "step-package-missing") == "5:40");
+    CHECK(place_of("other", "step-package-missing").empty());
+    CHECK(place_of("jq", "step-failed").empty());
+}
