@@ -97,7 +97,38 @@ as_service() {
         run as_service "$repo/templates/ci/$snippet.yml" project
         assert_success
         assert_line '54 files: as generated'
+        assert_line './recipes/tool-1.yaml: no problems found'
+        assert_line './jobs/run-6.yaml for ./sites/hall-b.yaml: notes above' # its folder is the cluster's
     done
+}
+
+@test "they check Locks, Recipes and Jobs, where the generated files would still fit" {
+    git clone -q project locked
+    cp /bin/busybox .
+    printf '%s\n' 'Bootstrap: scratch' '%files' "$PWD/busybox /bin/sh" >base.def
+    "$CYBELECTL" build base.def -o locked/recipes/base.sif -q
+    printf '%s\n' 'kind: Recipe' 'name: tool-31' 'base: {image: base.sif}' >locked/recipes/tool-31.yaml
+    "$CYBELECTL" recipe lock locked/recipes/tool-31.yaml -q
+    "$CYBELECTL" generate locked -q
+    git -C locked add .
+    git -C locked -c user.name=t -c user.email=t@example.org commit -qm locked
+    for snippet in github gitlab; do
+        run as_service "$repo/templates/ci/$snippet.yml" locked
+        assert_success
+        assert_line 'recipes/tool-31.lock.yaml: fits the Recipe'
+    done
+    sed -i 's/debian:12/debian:99/' locked/recipes/tool-1.yaml
+    git -C locked -c user.name=t -c user.email=t@example.org commit -qam recipe
+    run as_service "$repo/templates/ci/gitlab.yml" locked
+    assert_failure 3
+    assert_line "error: no distribution 'debian:99'"
+    git -C locked -c user.name=t -c user.email=t@example.org revert -n HEAD
+    sed -i 's/time: 5 min/time: 5 moments/' locked/jobs/run-1.yaml
+    git -C locked -c user.name=t -c user.email=t@example.org commit -qam job
+    run as_service "$repo/templates/ci/gitlab.yml" locked
+    assert_failure 3
+    assert_line --partial 'jobs/run-1.yaml:6:'
+    rm -rf locked
 }
 
 @test "they fail with a diff where a source was changed without its files" {
@@ -130,6 +161,9 @@ as_service() {
     assert_success
     assert_output --regexp 'generated files are up to date\.+Passed'
     assert_output --regexp 'objects for bridges\.+Passed'
+    assert_output --regexp 'Recipes are valid\.+Passed'
+    assert_output --regexp 'Jobs are valid, for each Site\.+Passed'
+    assert_output --regexp 'Locks fit their Recipes\.+Passed'
     PATH=$(dirname "$CYBELECTL"):$PATH HOME=$place pre-commit install >/dev/null
     sed -i 's/time: 5 min/time: 7 min/' jobs/run-2.yaml
     git add .
