@@ -104,6 +104,32 @@ servers_answer_late() {
     late 'key search' "$keys" "$place/bin/apptainer key search --url http://127.0.0.1:PORT nobody@example.org"
 }
 
+# The responder and the time stamps of an authority, and an API server of Kubernetes, answer late.
+authorities_answer_late() {
+    mkdir pki
+    serve ocsp ocsp pki
+    serve responder slow-proxy "$ocsp" "$seconds" # its address is in the certificates
+    "$parts_dir/authority" pki "http://127.0.0.1:$responder" >/dev/null 2>&1
+    cat pki/good.pem pki/issuing.pem >pki/chain.pem
+    cp base.sif signed.sif
+    cp base.sif stamped.sif
+    "$CYBELECTL" sign signed.sif --key pki/good.key --certificate pki/chain.pem >/dev/null
+    row 'verify with a slow responder [20 s]' 'cybelectl verify signed.sif --certificate-roots pki/root.pem --revocation hard'
+    serve tsa tsa pki
+    late 'sign with a slow time stamp' "$tsa" 'cybelectl sign stamped.sif --key pki/good.key --certificate pki/chain.pem --timestamp-url http://127.0.0.1:PORT/tsa'
+}
+
+kubernetes_answers_late() {
+    serve server slow-proxy "$registry" "$seconds"
+    printf '%s\n' 'apiVersion: v1' 'kind: Config' 'current-context: c' 'clusters: [{name: c, cluster: {server: "https://127.0.0.1:'"$server"'"}}]' \
+        'users: [{name: u, user: {token: t}}]' 'contexts: [{name: c, context: {cluster: c, user: u, namespace: n}}]' >kube.conf
+    printf '%s\n' 'kind: Bridge' 'name: b' 'site: slow/site.yaml' 'accounts: [{namespace: n, account: nobody, workdir: /var/tmp}]' >bridge.yaml
+    row 'bridge status [10 s]' 'cybelectl bridge status --config bridge.yaml --kubeconfig kube.conf'
+    printf '#!/bin/sh\nsleep %s\n' "$seconds" >fake/kubectl && chmod +x fake/kubectl
+    printf '%s\n' 'kind: Job' 'name: object' 'workdir: /var/tmp' 'command: [/bin/true]' >object.yaml
+    row 'submit --kube --apply' "PATH=$place/fake:\$PATH cybelectl submit object.yaml --kube --apply --kind TorqueJob"
+}
+
 # oci_archive: a small OCI image in the form of docker.
 oci_archive() {
     mkdir -p layer/bin
@@ -129,6 +155,21 @@ locks_are_held() {
     running+=("$!")
     row 'exec of a stored image behind a lock' 'cybelectl exec store:first:1 /bin/true'
     row 'image prune behind a lock' 'cybelectl image prune --unused 365'
+    # The journal and the queue of jobs, each held by another program.
+    CYBELE_STATE_DIR=$place/held "$CYBELECTL" submit short.yaml --scheduler local --wait >/dev/null
+    local database
+    for database in jobs local; do
+        python3 -c 'import sqlite3, sys, time
+held = sqlite3.connect(sys.argv[1], isolation_level=None)
+held.execute("PRAGMA locking_mode=EXCLUSIVE")
+held.execute("BEGIN EXCLUSIVE")
+print("held", flush=True)
+time.sleep(float(sys.argv[2]))' "$(find held -name "$database.sqlite")" "$((seconds + 5))" >"$database.held" 3>&- &
+        running+=("$!")
+        wait_for 10 test -s "$database.held"
+    done
+    row 'job list behind a lock [15 s]' "CYBELE_STATE_DIR=$place/held cybelectl job list"
+    row 'submit behind a lock [15 s]' "CYBELE_STATE_DIR=$place/held cybelectl submit short.yaml --scheduler local"
 }
 
 programs_sleep() {
@@ -149,6 +190,8 @@ programs_sleep() {
     row 'submit --wait' 'cybelectl submit long.yaml --scheduler local --wait --allow-root'
     row 'submit --follow' 'cybelectl submit long.yaml --scheduler local --follow --allow-root'
     row 'submit to a slow sbatch' "PATH=$place/fake:\$PATH cybelectl submit short.yaml --scheduler slurm"
+    printf '%s\n' 'kind: Job' 'name: staged' 'workdir: /var/tmp' 'command: [/bin/true]' 'stage-in: [{from: base.def, to: in}]' >staged.yaml
+    row 'stage-in through a slow ssh' "PATH=$place/fake:\$PATH cybelectl submit staged.yaml --scheduler slurm --host far"
     row 'submit through a slow ssh' "PATH=$place/fake:\$PATH cybelectl submit short.yaml --scheduler slurm --host far"
     CYBELE_STATE_DIR=$place/waited "$CYBELECTL" submit longer.yaml --scheduler local --allow-root >job
     row 'job wait' "CYBELE_STATE_DIR=$place/waited cybelectl job wait $(<job)"
@@ -160,7 +203,9 @@ programs_sleep() {
     proxies=0
     files_hang
     servers_answer_late
+    authorities_answer_late
     programs_sleep
+    kubernetes_answers_late
     locks_are_held # last: they are held from here
     silences
 }
