@@ -149,6 +149,7 @@ std::vector<PythonImport> foreign_imports(const SourceFolder& folder) {
         }
     }
     std::vector<PythonImport> all;
+    all.reserve(found.size());
     for (auto& [module, place] : found) {
         all.push_back(std::move(place));
     }
