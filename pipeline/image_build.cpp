@@ -143,8 +143,10 @@ builder_request(const ImageBuild& request, ImagePlan& plan, const fs::path& sour
     build.context = plan.files;
     build.force = true; // checked above, and the signed copy takes the place
     build.run_tests = request.run_tests;
+    build.has_writable_test = request.has_writable_test;
     // A file of a kept layer is older than one that is made now, where no time is given.
-    build.use_cache = request.use_cache && !request.verifies_reproducible;
+    build.binds = request.binds;
+    build.use_cache = request.use_cache && !request.verifies_reproducible && request.binds.empty();
     build.step_timeout = request.step_timeout;
     build.stages_at_once = request.stages_at_once;
     build.mirror = request.mirror;

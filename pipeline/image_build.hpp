@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/request/request.hpp"
 #include "definitions/grammar/definition.hpp"
 #include "pipeline/build_settings.hpp"
 #include "support/environment.hpp"
@@ -20,15 +21,25 @@ struct Recipe;
 
 namespace cybele::pipeline {
 
+/// What `build` was asked for that concerns a definition file.
+struct DefinitionRules {
+    definitions::BuildArguments arguments;
+    bool warns_unused_arguments = false;  ///< of these: no error
+    std::vector<std::string> sections;    ///< --section; empty: all
+    std::vector<builder::StepBind> binds; ///< of the machine, for steps and %test
+    bool has_writable_test = false;       ///< %test may change files, which is forgotten
+    /// A directory in which the last stage goes on; empty: it begins with its base.
+    std::filesystem::path update;
+};
+
 /// What `build` was asked for.
-struct ImageBuild : BuildSettings {
+struct ImageBuild : BuildSettings, DefinitionRules {
     /// A Recipe, a definition file, a folder with one Recipe, or an image (image_source()).
     std::filesystem::path source;
     /// The Recipe of `source`, where it was read already; unset: it is read.
     std::shared_ptr<const recipes::Recipe> recipe;
-    std::filesystem::path output;     ///< empty: NAME.sif beside the source
-    PassphraseSource sign_passphrase; ///< of an encrypted one
-    definitions::BuildArguments arguments;
+    std::filesystem::path output;                        ///< empty: NAME.sif beside the source
+    PassphraseSource sign_passphrase;                    ///< of an encrypted one
     std::string variant;                                 ///< of a Recipe with a matrix
     std::map<std::string, std::string> recipe_arguments; ///< `--arg x=v`
     bool ignores_lock =
@@ -40,7 +51,6 @@ struct ImageBuild : BuildSettings {
     std::function<std::int64_t()> clock; ///< Unix seconds, for its end; empty: `now`
     bool force = false;
     bool run_tests = true;
-    std::vector<std::string> sections; ///< --section: of a definition; empty: all
     bool use_cache = true;
     bool verifies_reproducible =
         false; ///< builds a second time, without what is kept, and compares

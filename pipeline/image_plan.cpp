@@ -238,6 +238,27 @@ plan_recipe(const ImageBuild& request, const fs::path& source, const Environment
     return plan;
 }
 
+/// The stage begins with this directory, whatever its header says.
+void go_on_in(definitions::Stage& stage, const fs::path& directory) {
+    std::erase_if(stage.header, [](const auto& line) { return line.first != "stage"; });
+    stage.header.emplace_back("bootstrap", "localimage");
+    stage.header.emplace_back("from", directory.native());
+}
+
+/// An error, or only a warning.
+Result<void> check_unused(const ImageBuild& request,
+                          const std::vector<definitions::Finding>& findings) {
+    if (!request.warns_unused_arguments) {
+        return definitions::as_error(findings);
+    }
+    for (const definitions::Finding& finding : findings) {
+        if (request.on_step) {
+            request.on_step("warning: " + finding.fault.message);
+        }
+    }
+    return {};
+}
+
 Result<ImagePlan>
 plan_definition(const ImageBuild& request, const fs::path& source, const Environment& environment) {
     CYBELE_TRY(const std::string text, read_file(source));
@@ -254,11 +275,14 @@ plan_definition(const ImageBuild& request, const fs::path& source, const Environ
     const std::string& file = source.native();
     definitions::ParseOutcome outcome = definitions::read_definition(text, file, options);
     CYBELE_CHECK(definitions::as_error(outcome.refusals));
-    CYBELE_CHECK(definitions::as_error(
-        definitions::unused_arguments(request.arguments, outcome, text, file)));
+    CYBELE_CHECK(check_unused(
+        request, definitions::unused_arguments(request.arguments, outcome, text, file)));
     ImagePlan plan;
     plan.definition = std::move(outcome.definition);
     CYBELE_CHECK(definitions::keep_sections(plan.definition, request.sections));
+    if (!request.update.empty()) {
+        go_on_in(plan.definition.stages.back(), request.update);
+    }
     add_copies(plan.definition, plan);
     plan.output = source.parent_path() / (source.stem().native() + ".sif");
     plan.directory = folder_of(source);

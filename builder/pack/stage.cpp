@@ -5,6 +5,7 @@
 #include "builder/bases/header.hpp"
 #include "builder/bases/image_base.hpp"
 #include "builder/files/output.hpp"
+#include "builder/pack/writable_test.hpp"
 #include "builder/steps/host_script.hpp"
 #include "builder/steps/libraries.hpp"
 #include "builder/steps/step_log.hpp"
@@ -394,7 +395,9 @@ Result<void> StageBuilder::test() {
         return {};
     }
     report_("%test");
-    CYBELE_TRY(const ScriptEnd end, run_test(root_, surroundings_));
+    CYBELE_TRY(const ScriptEnd end,
+               context_.request.has_writable_test ? run_writable_test(root_, surroundings_)
+                                                  : run_test(root_, surroundings_, false));
     if (end.code != 0) {
         return fail(step_failed(*section, "%test", end));
     }

@@ -35,7 +35,21 @@ struct BaseImages {
     std::map<std::string, std::set<std::filesystem::path>> keys;
 };
 
-struct BuildRequest {
+/// What steps and %test see of the machine besides: --bind.
+struct StepBind {
+    std::filesystem::path source; ///< absolute
+    std::filesystem::path target; ///< a file or folder of the image
+    bool is_read_only = false;
+};
+
+/// How steps and %test are run.
+struct StepRules {
+    std::vector<StepBind> binds;    ///< with them no step is reused
+    bool has_writable_test = false; ///< %test may change files, which is forgotten
+    unsigned step_timeout = 0;      ///< seconds that one step may take; 0: any
+};
+
+struct BuildRequest : StepRules {
     definitions::Definition definition;
     std::filesystem::path
         definition_file;             ///< for messages; %files sources are relative to `directory`
@@ -48,7 +62,6 @@ struct BuildRequest {
     bool force = false; ///< replace an existing output
     bool run_tests = true;
     bool use_cache = true;
-    unsigned step_timeout = 0; ///< seconds that one step may take; 0: any
     /// How many stages are made side by side, where none copies from another.
     unsigned stages_at_once = 1;
     std::string mirror;    ///< the package mirror; empty: this machine's own

@@ -134,6 +134,14 @@ Result<void> add_network_files(const Surroundings& surroundings, std::vector<ns:
     return {};
 }
 
+/// What the user lets steps see.
+void add_step_binds(const Surroundings& surroundings, std::vector<ns::Mount>& mounts) {
+    for (const StepBind& one : surroundings.binds) {
+        mounts.push_back(bind(one.source, one.target, one.is_read_only));
+        mounts.back().make_target = false;
+    }
+}
+
 /// The packages of a script's apt: a folder of this build's own stands in for /var/cache/apt, since
 /// apt runs that share one delete each other's packages; methods of ours look into the cache.
 class ScriptPackages {
@@ -237,6 +245,7 @@ fs::path ca_of(const BuildRequest& request, const Environment& environment) {
 Result<Surroundings> find_surroundings(const BuildRequest& request,
                                        const Environment& environment) {
     Surroundings found;
+    found.binds = request.binds;
     found.is_verbose = request.is_verbose;
     found.step_timeout = request.step_timeout;
     found.epoch = request.is_deterministic ? request.now : -1;
@@ -310,6 +319,7 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     ns::Sandbox sandbox = step_sandbox(root, std::move(command), script_environment(surroundings));
     CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
     sandbox.mounts.push_back(bind(brought, kBrought, true));
+    add_step_binds(surroundings, sandbox.mounts);
     packages.add_to(sandbox.mounts);
     CYBELE_TRY(auto wheels, begin_wheels(root, script, surroundings));
     if (const fs::path page = wheels ? wheels->begin(brought) : fs::path(); !page.empty()) {
@@ -338,7 +348,8 @@ Result<ScriptEnd> run_program(const fs::path& root,
     return run_logged(sandbox, surroundings);
 }
 
-Result<ScriptEnd> run_test(const fs::path& root, const Surroundings& surroundings) {
+Result<ScriptEnd>
+run_test(const fs::path& root, const Surroundings& surroundings, bool is_writable) {
     ns::Sandbox sandbox =
         step_sandbox(root,
                      {"/.singularity.d/actions/test"},
@@ -353,7 +364,8 @@ Result<ScriptEnd> run_test(const fs::path& root, const Surroundings& surrounding
         sandbox.mounts.push_back(scratch);
     }
     CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
-    sandbox.is_root_read_only = true;
+    add_step_binds(surroundings, sandbox.mounts);
+    sandbox.is_root_read_only = !is_writable;
     return run_logged(sandbox, surroundings);
 }
 

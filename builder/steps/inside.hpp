@@ -39,9 +39,9 @@ struct InsideScript {
                                             const std::vector<std::string>& words,
                                             const Surroundings& surroundings);
 
-/// Runs the image's own test action on a read-only tree.
-[[nodiscard]] Result<ScriptEnd> run_test(const std::filesystem::path& root,
-                                         const Surroundings& surroundings);
+/// Runs the image's own test action on a read-only tree; a `is_writable` one takes the changes.
+[[nodiscard]] Result<ScriptEnd>
+run_test(const std::filesystem::path& root, const Surroundings& surroundings, bool is_writable);
 
 /// `-ex` and the arguments of a section line as the reference composes them, FILE being the last
 /// word; in `-c WORDS` the file is part of the command.

@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/request/request.hpp"
 #include "builder/steps/packages.hpp"
 #include "support/environment.hpp"
 
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace cybele::builder {
 
 /// What a script that is run while an image is built gets from this machine; the same for all
 /// steps of a build.
 struct Surroundings {
+    std::vector<StepBind> binds;   ///< of --bind
     std::filesystem::path work;    ///< of this build; private
     std::filesystem::path cache;   ///< that keeps downloaded packages; empty: none
     std::string definition;        ///< the file that is built, for what is kept

@@ -2,8 +2,10 @@
 #include "cli/apptainer/other_verbs.hpp"
 
 #include "cli/apptainer/instance_verbs.hpp"
+#include "cli/apptainer/key_list.hpp"
 #include "cli/apptainer/key_verbs.hpp"
 #include "cli/apptainer/overlay_create.hpp"
+#include "cli/apptainer/sif_info.hpp"
 #include "cli/image/start_image.hpp"
 #include "images/sif/sif.hpp"
 #include "support/file.hpp"
@@ -13,7 +15,9 @@
 #include "support/split.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
+#include <iostream>
 
 #include <fmt/format.h>
 
@@ -102,6 +106,9 @@ Result<OwnWords> sign_or_verify(const Session& session, const OtherCall& call) {
     if (call.has("--keyidx")) {
         CYBELE_TRY(const std::string fingerprint, key_at(session, call.value("--keyidx")));
         words.push_back("--fingerprint=" + fingerprint);
+    } else if (call.verb->verb == "sign" && !call.has("--key")) {
+        CYBELE_TRY(const std::string fingerprint, ask_for_key(session, true));
+        words.push_back("--fingerprint=" + fingerprint);
     }
     if (!call.has("--key") && !call.has("--certificate")) {
         words.emplace_back("--pgp");
@@ -133,12 +140,20 @@ Result<OwnWords> key_new(Session& session, const OtherCall& call) {
     return OwnWords{std::move(words), std::nullopt};
 }
 
-Result<OwnWords> key_export(const OtherCall& call) {
+Result<OwnWords> key_export(const Session& session, const OtherCall& call) {
+    constexpr int kNoSuchKey = 10; // Apptainer's code
     std::vector<std::string> words = words_of(call);
     words.push_back("--output=" + call.words.back());
     if (call.words.size() > 1) {
         words.push_back(call.words.front());
+        return OwnWords{std::move(words), std::nullopt};
     }
+    auto chosen = ask_for_key(session, call.has("--secret"));
+    if (!chosen) {
+        session.note(chosen.error().faults());
+        return OwnWords{{}, kNoSuchKey};
+    }
+    words.push_back(*chosen);
     return OwnWords{std::move(words), std::nullopt};
 }
 
@@ -153,9 +168,38 @@ Result<OwnWords> registry_login(Session& session, const OtherCall& call) {
     return OwnWords{std::move(words), std::nullopt};
 }
 
+/// "y" or "n" from standard input, as Apptainer asks; kInput where neither comes.
+Result<bool> ask_before_cleaning() {
+    Session::print("This removes all that is cached (`cache clean --dry-run` shows it).\n"
+                   "Do you want to continue? [y/N] ");
+    std::string answer;
+    if (!std::getline(std::cin, answer)) {
+        return fail(ErrorCode::kInput,
+                    problem("no-answer", "nothing was removed: no answer was given"),
+                    "`cache clean` asks before it removes anything",
+                    "answer y, or use --force");
+    }
+    return answer == "y" || answer == "Y" || answer == "yes";
+}
+
 Result<OwnWords> cache_clean(const OtherCall& call) {
+    int days = 0;
+    const std::string text = call.value("--days");
+    const auto read = std::from_chars(text.data(), text.data() + text.size(), days);
+    if (call.has("--days") && (read.ec != std::errc() || read.ptr != text.data() + text.size())) {
+        return fail(ErrorCode::kUsage,
+                    problem("apptainer-command-line",
+                            "invalid argument \"" + printable(text) +
+                                "\" for \"-D, --days\" flag: not a number"));
+    }
+    if (!call.has("--force") && !call.has("--dry-run")) {
+        CYBELE_TRY(const bool is_wanted, ask_before_cleaning());
+        if (!is_wanted) {
+            return OwnWords{{}, 0};
+        }
+    }
     std::vector<std::string> words = words_of(call);
-    words.push_back(call.has("--days") ? "--unused=" + call.value("--days") : "--all");
+    words.push_back(days > 0 ? "--unused=" + text : "--all");
     return OwnWords{std::move(words), std::nullopt};
 }
 
@@ -197,7 +241,13 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         return key_verb(session, call).map([](int code) { return OwnWords{{}, code}; });
     }
     if (verb == "key export") {
-        return key_export(call);
+        return key_export(session, call);
+    }
+    if (verb == "key list") {
+        return list_keyring(session, call).map([](int code) { return OwnWords{{}, code}; });
+    }
+    if (verb == "sif info") {
+        return show_object(call).map([](int code) { return OwnWords{{}, code}; });
     }
     if (verb == "registry login" || verb == "registry logout") {
         return registry_login(session, call);
@@ -219,7 +269,9 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
     if (verb == "run-help") {
         words.emplace_back("--helpfile");
     }
-    words.insert(words.end(), call.words.begin(), call.words.end());
+    if (verb != "cache list") { // whose words Apptainer does not read either
+        words.insert(words.end(), call.words.begin(), call.words.end());
+    }
     return OwnWords{std::move(words), std::nullopt};
 }
 

@@ -73,6 +73,13 @@ command_of(const Session& session, const BuildOptions& options, const ImageToBui
     }
     flag("--force", options.build.force);
     flag("--notest", options.no_test);
+    flag("--writable-tmpfs", options.build.has_writable_test);
+    for (const auto& bind : options.binds) {
+        add("--bind", bind);
+    }
+    for (const auto& mount : options.mounts) {
+        add("--mount", mount);
+    }
     flag("--no-cache", options.no_cache);
     flag("--verify-reproducible", options.build.verifies_reproducible);
     add("--timeout", options.timeout);

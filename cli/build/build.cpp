@@ -6,6 +6,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/image_store.hpp"
 #include "pipeline/document_kind.hpp"
+#include "runtime/containers/bind_option.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -110,6 +111,46 @@ Result<void> find_own_source(BuildOptions& options) {
     return {};
 }
 
+/// --update: of a sandbox that exists, by a definition file.
+Result<void> check_update(const BuildOptions& options) {
+    std::error_code failed;
+    const bool is_there = std::filesystem::is_directory(
+        std::filesystem::path(options.output) / ".singularity.d", failed);
+    if (options.is_sandbox && is_there && is_document(options.source)) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                problem("update-without-sandbox",
+                        options.is_sandbox && !is_there
+                            ? "'" + printable(options.output) + "' is not a sandbox"
+                            : "--update needs --sandbox and a definition file"),
+                "it applies the sections of a definition file to an existing sandbox",
+                "cybelectl build --sandbox --update app.def -o DIR");
+}
+
+Result<void> take_binds(BuildOptions& options) {
+    std::vector<runtime::BindOption> binds;
+    const std::filesystem::path here = std::filesystem::current_path();
+    for (const std::string& text : options.binds) {
+        CYBELE_TRY(const auto read, runtime::read_binds(text, here));
+        binds.insert(binds.end(), read.begin(), read.end());
+    }
+    for (const std::string& text : options.mounts) {
+        CYBELE_TRY(runtime::BindOption read, runtime::read_mount(text, here));
+        binds.push_back(std::move(read));
+    }
+    for (const runtime::BindOption& bind : binds) {
+        if (!bind.image_source.empty() || bind.image_id != 0) {
+            return fail(ErrorCode::kUsage,
+                        problem("build-bind-of-image", "--bind: an image is not bound in a build"),
+                        "steps see directories and files of this machine",
+                        "unpack it, or copy what is needed by %files");
+        }
+        options.build.binds.push_back({bind.source, bind.target, bind.is_read_only});
+    }
+    return {};
+}
+
 Result<int> build(Session& session, BuildOptions& options) {
     CYBELE_CHECK(find_own_source(options));
     CYBELE_CHECK(check_source(options));
@@ -130,6 +171,12 @@ Result<int> build(Session& session, BuildOptions& options) {
                                options.jobs}));
     request.source = options.source;
     request.output = options.output;
+    CYBELE_CHECK(take_binds(options));
+    if (options.is_update) {
+        CYBELE_CHECK(check_update(options));
+        request.update = std::filesystem::absolute(options.output);
+        request.force = true;
+    }
     if (options.is_sandbox) {
         CYBELE_CHECK(check_sandbox_options(options));
         CYBELE_CHECK(check_sandbox(options.output, request.force));
@@ -218,6 +265,9 @@ void add_list_options(CLI::App& verb, BuildOptions& options) {
 
 void add_recipe_options(CLI::App& verb, BuildOptions& options) {
     add_build_arguments(verb, options.build_arguments);
+    verb.add_flag("--warn-unused-build-args",
+                  options.build.warns_unused_arguments,
+                  "warn of a --build-arg that nothing uses, instead of an error");
     add_assignments(verb, kRecipeArguments, options.recipe_arguments);
     auto* variant =
         verb.add_option("--variant", options.build.variant, "variant of a Recipe with a matrix");
@@ -243,7 +293,20 @@ void add_step_options(CLI::App& verb, BuildOptions& options) {
         ->check(CLI::IsMember({"zstd", "gzip"}));
     verb.add_flag("-F,--force", options.build.force, "replace an existing output");
     verb.add_flag("--sandbox", options.is_sandbox, "make a writable directory instead of an image");
+    verb.add_flag("--update",
+                  options.is_update,
+                  "with --sandbox: apply a definition file to the directory as it is");
+    verb.add_option("--bind",
+                    options.binds,
+                    "SRC[:DST[:ro]], made visible to %post and %test; DST must exist in the image")
+        ->type_name("SPEC");
+    verb.add_option(
+            "--mount", options.mounts, "bind, written as type=bind,source=SRC,destination=DST[,ro]")
+        ->type_name("SPEC");
     verb.add_flag("-T,--notest", options.no_test, "do not run %test");
+    verb.add_flag("--writable-tmpfs",
+                  options.build.has_writable_test,
+                  "let %test change files of the image; the changes are lost");
     verb.add_option("--section",
                     options.sections,
                     "only these sections of a definition file; %post always runs")

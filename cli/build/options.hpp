@@ -12,8 +12,16 @@
 
 namespace cybele::cli {
 
+/// Options of the spelling of Apptainer.
+struct SandboxWords {
+    bool is_sandbox = false;
+    bool is_update = false;
+    std::vector<std::string> binds;
+    std::vector<std::string> mounts;
+};
+
 /// What the command line of `build` says.
-struct BuildOptions {
+struct BuildOptions : SandboxWords {
     pipeline::ImageBuild build;
     std::string source;
     std::vector<std::string> more; ///< words behind it
@@ -30,7 +38,6 @@ struct BuildOptions {
     bool no_test = false;
     std::vector<std::string> sections;
     bool no_cache = false;
-    bool is_sandbox = false;
     std::string timeout;
 };
 

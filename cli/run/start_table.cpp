@@ -132,6 +132,13 @@ std::string set_join(StartOptions& options, std::string_view word) {
     return printable(word) + " not in {auto,always,never}";
 }
 
+/// Programs that serve a file system inside end with the process ids of the container.
+std::string add_fuse_mount(StartOptions& options, std::string_view text) {
+    options.request.fuse_mounts.emplace_back(text);
+    options.request.pid = true;
+    return {};
+}
+
 std::string set_sharens(StartOptions& options, std::string_view /*none*/) {
     return set_join(options, "always");
 }
@@ -209,6 +216,9 @@ constexpr StartOption kOptions[] = {
      "vendor.com/class=name: a device by the Container Device Interface", add_own_text<&StartOptions::devices>},
     {"--cdi-dirs", "DIRS", "CDI_DIRS", Use::kList, "directories with the files of such devices (/etc/cdi, /var/run/cdi)",
      add_own_text<&StartOptions::device_folders>},
+    {"--fusemount", "SPEC", "FUSESPEC", Use::kEach,
+     "'TYPE:PROGRAM ARGUMENTS DIR': a FUSE file system at DIR; TYPE: host, container, or one of them with -daemon",
+     add_fuse_mount},
     {"--containlibs", "FILES", "CONTAINLIBS", Use::kList, "libraries of the host for /.singularity.d/libs",
      add_text<&Request::libraries>},
     {"--no-nv", "", "NV_OFF NO_NV", Use::kFlag, "no NVIDIA driver, whatever a variable says", unset_flag<&Request::nv>},
@@ -219,6 +229,9 @@ constexpr StartOption kOptions[] = {
     {"--add-caps", "NAMES", "ADD_CAPS", Use::kOnce, "capabilities that root keeps despite --no-privs",
      set_text<&Request::add_caps>},
     {"--drop-caps", "NAMES", "DROP_CAPS", Use::kOnce, "capabilities that root gives up", set_text<&Request::drop_caps>},
+    {"--security", "SPEC", "SECURITY", Use::kList,
+     "uid:N or gid:N inside, or seccomp:FILE, a profile of the OCI runtime specification",
+     add_text<&Request::security>},
     {"--disable-cache", "", "DISABLE_CACHE", Use::kFlag, "do not store an image that comes from a registry",
      set_own_flag<&StartOptions::has_no_cache>},
     {"--no-https,--nohttps", "", "NOHTTPS", Use::kFlag, "use plain HTTP with registries",
@@ -272,16 +285,12 @@ constexpr StartOption kOptions[] = {
     {"--docker-host", "URL", "DOCKER_HOST", Use::kRefused,
      "images of a Docker daemon are not read; save one by `docker save` and build from docker-archive:FILE"},
     {"--docker-login", "", "DOCKER_LOGIN", Use::kRefused, "no password is asked for here; run `cybelectl image login` once"},
-    {"--fusemount", "SPEC", "FUSESPEC", Use::kRefused,
-     "FUSE programs are not started for the container; mount on the host and use --bind"},
     {"--intel-hpu", "", "INTEL_HPU", Use::kRefused, "Gaudi devices are not known; use --bind /dev/accel"},
     {"--network-args", "ARGS", "NETWORK_ARGS", Use::kRefused,
      "CNI plugins are not used; the networks are the host's and `--network none`"},
     {"--nvccli", "", "NVCCLI", Use::kRefused, "nvidia-container-cli is not used; write --nv"},
     {"--passphrase", "", "PASSPHRASE", Use::kRefused, "encrypted images are not supported; use an image that is not encrypted"},
     {"--pem-path", "FILE", "PEM_PATH", Use::kRefused, "encrypted images are not supported; use an image that is not encrypted"},
-    {"--security", "SPEC", "SECURITY", Use::kRefused,
-     "SELinux, AppArmor and seccomp profiles are not applied; let the administrator confine the program"},
 };
 // clang-format on
 

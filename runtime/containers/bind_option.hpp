@@ -3,6 +3,7 @@
 
 #include "support/error.hpp"
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -10,6 +11,10 @@
 #include <vector>
 
 namespace cybele::runtime {
+
+/// Binds of the user that come by a variable.
+inline constexpr std::array<std::string_view, 4> kBindVariables = {
+    "APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH"};
 
 /// One bind that a user asked for.
 struct BindOption {

@@ -68,6 +68,13 @@ Caller this_caller(const std::filesystem::path& home, const std::string& user) {
     return caller;
 }
 
+bool has_account(std::string_view text, id_t id) {
+    const auto lines = split(text, '\n');
+    return std::any_of(lines.begin(), lines.end(), [&](std::string_view line) {
+        return account_field(line, kId) == std::to_string(id);
+    });
+}
+
 std::string
 merge_passwd(const std::string& image, const Caller& caller, const std::filesystem::path& home) {
     const bool is_home_plain = home.string().find_first_of(":\n") == std::string::npos;

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <sys/types.h>
@@ -19,6 +20,8 @@ struct Caller {
 };
 [[nodiscard]] Caller this_caller(const std::filesystem::path& home, const std::string& user);
 
+/// Whether a file like passwd(5) or group(5) has a line of this id.
+[[nodiscard]] bool has_account(std::string_view text, id_t id);
 /// The image's passwd(5) with the caller's line; where the id is there already, its home directory
 /// becomes `home`.
 [[nodiscard]] std::string

@@ -2,6 +2,7 @@
 #include "runtime/containers/payload_environment.hpp"
 
 #include "runtime/containers/action_script.hpp"
+#include "runtime/containers/bind_option.hpp"
 #include "runtime/containers/environment_option.hpp"
 #include "runtime/containers/isolation.hpp"
 #include "support/name.hpp"
@@ -78,10 +79,28 @@ void inject_prefixed(PayloadEnvironment& layers, const Environment& environment)
     }
 }
 
+/// What the user has bound, by its place inside: a container that is started inside finds it there.
+/// What cannot be read has ended the start before.
 std::string bind_text(const Request& request, const Environment& environment) {
-    std::string text = environment.get_or("APPTAINER_BIND", "");
+    std::string text;
+    const auto add = [&](const BindOption& bind) {
+        text += (text.empty() ? "" : ",") + bind.target.native();
+    };
+    const auto add_all = [&](const std::string& binds) {
+        if (const auto read = read_binds(binds, "/")) {
+            std::for_each(read->begin(), read->end(), add);
+        }
+    };
     for (const std::string& bind : request.binds) {
-        text += (text.empty() ? "" : ",") + bind;
+        add_all(bind);
+    }
+    for (const std::string_view name : kBindVariables) {
+        add_all(environment.get_or(std::string(name), ""));
+    }
+    for (const std::string& mount : request.mounts) {
+        if (const auto bind = read_mount(mount, "/")) {
+            add(*bind);
+        }
     }
     return text;
 }

@@ -24,8 +24,6 @@ using namespaces::Mount;
 constexpr std::array<std::string_view, 10> kSystemFolders = {
     "/", "/etc", "/bin", "/mnt", "/usr", "/var", "/opt", "/sbin", "/lib", "/lib64"};
 constexpr std::array<std::string_view, 3> kSystemTrees = {"/sys", "/proc", "/dev"};
-constexpr std::array<std::string_view, 4> kBindVariables = {
-    "APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH"};
 constexpr std::array<std::string_view, 2> kUsualFiles = {"/etc/localtime", "/etc/hosts"};
 constexpr std::size_t kUsualMounts = 16; // no limit
 constexpr const char* kUserFlags = "nosuid,nodev";

@@ -3,9 +3,9 @@
 
 #include "images/sif/sif.hpp"
 #include "runtime/containers/action_script.hpp"
+#include "runtime/containers/fuse_request.hpp"
 #include "runtime/containers/gpu.hpp"
 #include "runtime/containers/holder.hpp"
-#include "runtime/containers/host_files.hpp"
 #include "runtime/containers/image_binds.hpp"
 #include "runtime/containers/image_file.hpp"
 #include "runtime/containers/isolation.hpp"
@@ -14,10 +14,12 @@
 #include "runtime/containers/locale.hpp"
 #include "runtime/containers/mount_image.hpp"
 #include "runtime/containers/overlay.hpp"
+#include "runtime/containers/own_files.hpp"
 #include "runtime/containers/plan.hpp"
 #include "runtime/containers/rank.hpp"
 #include "runtime/containers/rendezvous.hpp"
 #include "runtime/containers/root_image.hpp"
+#include "runtime/containers/security.hpp"
 #include "runtime/namespaces/instance_process.hpp"
 #include "runtime/namespaces/join.hpp"
 #include "runtime/namespaces/privileges.hpp"
@@ -52,6 +54,8 @@ struct Preparation {
     PayloadEnvironment layers; ///< last, while others are asked
     bool is_root = false;
     std::optional<std::vector<int>> kept_capabilities;
+    Security security;
+    std::vector<FuseRequest> fuse;
 };
 
 Result<Preparation> prepare(const Request& request, const Environment& environment) {
@@ -69,6 +73,8 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
     all.is_root = namespaces::is_privileged_root() && !request.userns;
     CYBELE_CHECK(check_isolation(request, all.is_root));
     CYBELE_TRY(all.kept_capabilities, kept_capabilities(request));
+    CYBELE_TRY(all.security, read_security(request.security));
+    CYBELE_TRY(all.fuse, read_fuse_requests(request.fuse_mounts));
     return all;
 }
 
@@ -96,70 +102,6 @@ Result<std::vector<UniqueFd>> open_sources(std::vector<Mount>& mounts) {
         found.push_back(mount);
     }
     mounts = std::move(found);
-    return opened;
-}
-
-/// Text of a regular file in the image; nothing for anything else.
-std::optional<std::string> read_in_image(int root, const char* path) {
-    const auto fd = namespaces::open_in_root(root, path);
-    struct stat status = {};
-    if (!fd || fstat(fd->get(), &status) != 0 || !S_ISREG(status.st_mode)) {
-        return std::nullopt;
-    }
-    const auto text = read_file(namespaces::descriptor_path(fd->get()));
-    return text ? std::optional(*text) : std::nullopt;
-}
-
-/// What the container's own files are made from.
-struct HostView {
-    Caller caller;
-    std::optional<std::string> resolv_conf;
-    std::string hostname; ///< --hostname
-    bool has_passwd = true;
-    bool has_group = true;
-};
-
-/// resolv.conf, passwd and group: files of this container only, bound last.
-Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
-                                            const Stage& stage,
-                                            int image,
-                                            const Preparation& all,
-                                            const HostView& host) {
-    std::vector<UniqueFd> opened;
-    const auto add = [&](const char* name, const char* target, const std::string& text) {
-        const bool is_users =
-            std::any_of(all.mounts.begin(), all.mounts.end(), [&](const Mount& mount) {
-                return mount.target.lexically_normal() == target;
-            });
-        if (is_users) {
-            return Result<void>();
-        }
-        auto file = stage.make_file(name, text);
-        if (!file) {
-            return Result<void>(fail(std::move(file).error()));
-        }
-        Mount mount;
-        mount.source_fd = file->get();
-        mount.target = target;
-        mount.is_optional = true;
-        mount.options = "nosuid,nodev";
-        mounts.push_back(std::move(mount));
-        opened.push_back(std::move(*file));
-        return Result<void>();
-    };
-    if (host.resolv_conf) {
-        CYBELE_CHECK(add("resolv.conf", "/etc/resolv.conf", *host.resolv_conf));
-    }
-    if (!host.hostname.empty()) {
-        CYBELE_CHECK(add("hostname", "/etc/hostname", host.hostname + "\n"));
-    }
-    if (const auto passwd = host.has_passwd ? read_in_image(image, "/etc/passwd") : std::nullopt) {
-        CYBELE_CHECK(
-            add("passwd", "/etc/passwd", merge_passwd(*passwd, host.caller, all.home.target)));
-    }
-    if (const auto group = host.has_group ? read_in_image(image, "/etc/group") : std::nullopt) {
-        CYBELE_CHECK(add("group", "/etc/group", merge_group(*group, host.caller)));
-    }
     return opened;
 }
 
@@ -191,6 +133,12 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
         sandbox.is_first_process = true;
         sandbox.before_program = namespaces::stay_as_first_process;
         sandbox.when_started = request.when_instance_started;
+    }
+    if (!all.security.is_empty()) {
+        sandbox.before_program = [&all, next = std::move(sandbox.before_program)] {
+            const auto secured = apply_security(all.security, all.is_root);
+            return secured && next ? next() : secured;
+        };
     }
     sandbox.kept_capabilities = all.kept_capabilities;
     if (request.no_umask) {
@@ -290,30 +238,19 @@ namespaces::IdMap map_of(const Request& request, bool is_root) {
     return has_range ? IdMap::kSubordinate : IdMap::kOwnRoot;
 }
 
-HostView view_of(const Request& request, const Preparation& all, const Environment& environment) {
-    HostView host{this_caller(all.home.target, environment.get_or("USER", "")), {}, {}};
-    if (request.fakeroot) {
-        host.caller = {0, 0, "root:x:0:0:root:/root:/bin/bash", {"root:x:0:"}};
-    }
-    host.hostname = request.hostname;
-    host.has_passwd = !request.has_image_passwd;
-    host.has_group = !request.has_image_group;
-    if (request.has_image_resolv_conf && request.dns.empty()) {
-        return host;
-    }
-    if (auto resolv_conf =
-            request.dns.empty() ? read_file("/etc/resolv.conf") : resolv_conf_of(request.dns)) {
-        host.resolv_conf = std::move(*resolv_conf);
-    }
-    return host;
-}
-
 /// What the container's first program has in addition.
 Sandbox make_first_sandbox(const Request& request, Preparation& all, const Caller& caller) {
     Sandbox sandbox = make_sandbox(request, all);
     sandbox.mounts = all.mounts;
     if (!all.is_root && !request.fakeroot) {
-        sandbox.final_ids = Sandbox::Ids{caller.uid, caller.gid};
+        sandbox.final_ids = Sandbox::Ids{all.security.uid.value_or(caller.uid),
+                                         all.security.gid.value_or(caller.gid)};
+    }
+    if (!all.fuse.empty()) {
+        sandbox.before_exec = [&all, next = std::move(sandbox.before_exec)](Sandbox& inside) {
+            const auto served = serve_inside(all.fuse);
+            return served ? next(inside) : served;
+        };
     }
     if (request.contain || request.containall) {
         sandbox.before_exec = [next = sandbox.before_exec](Sandbox& inside) {
@@ -333,7 +270,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     CYBELE_TRY(const ImageFile file,
                open_image(request.image, images::host_architecture(), demand));
     add_gpus(all.mounts, request, environment);
-    const HostView host = view_of(request, all, environment);
+    const HostView host = view_of(request, all.home.target, environment);
     auto server = request.unsquash ? std::nullopt : start_early(file, all.is_root);
     CYBELE_CHECK(namespaces::enter_namespaces(map_of(request, all.is_root)));
     CYBELE_CHECK(isolate(request));
@@ -359,8 +296,9 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     CYBELE_CHECK(image_binds.mount(image.stage, image.way, all.mounts));
     CYBELE_TRY(image.root, lay_over(image.stage, std::move(image.root), file, overlays, image.way));
     CYBELE_CHECK(check_all_unchanged(file, overlays));
+    CYBELE_TRY(const std::vector<UniqueFd> served, mount_fuse(all.fuse, image.stage, all.mounts));
     CYBELE_TRY(const std::vector<UniqueFd> files,
-               add_own_files(all.mounts, image.stage, image.root.get(), all, host));
+               add_own_files(all.mounts, image.stage, image.root.get(), all.home.target, host));
     const bool has_needs = !is_image_writable; // what the image lacks is not added to it
     CYBELE_TRY(const PreparedRoot root,
                prepare_root(image.stage,
@@ -391,7 +329,8 @@ Result<Rendezvous> find_container(const Request& request,
     const Rank rank = read_rank(environment);
     const bool is_own = request.when_instance_started || request.pid || request.containall ||
                         request.net || request.uts || request.writable || request.fakeroot ||
-                        !request.hostname.empty() || !request.netns_path.empty();
+                        !request.hostname.empty() || !request.netns_path.empty() ||
+                        !request.security.empty() || !request.fuse_mounts.empty();
     if (request.join == Join::kAlways && is_own) {
         return fail(ErrorCode::kUsage,
                     problem("join-own-processes",

@@ -34,8 +34,17 @@ struct DeviceBind {
     bool is_node = false;
 };
 
+/// What the program may do, and which programs serve it.
+struct Permissions {
+    bool no_privs = false;                ///< root gives up its capabilities
+    std::string add_caps;                 ///< --add-caps: kept by root despite --no-privs
+    std::string drop_caps;                ///< --drop-caps: given up by root
+    std::vector<std::string> security;    ///< --security: uid:N, gid:N, seccomp:FILE
+    std::vector<std::string> fuse_mounts; ///< --fusemount: TYPE:PROGRAM ARGUMENTS TARGET
+};
+
 /// What `exec|run|shell IMAGE` was asked for; the fields bear the names of Apptainer's options.
-struct Request {
+struct Request : Permissions {
     Action action = Action::kExec;
     std::filesystem::path image; ///< SIF, squashfs or directory
     std::vector<std::string> arguments;
@@ -76,9 +85,6 @@ struct Request {
     bool writable = false;      ///< changes go to the image, a directory
     bool unsquash = false;      ///< the image is unpacked, not mounted
     bool underlay = false;      ///< mount points come by no overlay
-    bool no_privs = false;      ///< root gives up its capabilities
-    std::string add_caps;       ///< --add-caps: kept by root despite --no-privs
-    std::string drop_caps;      ///< --drop-caps: given up by root
     /// As the reference, not as we do by ourselves: values are evaluated, no locale is replaced,
     /// the home's Python packages are seen, a program that is not found ends with 255.
     bool is_compatible = false;

@@ -42,6 +42,7 @@ constexpr CheckedSetting kCheckedSettings[] = {{"allow ipc ns", {"yes", "no"}},
                                                {"mount tmp", {"yes", "no"}},
                                                {"mount hostfs", {"yes", "no"}},
                                                {"user bind control", {"yes", "no"}},
+                                               {"enable fusemount", {"yes", "no"}},
                                                {"enable overlay", {"yes", "no", "try", "driver"}},
                                                {"allow container sif", {"yes", "no"}},
                                                {"allow container squashfs", {"yes", "no"}},
@@ -238,6 +239,13 @@ Result<void> apply_site_settings(const SiteSettings& settings,
                     problem("user-namespace-forbidden-by-site",
                             "the settings of this host do not allow user namespaces"),
                     "'allow user ns = no' is set in apptainer.conf, and an ordinary user needs one",
+                    "ask the administrator of this host");
+    }
+    if (has_setting(settings, "enable fusemount", "no") && !request.fuse_mounts.empty()) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("fusemount-forbidden-by-site",
+                            "the settings of this host do not allow --fusemount"),
+                    "'enable fusemount = no' is set in apptainer.conf",
                     "ask the administrator of this host");
     }
     take_back_forbidden(settings, request, warnings);

@@ -28,9 +28,9 @@ load ../parts/cases.bash
     run "$place/bin/apptainer" exec --boot app.sif true
     assert_failure 255
     assert_output --partial 'FATAL:   --boot is not supported'
-    run env APPTAINER_SECURITY=seccomp:x "$place/bin/apptainer" exec app.sif true
+    run env APPTAINER_PEM_PATH=x "$place/bin/apptainer" exec app.sif true
     assert_failure 255
-    assert_output --partial APPTAINER_SECURITY
+    assert_output --partial APPTAINER_PEM_PATH
     run env APPTAINER_NV=maybe "$CYBELECTL" exec app.sif true
     assert_failure 255
     assert_output --partial 'neither true nor false'
@@ -59,6 +59,10 @@ load ../parts/cases.bash
 
 @test "both programs do the same: isolation, builds and the rest" {
     compare cases 'isolation|build|other'
+}
+
+@test "both programs do the same: ids, seccomp profiles and FUSE programs" {
+    compare more 'security|fuse'
 }
 
 # An image of one layer with busybox, in the registry on loopback.

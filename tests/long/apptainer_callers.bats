@@ -167,3 +167,44 @@ PYTHON
     assert_line --partial executed
     assert_line --partial 'in the instance'
 }
+
+# As Nextflow writes it into .command.run, by both names; its program is not here.
+@test "the command line that Nextflow generates: a pull, a task, its exit code, a task that is ended" {
+    rm -rf work && mkdir work
+    echo 'some words' >work/in.txt
+    cat >work/.command.sh <<'TASK'
+#!/bin/bash -ue
+echo "$SAMPLE: $(tr a-z A-Z <in.txt) in ${PWD##*/}, $TMPDIR, ${HOME_WORD:-no word of the host}" >result.txt
+cat result.txt
+exit $CODE
+TASK
+    cat >work/run.sh <<SCRIPT
+export NXF_TASK_WORKDIR=\$PWD TMP=/tmp TMPDIR=/tmp HOME_WORD=host
+nxf_container_env() { printf 'export PATH="\$PWD/bin:\$PATH"; export SAMPLE="one" CODE="%s"' "\$1"; }
+mkdir cache
+for name in apptainer singularity; do
+    (cd cache && bash -c "\$name pull --nohttps --name \$name.img.pulling.1 $image > /dev/null" && mv \$name.img.pulling.1 \$name.img)
+    prefix=\${name^^}ENV
+    for code in 0 3; do
+        (
+            set +u
+            env - PATH="\$PATH" "\${prefix}_TMP=\$TMP" "\${prefix}_TMPDIR=\$TMPDIR" "\${prefix}_NXF_TASK_WORKDIR=\$NXF_TASK_WORKDIR" \
+                \$name exec --no-home --pid -B "\$NXF_TASK_WORKDIR" cache/\$name.img \
+                /bin/bash -c "cd \$NXF_TASK_WORKDIR; eval \$(nxf_container_env \$code); /bin/bash -ue \$NXF_TASK_WORKDIR/.command.sh"
+        ) >>out 2>>errors
+        echo "\$name ended with \$?" >>out
+    done
+    env - PATH="\$PATH" \$name exec --no-home --pid -B "\$NXF_TASK_WORKDIR" cache/\$name.img \
+        /bin/bash -c 'kill -TERM \$\$' >>out 2>>errors
+    echo "\$name ended with \$?" >>out
+done
+ls cache >>out
+SCRIPT
+    run with_both nextflow bash run.sh
+    assert_success
+    assert_line 'one: SOME WORDS in nextflow, /tmp, no word of the host'
+    assert_line 'apptainer ended with 0'
+    assert_line 'singularity ended with 3'
+    assert_line 'singularity ended with 143'
+    assert_line 'apptainer.img'
+}

@@ -28,3 +28,15 @@ load ../parts/cases.bash
     export CYBELE_REGISTRY=127.0.0.1:$registry
     compare tables 'oci|registry'
 }
+
+@test "both programs do the same: definition files and their sections" {
+    compare more definitions
+}
+
+@test "both programs do the same: reported faults of the reference, mounts that are left out" {
+    compare more 'regressions|mounts'
+}
+
+@test "both programs do the same: cached images, keyrings, fingerprints of bases, further commands" {
+    compare more 'cached|keyring|fingerprints|verbs'
+}

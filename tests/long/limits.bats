@@ -88,3 +88,16 @@ assert_instance() {
     assert_output --partial "255: error: --memory is not supported here"
     assert_output --partial 'systemd-run --user --scope -p Delegate=yes'
 }
+
+@test "systemd: a delegated scope and a service of an ordinary user have limits, and without them nothing is started" {
+    "$parts_dir/machine" run-systemd work >lines.systemd
+    run cat lines.systemd
+    assert_line 'the manager: 0:'
+    assert_line --regexp '^its controllers: 0: .*memory'
+    assert_line --regexp '^in a scope of the user: 0: 67108864 50 50000 100000 too much: 137 error: --blkio-weight is not supported'
+    assert_line --regexp '^in a service of the user: 0: 67108864 50 50000 100000 too much: 137'
+    assert_line --partial 'without a scope: 255: error: --memory is not supported here'
+    assert_line --regexp '^in a scope of root: 0: 67108864 50 50000 100000 too much: 137'
+    assert_line 'as root in a service: 0: 67108864'
+    assert_line 'left: 0:'
+}

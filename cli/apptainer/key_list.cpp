@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/apptainer/key_list.hpp"
+
+#include "cli/sif/print.hpp"
+#include "images/openpgp/key_directory.hpp"
+#include "support/quote.hpp"
+
+#include <charconv>
+#include <filesystem>
+#include <iostream>
+
+#include <fmt/format.h>
+
+namespace cybele::cli {
+
+namespace pgp = images::openpgp;
+
+namespace {
+
+constexpr std::string_view kUsualBits = "256"; // of the keys whose algorithm fixes the length
+
+/// "RSA 4096": 4096.
+std::string length_of(std::string_view algorithm) {
+    const std::size_t digits = algorithm.find_last_not_of("0123456789") + 1;
+    const bool has_length = digits + 3 <= algorithm.size() && algorithm.substr(0, digits) != "Ed";
+    return std::string(has_length ? algorithm.substr(digits) : kUsualBits);
+}
+
+std::string listing_of(const pgp::Keyring& ring) {
+    std::string text;
+    std::size_t number = 0;
+    for (const pgp::Certificate& certificate : ring.certificates()) {
+        const pgp::CertificateState state = certificate.state(Session::clock());
+        if (state.keys.empty()) {
+            continue;
+        }
+        text += fmt::format("{}User:              {}\n"
+                            "    Creation time:     {}\n"
+                            "    Fingerprint:       {}\n"
+                            "    Length (in bits):  {}\n\n",
+                            fmt::format("{:<4}", fmt::format("{})", number++)),
+                            printable(state.name()),
+                            readable_time(state.keys.front().created),
+                            state.keys.front().fingerprint,
+                            length_of(state.keys.front().algorithm));
+    }
+    return text;
+}
+
+Result<pgp::Keyring> global_ring() {
+    std::error_code failed;
+    if (!std::filesystem::exists(pgp::kGlobalKeyring, failed)) {
+        return pgp::Keyring();
+    }
+    CYBELE_TRY(const std::string bytes, read_file(pgp::kGlobalKeyring, pgp::kMaximumKeyring));
+    return pgp::Keyring::parse(bytes, pgp::kGlobalKeyring);
+}
+
+} // namespace
+
+Result<int> list_keyring(const Session& session, const OtherCall& call) {
+    const auto directory = pgp::KeyDirectory::of(session.environment);
+    const bool is_secret = call.has("--secret");
+    if (is_secret && call.has("--global")) {
+        return fail(ErrorCode::kInput,
+                    problem("global-keyring-public", "the machine's keyring has no private keys"),
+                    "it holds the public keys that every user relies on",
+                    "leave out --secret or --global");
+    }
+    CYBELE_TRY(const pgp::Keyring ring,
+               call.has("--global") ? global_ring()
+               : is_secret          ? directory.secret_ring()
+                                    : directory.public_ring());
+    const std::string place = call.has("--global") ? pgp::kGlobalKeyring
+                              : is_secret          ? (directory.path() / "pgp-secret").native()
+                                                   : directory.public_file().native();
+    Session::print(fmt::format("{} key listing ({}):\n\n{}",
+                               is_secret ? "Private" : "Public",
+                               printable(place),
+                               listing_of(ring)));
+    return 0;
+}
+
+Result<std::string> ask_for_key(const Session& session, bool is_secret) {
+    const auto directory = pgp::KeyDirectory::of(session.environment);
+    CYBELE_TRY(const pgp::Keyring ring,
+               is_secret ? directory.secret_ring() : directory.public_ring());
+    if (ring.certificates().empty()) {
+        return fail(ErrorCode::kInput,
+                    problem("keyring-empty",
+                            "the keyring " + printable(directory.path().native()) + " is empty"),
+                    {},
+                    "create a key pair by `key newpair`, or add keys by `key import`");
+    }
+    std::string line = "0";
+    if (ring.certificates().size() > 1) {
+        Session::print(listing_of(ring));
+        Session::print(
+            fmt::format("Enter # of {} key to use : ", is_secret ? "private" : "public"));
+        std::getline(std::cin, line);
+    }
+    std::size_t number = 0;
+    const auto read = std::from_chars(line.data(), line.data() + line.size(), number);
+    if (read.ec != std::errc() || read.ptr != line.data() + line.size() ||
+        number >= ring.certificates().size()) {
+        return fail(
+            ErrorCode::kInput,
+            problem("key-choice-invalid", "'" + printable(line) + "' is not one of the keys"),
+            fmt::format("there are {}, counted from 0", ring.certificates().size()),
+            "give the number of a key in the list");
+    }
+    return ring.certificates()[number].fingerprint();
+}
+
+} // namespace cybele::cli

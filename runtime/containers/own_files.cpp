@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/own_files.hpp"
+
+#include "runtime/containers/isolation.hpp"
+#include "runtime/namespaces/resolve.hpp"
+#include "runtime/namespaces/system_calls.hpp"
+#include "support/file.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include <sys/stat.h>
+
+namespace cybele::runtime {
+namespace {
+
+using namespaces::Mount;
+
+/// Text of a regular file in the image; nothing for anything else.
+std::optional<std::string> read_in_image(int root, const char* path) {
+    const auto fd = namespaces::open_in_root(root, path);
+    struct stat status = {};
+    if (!fd || fstat(fd->get(), &status) != 0 || !S_ISREG(status.st_mode)) {
+        return std::nullopt;
+    }
+    const auto text = read_file(namespaces::descriptor_path(fd->get()));
+    return text ? std::optional(*text) : std::nullopt;
+}
+
+/// Root, who may add accounts where the image takes changes: in the image's own files.
+bool may_add_accounts(const HostView& host) {
+    return host.is_changing && host.caller.uid == 0;
+}
+
+} // namespace
+
+Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
+                                            const Stage& stage,
+                                            int image,
+                                            const std::filesystem::path& home,
+                                            const HostView& host) {
+    std::vector<UniqueFd> opened;
+    const auto add = [&](const char* name, const char* target, const std::string& text) {
+        const bool is_users = std::any_of(mounts.begin(), mounts.end(), [&](const Mount& mount) {
+            return mount.target.lexically_normal() == target;
+        });
+        if (is_users) {
+            return Result<void>();
+        }
+        auto file = stage.make_file(name, text);
+        if (!file) {
+            return Result<void>(fail(std::move(file).error()));
+        }
+        Mount mount;
+        mount.source_fd = file->get();
+        mount.target = target;
+        mount.is_optional = true;
+        mount.options = "nosuid,nodev";
+        mounts.push_back(std::move(mount));
+        opened.push_back(std::move(*file));
+        return Result<void>();
+    };
+    if (host.resolv_conf) {
+        CYBELE_CHECK(add("resolv.conf", "/etc/resolv.conf", *host.resolv_conf));
+    }
+    if (!host.hostname.empty()) {
+        CYBELE_CHECK(add("hostname", "/etc/hostname", host.hostname + "\n"));
+    }
+    const bool is_image_own = may_add_accounts(host);
+    if (const auto passwd = host.has_passwd ? read_in_image(image, "/etc/passwd") : std::nullopt;
+        passwd && !(is_image_own && has_account(*passwd, 0))) {
+        CYBELE_CHECK(add("passwd", "/etc/passwd", merge_passwd(*passwd, host.caller, home)));
+    }
+    if (const auto group = host.has_group ? read_in_image(image, "/etc/group") : std::nullopt;
+        group && !(is_image_own && has_account(*group, 0))) {
+        CYBELE_CHECK(add("group", "/etc/group", merge_group(*group, host.caller)));
+    }
+    return opened;
+}
+
+HostView
+view_of(const Request& request, const std::filesystem::path& home, const Environment& environment) {
+    HostView host{this_caller(home, environment.get_or("USER", "")), {}, {}};
+    if (request.fakeroot) {
+        host.caller = {0, 0, "root:x:0:0:root:/root:/bin/bash", {"root:x:0:"}};
+    }
+    host.hostname = request.hostname;
+    host.has_passwd = !request.has_image_passwd;
+    host.has_group = !request.has_image_group;
+    host.is_changing = request.writable || request.writable_tmpfs || !request.overlays.empty();
+    if (request.has_image_resolv_conf && request.dns.empty()) {
+        return host;
+    }
+    if (auto resolv_conf =
+            request.dns.empty() ? read_file("/etc/resolv.conf") : resolv_conf_of(request.dns)) {
+        host.resolv_conf = std::move(*resolv_conf);
+    }
+    return host;
+}
+
+} // namespace cybele::runtime

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/security.hpp"
+
+#include "runtime/namespaces/seccomp_profile.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <cerrno>
+#include <charconv>
+#include <limits>
+
+#include <grp.h>
+#include <unistd.h>
+
+namespace cybele::runtime {
+namespace {
+
+constexpr std::size_t kMostProfileText = std::size_t{4} << 20U;
+
+Result<id_t> read_id(const std::string& word, std::string_view value) {
+    id_t id = 0;
+    const auto read = std::from_chars(value.data(), value.data() + value.size(), id);
+    if (read.ec != std::errc() || read.ptr != value.data() + value.size() ||
+        id == std::numeric_limits<id_t>::max()) {
+        return fail(ErrorCode::kUsage,
+                    problem("security-id-invalid",
+                            "--security: '" + printable(word) + "' has no valid number"),
+                    "an id is a number below 4294967295",
+                    "write --security uid:1000");
+    }
+    return id;
+}
+
+Result<void> read_word(const std::string& word, Security& security) {
+    const std::size_t colon = word.find(':');
+    const std::string kind = word.substr(0, colon);
+    const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
+    if (kind == "uid" && !value.empty()) {
+        CYBELE_TRY(security.uid, read_id(word, value));
+    } else if (kind == "gid" && !value.empty()) {
+        CYBELE_TRY(security.gid, read_id(word, value));
+    } else if (kind == "seccomp" && !value.empty()) {
+        CYBELE_TRY(
+            const std::string text,
+            read_file(value, kMostProfileText).map_error(during("reading the seccomp profile")));
+        CYBELE_TRY(security.filter, namespaces::compile_seccomp_profile(text, value));
+    } else if (kind == "apparmor" || kind == "selinux") {
+        return fail(
+            ErrorCode::kEnvironment,
+            problem("security-module-not-supported", "--security " + kind + " is not supported"),
+            "profiles of AppArmor and SELinux are not applied to containers",
+            "let the administrator confine the program");
+    } else {
+        return fail(
+            ErrorCode::kUsage,
+            problem("security-word-unknown", "--security: '" + printable(word) + "' is not known"),
+            "it is uid:N, gid:N or seccomp:FILE",
+            "write one of these");
+    }
+    return {};
+}
+
+} // namespace
+
+Result<Security> read_security(const std::vector<std::string>& words) {
+    Security security;
+    for (const std::string& word : words) {
+        CYBELE_CHECK(read_word(word, security));
+    }
+    return security;
+}
+
+Result<void> apply_security(const Security& security, bool is_root) {
+    const bool has_ids = security.uid || security.gid;
+    if (is_root && has_ids) {
+        const gid_t gid = security.gid.value_or(::getegid());
+        const uid_t uid = security.uid.value_or(::geteuid());
+        if (::setgroups(1, &gid) != 0 || ::setresgid(gid, gid, gid) != 0 ||
+            ::setresuid(uid, uid, uid) != 0) {
+            return fail(system_error("cannot set the ids of --security", errno));
+        }
+    }
+    return security.filter.empty() ? Result<void>()
+                                   : namespaces::install_seccomp_profile(security.filter);
+}
+
+} // namespace cybele::runtime
