@@ -196,8 +196,10 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
     printf '%s\n' 'kind: Job' 'name: j' 'command: ["true"]' >job.yaml
     refuses 2 "$CYBELECTL" submit job.yaml more
     assert_line --partial "'more' is one word too many"
+    mv job.yaml job.txt # the one Job of a folder is submitted without its name
     refuses 2 "$CYBELECTL" submit
     assert_line --partial 'no Job is named'
+    mv job.txt job.yaml
     refuses 2 "$CYBELECTL" submit --script old.sh -n 4
     assert_line --partial '-n changes a Job'
     refuses 2 "$CYBELECTL" submit job.yaml --workdir /
