@@ -311,6 +311,9 @@ private:
         if (!row) {
             return Rejection{kNotHere, row.error().message()};
         }
+        if (!row->way.slurmrestd.empty()) {
+            return Rejection{kNotHere, "slurmrestd has no files"};
+        }
         const auto host =
             host_of({row->way, row->account, service_.sockets, service_.environment, nullptr});
         const Streams output = output_paths(object, row->workdir);

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/batch_cluster.hpp"
 
-#include "bridge/collect_pod.hpp"
-#include "bridge/collect_script.hpp"
-#include "bridge/collected.hpp"
 #include "bridge/job_name.hpp"
-#include "bridge/outputs.hpp"
+#include "bridge/plain_words.hpp"
 #include "bridge/record_scripts.hpp"
 #include "bridge/record_sight.hpp"
 #include "launchers/documents/job.hpp"
@@ -53,10 +50,6 @@ SeenJob seen_job(const submission::JobStatus& status) {
     return job;
 }
 
-fs::path record_of(const Object& object, const fs::path& workdir) {
-    return workdir / ".cybelectl" / object.uid;
-}
-
 /// The object's queue and name, where the script itself says nothing of them.
 std::vector<std::string>
 further_options(const Object& object, const std::string& default_queue, bool is_slurm) {
@@ -88,6 +81,10 @@ std::map<std::string, std::vector<std::string>> by_account(const std::vector<Nam
 
 } // namespace
 
+fs::path record_of(const Object& object, const fs::path& workdir) {
+    return workdir / ".cybelectl" / object.uid;
+}
+
 std::unique_ptr<submission::Commands> commands_of(const std::string& dialect) {
     const auto* const row =
         std::find_if(std::begin(kCommands), std::end(kCommands), [&](const CommandsRow& one) {
@@ -103,17 +100,25 @@ BatchCluster::BatchCluster(ClusterSettings settings)
             {way, account, settings_.sockets, settings_.environment, settings_.meanwhile});
     };
     const std::string first = settings_.accounts.empty() ? "" : settings_.accounts.front().account;
-    reader_ =
-        submission::command_backend(commands_of(settings_.dialect), host(settings_.reader, first));
+    const auto backend = [&](const launchers::BridgeWay& way, const std::string& account) {
+        ServiceOfWay service = service_of(way, account, settings_.environment, settings_.program);
+        return service.backend ? std::move(service.backend)
+                               : submission::command_backend(commands_of(settings_.dialect),
+                                                             host(way, account));
+    };
+    reader_ = backend(settings_.reader, first);
     for (const launchers::BridgeAccount& row : settings_.accounts) {
         Login& login = logins_[row.account];
-        login.workdir = row.workdir;
+        login.account = row.account;
+        login.folder = row.workdir;
+        login.workdir = records_of(row);
+        login.token =
+            service_of(row.way, row.account, settings_.environment, settings_.program).token;
         // Several namespaces may use the account; admission checked those of the object's own row.
         login.results_roots.insert(
             login.results_roots.end(), row.results_roots.begin(), row.results_roots.end());
         login.host = host(row.way, row.account);
-        login.backend =
-            submission::command_backend(commands_of(settings_.dialect), host(row.way, row.account));
+        login.backend = backend(row.way, row.account);
     }
 }
 
@@ -220,8 +225,7 @@ Call BatchCluster::hand_over_call(const Object& object, const Login& login, int 
                              std::to_string(attempt),
                              std::to_string(object.spec.batch.size()),
                              incoming.native(),
-                             settings_.bridge + " " + object.space + "/" + object.name + " " +
-                                 object.resource_version});
+                             note_of(object)});
     call.argv.insert(call.argv.end(), submit.argv.begin(), submit.argv.end());
     call.programs = {submit.argv.front()};
     call.set = submit.set;
@@ -304,6 +308,9 @@ BatchCluster::submit_held(const Object& object, const std::string& account, int 
     if (login == nullptr || !may_act()) {
         return {};
     }
+    if (login->token) {
+        return submit_to_service(*login, object, attempt);
+    }
     RecordSight sight =
         exchange(*login,
                  object,
@@ -312,6 +319,66 @@ BatchCluster::submit_held(const Object& object, const std::string& account, int 
         report(sight.trouble);
         give_back(*login, object, attempt);
         return {};
+    }
+    return sight;
+}
+
+/// Whose job a record is of, for `orphans` and after a restored backup.
+std::string BatchCluster::note_of(const Object& object) const {
+    return settings_.bridge + " " + object.space + "/" + object.name + " " +
+           object.resource_version;
+}
+
+RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, int attempt) {
+    if (const auto wrong = check_token(*login.token, login.account)) {
+        report(wrong->message());
+        return {};
+    }
+    const fs::path record = record_of(object, login.workdir);
+    RecordSight sight = exchange(
+        login,
+        object,
+        {record_call(
+             kClaimScript, login, {record.native(), std::to_string(attempt), note_of(object)}),
+         search_call(object, login, false)});
+    if (!sight.was_read || sight.claims != attempt || !sight.answer.empty() || !may_act()) {
+        return sight;
+    }
+    static const launchers::Job none;
+    submission::Submission submission;
+    submission.job = &none;
+    submission.uuid = object.uid;
+    submission.name = object.name;
+    submission.workdir = login.folder;
+    submission.record = record;
+    submission.script = record / "job.sh";
+    submission.script_text = object.spec.batch;
+    submission.files = {{submission.script, object.spec.batch}};
+    submission.is_held = true;
+    const auto script = schedulers::read_batch_script(object.spec.batch, "batch");
+    const std::string asked = script ? schedulers::what_is_asked(*script).queue : "";
+    submission.queue = !object.spec.queue.empty() ? object.spec.queue
+                       : asked.empty()            ? settings_.default_queue
+                                                  : "";
+    const submission::Receipt receipt = login.backend->submit(submission);
+    switch (receipt.kind) {
+    case submission::Receipt::Kind::kAccepted:
+        sight = exchange(login,
+                         object,
+                         {record_call(kNoteAnswerScript, login, {record.native(), receipt.id}),
+                          search_call(object, login, false)});
+        sight.answer = receipt.id;
+        break;
+    case submission::Receipt::Kind::kRefused:
+        sight.refusal = plain_words(receipt.words);
+        break;
+    case submission::Receipt::Kind::kUnreachable:
+        report(receipt.words);
+        give_back(login, object, attempt);
+        return {};
+    default:
+        report(receipt.words); // the queue shows it, or the claim becomes old
+        break;
     }
     return sight;
 }
@@ -364,82 +431,6 @@ void BatchCluster::cancel(const std::vector<Named>& jobs) {
             report(fault.message + ": " + fault.because);
         }
     }
-}
-
-OutputSight BatchCluster::read_output(const Object& object, const std::string& account) {
-    OutputSight sight;
-    Login* login = login_of(account);
-    if (login == nullptr || object.status.job_id.empty()) {
-        return sight;
-    }
-    sight.paths = output_paths(object, login->workdir);
-    if (sight.paths == Streams()) {
-        return sight;
-    }
-    Call call = record_call(
-        kReadTails,
-        *login,
-        {login->workdir.native(), sight.paths.standard_output, sight.paths.standard_error});
-    call.directory.clear();
-    const auto answers = login->host->exchange({call}, {});
-    if (!answers) {
-        report(answers.error().message());
-    } else if (answers->outcomes.front().ok()) {
-        sight.tail = read_tails(answers->outcomes.front().output);
-    }
-    return sight;
-}
-
-std::optional<Collected> BatchCluster::collect(const Object& object, const std::string& account) {
-    Login* login = login_of(account);
-    if (login == nullptr || !may_act()) {
-        return std::nullopt;
-    }
-    const std::int64_t now = settings_.clock ? settings_.clock() : 0;
-    const std::string target = host_path_of(object);
-    if (settings_.collect_for_claim && !claim_of(object).empty()) {
-        auto collected = settings_.collect_for_claim(object);
-        if (collected) {
-            const OutputSight sight = read_output(object, account);
-            collected->output = sight.paths;
-            collected->tail = sight.tail;
-        }
-        return collected;
-    }
-    if (target.empty()) {
-        return not_collected("VolumeNotSupported",
-                             settings_.collect_for_claim
-                                 ? "results are copied to hostPath volumes and claims only; they "
-                                   "are where the job wrote them"
-                                 : "results are copied to hostPath volumes only; they are where "
-                                   "the job wrote them",
-                             now);
-    }
-    const Streams output = output_paths(object, login->workdir);
-    std::vector<std::string> words{login->workdir.native(),
-                                   record_of(object, login->workdir).native(),
-                                   target,
-                                   object.spec.results.value_or(ResultsWish{}).from,
-                                   output.standard_output,
-                                   output.standard_error};
-    words.insert(words.end(), login->results_roots.begin(), login->results_roots.end());
-    Call call = record_call(kCollectResults, *login, std::move(words));
-    call.directory.clear(); // where it cannot be entered, the script says so
-    const auto answers = login->host->exchange({call}, {});
-    if (!answers) {
-        report(answers.error().message());
-        return std::nullopt;
-    }
-    const cybele::Outcome& outcome = answers->outcomes.front();
-    if (!outcome.ok()) {
-        report(submission::words_of(outcome));
-        return std::nullopt;
-    }
-    auto collected = read_collected(outcome.output, now);
-    if (collected) {
-        collected->output = output;
-    }
-    return collected;
 }
 
 void BatchCluster::note_orphan(const Object& object, const std::string& account) {

@@ -27,6 +27,7 @@ struct ClusterSettings {
     launchers::BridgeWay reader;
     std::vector<launchers::BridgeAccount> accounts;
     std::filesystem::path sockets; ///< folder of ssh connections that are kept
+    std::filesystem::path program; ///< this one, next to which the HTTP helper is
     Environment environment;
     std::function<bool()> may_act;                    ///< the Lease is still this process's
     std::function<std::int64_t()> clock;              ///< Unix seconds
@@ -35,6 +36,10 @@ struct ClusterSettings {
     /// Results for a claim; unset: not finished yet. Null: nobody collects for claims.
     std::function<std::optional<Collected>(const Object&)> collect_for_claim = nullptr;
 };
+
+/// The record of the object's job, below the folder of the records of its account.
+[[nodiscard]] std::filesystem::path record_of(const Object& object,
+                                              const std::filesystem::path& workdir);
 
 /// The commands of a dialect; null: it has none that the bridge can use.
 [[nodiscard]] std::unique_ptr<submission::Commands> commands_of(const std::string& dialect);
@@ -73,7 +78,10 @@ public:
 private:
     /// One account of the cluster, and how commands are run as it.
     struct Login {
-        std::filesystem::path workdir;
+        std::string account;
+        std::filesystem::path workdir;            ///< where the records are
+        std::filesystem::path folder;             ///< where jobs start
+        std::unique_ptr<submission::Token> token; ///< of a service, which has no files
         std::vector<std::string> results_roots;
         std::unique_ptr<submission::Host> host;
         std::unique_ptr<submission::Backend> backend;
@@ -89,6 +97,9 @@ private:
     /// Makes the calls; the last one is kSearchScript, which is read.
     RecordSight
     exchange(Login& login, const Object& object, const std::vector<submission::Call>& calls);
+    /// The same by a service: the claim first, then the request, then its answer into the record.
+    RecordSight submit_to_service(Login& login, const Object& object, int attempt);
+    [[nodiscard]] std::string note_of(const Object& object) const;
     void give_back(Login& login, const Object& object, int attempt);
     void keep_ends(Poll& poll);
     void report(const std::string& words) const;

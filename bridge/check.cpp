@@ -248,6 +248,7 @@ private:
         settings.dialect = request_.configuration.dialect;
         settings.accounts = document.accounts;
         settings.sockets = request_.sockets;
+        settings.program = request_.program;
         settings.environment = request_.environment;
         settings.reader = reader_of(document);
         BatchCluster cluster(settings);
@@ -265,6 +266,10 @@ private:
     }
 
     void check_account(const launchers::BridgeAccount& row) {
+        if (!row.way.slurmrestd.empty()) {
+            check_service(row);
+            return;
+        }
         const auto host =
             host_of({row.way, row.account, request_.sockets, request_.environment, nullptr});
         const auto commands = commands_of(request_.configuration.dialect);
@@ -317,6 +322,31 @@ private:
         } else {
             good(what);
             probe(row);
+        }
+    }
+
+    /// By a REST service: whose token it is, whether the service answers, and the records' folder.
+    void check_service(const launchers::BridgeAccount& row) {
+        const std::string what = fmt::format("account {} for namespace {}, {}",
+                                             row.account,
+                                             row.name_space,
+                                             way_text(row.way, row.account));
+        const ServiceOfWay service =
+            service_of(row.way, row.account, request_.environment, request_.program);
+        std::optional<Error> wrong = check_token(*service.token, row.account);
+        if (!wrong) {
+            wrong = service.backend->look_at_all().failure;
+        }
+        std::error_code error;
+        std::filesystem::create_directories(row.way.records / row.account, error);
+        if (!wrong && error) {
+            wrong =
+                system_error("cannot create " + printable(row.way.records.native()), error.value());
+        }
+        if (wrong) {
+            bad(what, wrong->faults().front());
+        } else {
+            good(what);
         }
     }
 

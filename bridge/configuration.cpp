@@ -106,6 +106,19 @@ Result<Configuration> read_configuration(const std::filesystem::path& file) {
                     "each node stands for a queue of the Site",
                     "add `queues` to " + printable(configuration.document.site.native()));
     }
+    const auto uses_service = [](const launchers::BridgeAccount& row) {
+        return !row.way.slurmrestd.empty();
+    };
+    if (cluster.dialect != "slurm" && std::any_of(configuration.document.accounts.begin(),
+                                                  configuration.document.accounts.end(),
+                                                  uses_service)) {
+        return fail(ErrorCode::kInput,
+                    problem("bridge-service-unsupported",
+                            "`slurmrestd` is set, and the scheduler is '" +
+                                printable(cluster.dialect) + "'"),
+                    "it is a service of Slurm",
+                    "use ssh or commands in " + printable(file.native()));
+    }
     CYBELE_CHECK(check_queues(configuration.document, cluster));
     configuration.dialect = cluster.dialect;
     configuration.site = site_of(configuration.document, cluster);

@@ -175,6 +175,13 @@ Result<void> show_logs_of(ServerSession& server,
     if (!object.status.job_id.empty()) {
         CYBELE_TRY(row, row_of(service, object));
     }
+    if (!row.way.slurmrestd.empty()) {
+        return fail(ErrorCode::kInput,
+                    problem("bridge-way-without-files",
+                            "the output of jobs of " + row.account + " cannot be read"),
+                    "slurmrestd has no files",
+                    "read `status.output` of the object, and look there on the cluster");
+    }
     CYBELE_TRY(const std::string path, path_of(object, row, request.is_errors));
     const auto host =
         host_of({row.way, row.account, service.sockets, service.environment, nullptr});

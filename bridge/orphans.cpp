@@ -5,6 +5,7 @@
 #include "bridge/patterns.hpp"
 #include "bridge/record_scripts.hpp"
 #include "bridge/server_session.hpp"
+#include "bridge/ways.hpp"
 #include "submission/backends/command_backend.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -29,6 +30,7 @@ BatchCluster cluster_of(const ServiceRequest& request, std::string& words) {
     settings.accounts = request.configuration.document.accounts;
     settings.reader = reader_of(request.configuration.document);
     settings.sockets = request.sockets;
+    settings.program = request.program;
     settings.environment = request.environment;
     settings.on_words = [&words](const std::string& what) { words = what; };
     return BatchCluster(std::move(settings));
@@ -54,7 +56,7 @@ Result<std::map<std::string, std::string>> describe(const ServiceRequest& reques
     std::map<std::string, std::string> words;
     for (std::size_t at = 0; at < uids.size(); at += kMostUids) {
         submission::Call call;
-        call.argv = {"sh", "-c", std::string(kDescribe), "cybelectl", row.workdir.native()};
+        call.argv = {"sh", "-c", std::string(kDescribe), "cybelectl", records_of(row).native()};
         call.argv.insert(call.argv.end(),
                          uids.begin() + static_cast<std::ptrdiff_t>(at),
                          uids.begin() +

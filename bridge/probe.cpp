@@ -2,6 +2,7 @@
 #include "bridge/probe.hpp"
 
 #include "bridge/batch_cluster.hpp"
+#include "bridge/ways.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
 
@@ -70,6 +71,7 @@ private:
         settings.accounts = {row_};
         settings.reader = reader_of(request_.configuration.document);
         settings.sockets = request_.sockets;
+        settings.program = request_.program;
         settings.environment = request_.environment;
         settings.on_words = [this](const std::string& words) { words_ = words; };
         return settings;
@@ -143,7 +145,7 @@ private:
         const auto host =
             host_of({row_.way, row_.account, request_.sockets, request_.environment, nullptr});
         submission::Call call;
-        call.argv = {"rm", "-rf", "--", (row_.workdir / ".cybelectl" / object_.uid).native()};
+        call.argv = {"rm", "-rf", "--", (records_of(row_) / ".cybelectl" / object_.uid).native()};
         (void)host->exchange({call}, {}); // what stays is a folder without consequence
     }
 

@@ -42,6 +42,20 @@ fi
 exit 0
 )sh";
 
+/// RECORD NUMBER OBJECT: takes the claim of that number for a submission that no command makes.
+/// Exit code 17: another controller has it. 18: nothing was begun.
+inline constexpr std::string_view kClaimScript = R"sh(umask 077
+mkdir -p "$1" 2>/dev/null
+if mkdir "$1/claim-$2" 2>/dev/null; then
+    printf '%s\n' "$3" >"$1/claim-$2/object" && exit 0
+    rm -rf "$1/claim-$2"
+    exit 18
+fi
+[ -d "$1/claim-$2" ] && exit 17
+echo "the folder $1/claim-$2 cannot be made" >&2
+exit 18
+)sh";
+
 /// WORKDIR RECORD yes|no: shows the record; with `yes`, takes the next claim so that no hand-over
 /// begins any more.
 inline constexpr std::string_view kSearchScript = R"sh(umask 077

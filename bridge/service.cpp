@@ -162,6 +162,7 @@ private:
         settings.accounts = document.accounts;
         settings.reader = reader_of(document);
         settings.sockets = request_.sockets;
+        settings.program = request_.program;
         settings.environment = request_.environment;
         settings.may_act = [this] { return leads(); };
         settings.clock = [this] { return request_.clock() / kNanoseconds; };

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/ways.hpp"
 
+#include "submission/backends/services.hpp"
 #include "submission/backends/shell_host.hpp"
 #include "submission/backends/ssh.hpp"
+#include "support/quote.hpp"
+#include "support/stamp.hpp"
 #include "support/text.hpp"
 
 #include <string_view>
@@ -65,7 +68,61 @@ std::unique_ptr<submission::Host> host_of(const WayRequest& request) {
     return submission::shell_host(std::move(settings));
 }
 
+ServiceOfWay service_of(const launchers::BridgeWay& way,
+                        const std::string& account,
+                        const Environment& environment,
+                        const std::filesystem::path& program) {
+    if (way.slurmrestd.empty()) {
+        return {};
+    }
+    constexpr std::int64_t kSecond = 1'000'000'000;
+    submission::BackendRequest request;
+    request.scheduler = "slurm";
+    request.connection.kind = submission::Connection::Kind::kSlurmrestd;
+    request.connection.address = way.slurmrestd;
+    while (request.connection.address.ends_with('/')) {
+        request.connection.address.pop_back();
+    }
+    request.connection.token_command = way.token_command;
+    request.environment = environment;
+    request.environment.set("USER", account);
+    request.environment.set("SLURM_JWT", ""); // of whoever started the bridge
+    request.environment.set("CYBELE_TOKEN_FILE", way.token_file.native());
+    request.program = program;
+    request.clock = [] { return nanoseconds_now() / kSecond; };
+    ServiceOfWay service;
+    service.token =
+        std::make_unique<submission::Token>(way.token_command, request.environment, request.clock);
+    service.backend = submission::slurmrestd_backend(request.connection, request);
+    return service;
+}
+
+std::optional<Error> check_token(submission::Token& token, const std::string& account) {
+    const auto text = token.get();
+    if (!text) {
+        return text.error();
+    }
+    const submission::TokenClaims claims = submission::read_claims(*text);
+    if (claims.user == account) {
+        return std::nullopt;
+    }
+    return fail(ErrorCode::kEnvironment,
+                problem("bridge-token-of-another",
+                        "the token for " + printable(account) + " is that of " +
+                            (claims.user.empty() ? "no user" : printable(claims.user))),
+                "with another user's token jobs would belong to that user, or to anyone",
+                "make one as that user: scontrol token")
+        .value();
+}
+
+std::filesystem::path records_of(const launchers::BridgeAccount& row) {
+    return row.way.slurmrestd.empty() ? row.workdir : row.way.records / row.account;
+}
+
 std::string way_text(const launchers::BridgeWay& way, const std::string& account) {
+    if (!way.slurmrestd.empty()) {
+        return "slurmrestd " + way.slurmrestd;
+    }
     std::string text = way.ssh.empty() ? "this machine" : "ssh " + way.ssh;
     if (way.uses_sudo && !account.empty()) {
         text += ", sudo " + account;

@@ -2,11 +2,14 @@
 #pragma once
 
 #include "launchers/documents/bridge.hpp"
+#include "submission/backends/backend.hpp"
 #include "submission/backends/host.hpp"
+#include "submission/backends/token.hpp"
 #include "support/environment.hpp"
 
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 
 namespace cybele::bridge {
@@ -21,7 +24,23 @@ struct WayRequest {
 
 /// The shell that runs commands as the account. Of the environment it gets only what commands of a
 /// batch system need: a job inherits what the command that submits it has.
+/// Slurm's REST service as the account of the way's token; null: the way has commands.
+struct ServiceOfWay {
+    std::unique_ptr<submission::Backend> backend;
+    std::unique_ptr<submission::Token> token; ///< to see whose it is
+};
+[[nodiscard]] ServiceOfWay service_of(const launchers::BridgeWay& way,
+                                      const std::string& account,
+                                      const Environment& environment,
+                                      const std::filesystem::path& program);
+/// What is wrong with the token; unset: it is the account's own, and an ordinary user's.
+[[nodiscard]] std::optional<Error> check_token(submission::Token& token,
+                                               const std::string& account);
+
 [[nodiscard]] std::unique_ptr<submission::Host> host_of(const WayRequest& request);
+
+/// Where the records of an account's jobs are.
+[[nodiscard]] std::filesystem::path records_of(const launchers::BridgeAccount& row);
 
 /// For people: `this machine`, `ssh LOGIN`, `sudo ACCOUNT`, `ssh LOGIN, sudo ACCOUNT`.
 [[nodiscard]] std::string way_text(const launchers::BridgeWay& way, const std::string& account);

@@ -20,6 +20,10 @@ struct BridgeWay {
     std::string ssh;           ///< the login host; empty: this machine
     std::filesystem::path key; ///< private key of that login; empty: ssh's own choice
     bool uses_sudo = false;    ///< `sudo -n -u ACCOUNT` there
+    std::string slurmrestd;    ///< URL of the service; empty: commands
+    std::filesystem::path token_file;
+    std::string token_command;     ///< prints the account's token
+    std::filesystem::path records; ///< folder of this machine, where the service has no files
 
     bool operator==(const BridgeWay&) const = default;
 };

@@ -58,6 +58,10 @@ constexpr Field kWayFields[] = {
     {"ssh", &kText, "login host, as HOST or USER@HOST; unset: this machine"},
     {"key", &kPath, "private key for ssh; unset: as ssh is configured"},
     {"sudo", &kSwitch, "run the commands with `sudo -n -u ACCOUNT`", false, "false"},
+    {"slurmrestd", &kText, "URL of Slurm's REST service, instead of commands"},
+    {"token-file", &kPath, "file with the token of that user for it"},
+    {"token-command", &kText, "command that prints the token"},
+    {"records", &kPath, "folder of this machine for the records of its jobs"},
 };
 constexpr Table kWayTable{.title = "way", .fields = kWayFields};
 constexpr Shape kWay{.type = Type::kMap, .table = &kWayTable, .scalar = &kWayWord};

@@ -22,8 +22,39 @@ BridgeWay read_way(const View& view, const std::filesystem::path& folder) {
         way.ssh = view.text("ssh");
         way.key = below(folder, view.text("key"));
         way.uses_sudo = view.flag("sudo");
+        way.slurmrestd = view.text("slurmrestd");
+        way.token_file = below(folder, view.text("token-file"));
+        way.token_command = view.text("token-command");
+        way.records = below(folder, view.text("records"));
     }
     return way;
+}
+
+void check_slurmrestd(Reading& reading, const View& view, const BridgeWay& way) {
+    const bool has_token = !way.token_file.empty() || !way.token_command.empty();
+    if (way.slurmrestd.empty()) {
+        if (has_token || !way.records.empty()) {
+            reading.complain(view.path(),
+                             problem("bridge-token-without-service",
+                                     "a token or `records` is set without `slurmrestd`"),
+                             "they are used with Slurm's REST service only",
+                             "add `slurmrestd: URL`, or remove them");
+        }
+        return;
+    }
+    if (!way.ssh.empty() || way.uses_sudo) {
+        reading.complain(view.path("slurmrestd"),
+                         problem("bridge-way-ambiguous", "`slurmrestd` is set with ssh or sudo"),
+                         "an account is reached in one way",
+                         "keep one of them");
+    }
+    if (way.token_file.empty() == way.token_command.empty()) {
+        reading.complain(
+            view.path("slurmrestd"),
+            problem("bridge-token-missing", "`slurmrestd` needs `token-file` or `token-command`"),
+            "the token decides whose jobs they are",
+            "set one of the two");
+    }
 }
 
 void check_way(Reading& reading, const View& view, const BridgeWay& way) {
@@ -37,6 +68,7 @@ void check_way(Reading& reading, const View& view, const BridgeWay& way) {
             "ssh would read it as an option",
             "write HOST or USER@HOST");
     }
+    check_slurmrestd(reading, view, way);
     if (!way.key.empty() && way.ssh.empty()) {
         reading.complain(view.path("key"),
                          problem("bridge-key-without-ssh", "'key' is set without 'ssh'"),
@@ -80,6 +112,14 @@ void check_accounts(Reading& reading, const std::vector<View>& views, const Brid
                            roots[root]);
         }
         check_way(reading, view.table("way"), account.way);
+        if (!account.way.slurmrestd.empty() && reading.is_good(view.path("way")) &&
+            !account.way.records.is_absolute()) {
+            reading.complain(
+                view.path("way"),
+                problem("bridge-records-missing", "`slurmrestd` needs `records`, an absolute path"),
+                "the service has no files: records are stored on this machine",
+                "write `records: /var/lib/cybelectl/records`");
+        }
         if (!reading.is_good(view.path())) {
             continue;
         }

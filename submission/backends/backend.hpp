@@ -46,6 +46,7 @@ struct Submission {
     std::string script_text;      ///< what `script` holds
     std::optional<OwnScript> own; ///< set: `script` is the user's, as it is
     bool is_held = false;         ///< it waits until it is released
+    std::string queue = {};       ///< of a service, where the script names none
 };
 
 /// What came back from a submission.

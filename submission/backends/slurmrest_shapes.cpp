@@ -88,6 +88,12 @@ JobStatus read_job(const Json& job) {
         seen.uuid = comment.substr(kMark.size());
     }
     read_exit(member(job, "exit_code"), seen);
+    seen.owner = word_in(member(job, "user_name"));
+    seen.restarts = static_cast<int>(number_in(member(job, "restart_cnt")).value_or(0));
+    seen.is_held_by_admin = seen.reason == "JobHeldAdmin";
+    const bool has_begun = seen.state != State::kPending && seen.state != State::kHeld;
+    seen.began = has_begun ? number_in(member(job, "start_time")).value_or(0) : 0;
+    seen.ended = is_over(seen.state) ? number_in(member(job, "end_time")).value_or(0) : 0;
     return seen;
 }
 

@@ -190,6 +190,12 @@ submission_body(const Submission& submission, const std::string& script, Version
                     {"current_working_directory", submission.workdir.native()},
                     {"environment", environment_of(submission, version)},
                     {"comment", "cybelectl:" + submission.uuid}};
+    if (submission.is_held) {
+        job["hold"] = true;
+    }
+    if (!submission.queue.empty()) {
+        job["partition"] = submission.queue;
+    }
     // Requeued, a job would run twice under one id. v0.0.38 takes `requeue: false` for true.
     if (version < kFirstOfMaps) {
         job["no_requeue"] = true;

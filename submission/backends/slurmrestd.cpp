@@ -86,6 +86,22 @@ public:
         return query_result;
     }
 
+    QueryResult look_at_all() override {
+        return look({}, {});
+    }
+
+    /// One call each: the service releases no lists. What became of each, the queue shows.
+    Result<void> release(const std::vector<std::string>& ids) override {
+        Result<void> all;
+        for (const std::string& id : ids) {
+            const auto answer = ask({"POST", "job/" + path_escaped(id), R"({"hold": false})"});
+            if (!answer) {
+                all = tl::unexpected(answer.error());
+            }
+        }
+        return all;
+    }
+
     QueryResult inquire(const std::vector<JobRef>& jobs) override {
         QueryResult query_result;
         std::set<std::string> ids; // all elements of an array in one call

@@ -8,12 +8,21 @@ using namespace cybele::launchers;
 
 TEST_CASE("bridge: every field, the schema, the page and its example") {
     const std::string example = test::example_of("bridge");
-    test::check_every_field(bridge_kind(),
-                            {example,
-                             "kind: Bridge\nname: a\nsite: s.yaml\naccounts: []\n"
-                             "reader: {ssh: eve@login, sudo: true}\n",
-                             "kind: Bridge\nname: a\nsite: s.yaml\naccounts: []\n"
-                             "listen: {address: '::', certificate: c.pem, key: k.pem}\n"});
+    test::check_every_field(
+        bridge_kind(),
+        {example,
+         "kind: Bridge\nname: a\nsite: s.yaml\naccounts: []\n"
+         "reader: {ssh: eve@login, sudo: true}\n",
+         "kind: Bridge\nname: a\nsite: s.yaml\naccounts: []\n"
+         "listen: {address: '::', certificate: c.pem, key: k.pem}\n",
+         "kind: Bridge\nname: a\nsite: s.yaml\n"
+         "reader: {slurmrestd: 'https://h', token-command: t}\n"
+         "accounts:\n  - {namespace: n, account: e, workdir: /w, way: {"
+         "slurmrestd: 'https://h', token-file: t, records: /r}}\n",
+         "kind: Bridge\nname: a\nsite: s.yaml\naccounts:\n  - {namespace: n, account: e, "
+         "workdir: /w, way: {slurmrestd: 'https://h', token-command: t, records: /r}}\n",
+         "kind: Bridge\nname: a\nsite: s.yaml\naccounts: []\n"
+         "reader: {slurmrestd: 'https://h', token-file: t, records: /r}\n"});
     test::compare_generated(bridge_kind(), "bridge");
     const auto bridge = read_bridge(example, "docs/bridge.yaml");
     REQUIRE_MESSAGE(bridge.has_value(), test::told(bridge));
@@ -71,6 +80,8 @@ TEST_CASE("bridge: refusals with place and remedy") {
         {good, "poll: 0 s\n", "'poll' is 0", 6},
         {good, "reader: {ssh: -oProxy}\n", "is not a login host", 6},
         {good, "reader: {key: k}\n", "without 'ssh'", 6},
+        {good, "reader: {token-file: t}\n", "without `slurmrestd`", 6},
+        {good, "reader: {slurmrestd: 'https://h'}\n", "needs `token-file`", 6},
         {good, "listen: {address: localhost}\n", "is not an IP address", 6},
         {good, "listen: {address: 10.1.2.3, advertise: there}\n", "is not an IP address", 6},
         {good, "listen: {address: 10.1.2.3, port: 65536}\n", "is not a port", 6},

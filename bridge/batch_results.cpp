@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/batch_cluster.hpp"
+#include "bridge/collect_pod.hpp"
+#include "bridge/collect_script.hpp"
+#include "bridge/collected.hpp"
+#include "bridge/outputs.hpp"
+#include "submission/backends/command_backend.hpp"
+
+namespace cybele::bridge {
+
+OutputSight BatchCluster::read_output(const Object& object, const std::string& account) {
+    OutputSight sight;
+    Login* login = login_of(account);
+    if (login == nullptr || object.status.job_id.empty()) {
+        return sight;
+    }
+    sight.paths = output_paths(object, login->folder);
+    if (sight.paths == Streams() || login->token) {
+        return sight;
+    }
+    submission::Call call = record_call(
+        kReadTails,
+        *login,
+        {login->workdir.native(), sight.paths.standard_output, sight.paths.standard_error});
+    call.directory.clear();
+    const auto answers = login->host->exchange({call}, {});
+    if (!answers) {
+        report(answers.error().message());
+    } else if (answers->outcomes.front().ok()) {
+        sight.tail = read_tails(answers->outcomes.front().output);
+    }
+    return sight;
+}
+
+std::optional<Collected> BatchCluster::collect(const Object& object, const std::string& account) {
+    Login* login = login_of(account);
+    if (login == nullptr || !may_act()) {
+        return std::nullopt;
+    }
+    const std::int64_t now = settings_.clock ? settings_.clock() : 0;
+    const std::string target = host_path_of(object);
+    if (login->token) {
+        return not_collected("WayWithoutFiles",
+                             "slurmrestd has no files; results are where the job wrote them",
+                             now);
+    }
+    if (settings_.collect_for_claim && !claim_of(object).empty()) {
+        auto collected = settings_.collect_for_claim(object);
+        if (collected) {
+            const OutputSight sight = read_output(object, account);
+            collected->output = sight.paths;
+            collected->tail = sight.tail;
+        }
+        return collected;
+    }
+    if (target.empty()) {
+        return not_collected("VolumeNotSupported",
+                             settings_.collect_for_claim
+                                 ? "results are copied to hostPath volumes and claims only; they "
+                                   "are where the job wrote them"
+                                 : "results are copied to hostPath volumes only; they are where "
+                                   "the job wrote them",
+                             now);
+    }
+    const Streams output = output_paths(object, login->workdir);
+    std::vector<std::string> words{login->workdir.native(),
+                                   record_of(object, login->workdir).native(),
+                                   target,
+                                   object.spec.results.value_or(ResultsWish{}).from,
+                                   output.standard_output,
+                                   output.standard_error};
+    words.insert(words.end(), login->results_roots.begin(), login->results_roots.end());
+    submission::Call call = record_call(kCollectResults, *login, std::move(words));
+    call.directory.clear(); // where it cannot be entered, the script says so
+    const auto answers = login->host->exchange({call}, {});
+    if (!answers) {
+        report(answers.error().message());
+        return std::nullopt;
+    }
+    const cybele::Outcome& outcome = answers->outcomes.front();
+    if (!outcome.ok()) {
+        report(submission::words_of(outcome));
+        return std::nullopt;
+    }
+    auto collected = read_collected(outcome.output, now);
+    if (collected) {
+        collected->output = output;
+    }
+    return collected;
+}
+
+} // namespace cybele::bridge

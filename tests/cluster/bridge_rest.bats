@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+# `cybelectl bridge run` by Slurm's own REST service with a token of each account, on a real API server and the real slurmrestd. No
+# command of Slurm is called. A minute and a half.
+# shellcheck disable=SC2154 # user is of bridge_parts.bash
+load ../parts/suite.bash
+load nodes.bash
+load bridge_parts.bash
+
+setup_file() {
+    start_bridge_parts
+    "$parts_dir/slurm" rest "$place" >&2
+    # The service listens on the head node's loopback: each connection is passed on by a process in its network.
+    cat >relay.py <<'PYTHON'
+import socket, subprocess, sys
+RELAY = """import os, socket, sys, threading
+near, far = socket.socket(fileno=0), socket.create_connection(("127.0.0.1", 6820))
+def copy(a, b):
+    try:
+        while data := a.recv(65536): b.sendall(data)
+        b.shutdown(socket.SHUT_WR)
+    except OSError: os._exit(0)
+threading.Thread(target=copy, args=(near, far), daemon=True).start()
+copy(far, near)"""
+server = socket.create_server(("127.0.0.1", 0))
+print(server.getsockname()[1], flush=True)
+while True:
+    connection, _ = server.accept()
+    subprocess.Popen(sys.argv[1:] + ["python3", "-c", RELAY], stdin=connection, stdout=subprocess.DEVNULL)
+    connection.close()
+PYTHON
+    python3 relay.py "$parts_dir/slurm" net "$place" >relay.port 2>relay.log 3>&- &
+    echo $! >relay.process
+    wait_for 10 test -s relay.port
+    slurm scontrol token username=guest lifespan=3600 | sed 's/SLURM_JWT=//' >guest.token
+    slurm scontrol token lifespan=3600 | sed 's/SLURM_JWT=//' >root.token
+    chmod 600 ./*.token
+    write_rest guest.token
+}
+# write_rest TOKEN: bridge.yaml.
+write_rest() {
+    local way
+    way="{slurmrestd: 'http://127.0.0.1:$(cat relay.port)', token-file: $1, records: $place/records}"
+    printf '%s\n' 'kind: Bridge' 'name: test' 'site: site.yaml' 'poll: 1 s' 'hand-over-patience: 4 s' "reader: $way" 'accounts:' \
+        "  - {namespace: default, account: guest, workdir: $place/slurm/guest, way: $way}" >bridge.yaml
+}
+setup() {
+    enter_nodes
+    rm -f calls ./*.log
+}
+teardown() { stop_bridges; }
+teardown_file() {
+    kill "$(cat "$place/relay.process")" || true
+    stop_bridge_parts
+}
+
+# job NAME LINE…: of guest.
+job() {
+    {
+        printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: $1}" 'spec:' '  batch: |' '    #!/bin/sh' \
+            "    #SBATCH --output=$place/slurm/guest/$1.out"
+        printf '    %s\n' "echo $1 >>$place/slurm/guest/ran" "${@:2}"
+    } | kubectl apply -f -
+}
+runs_of() { grep -cx "$1" slurm/guest/ran || true; }
+
+@test "check sees the account's own token, and says whose another one is" {
+    "$CYBELECTL" bridge check --config bridge.yaml >checked 2>&1 || true
+    grep 'ok: account guest for namespace default, slurmrestd http' checked || { cat checked && return 1; }
+    grep '^ok: queue: ' checked
+    write_rest root.token
+    run "$CYBELECTL" bridge check --config bridge.yaml
+    assert_equal "$status" 5
+    assert_output --partial 'the token for guest is that of root'
+    # With it nothing is submitted.
+    start_bridge one
+    job foreign true
+    wait_for 30 grep -q 'the token for guest is that of root' one.log
+    sleep 3
+    assert_equal "$(in_queue)$(field foreign .status.jobId)" ''
+    stop_bridge one
+    write_rest guest.token
+    start_bridge one
+    ends foreign Succeeded
+    run ! grep -h 'eyJ' one.log
+}
+
+@test "by the service: one job of the account with its script byte for byte, ends with code and signal, deletion ends it first" {
+    local id
+    start_bridge one
+    job good 'env >env.txt' 'sleep 3'
+    job bad 'exit 3'
+    job long "sleep 300.$unique"
+    wait_for 40 reaches good Running
+    id=$(field good .status.jobId)
+    assert_equal "$(slurm squeue -h -j "$id" -o '%u %i')" "guest $id"
+    slurm scontrol write batch_script "$id" "$place/written.sh"
+    cmp written.sh <(kubectl get slurmjob good -o 'jsonpath={.spec.batch}')
+    ends good Succeeded
+    ends bad Failed
+    assert_equal "$(field good .status.exitCode) $(field bad .status.exitCode) $(condition bad Failed reason)" '0 3 NonZeroExit'
+    assert_equal "$(runs_of good) $(runs_of bad)" '1 1'
+    run ! grep -E 'KUBE|TOKEN|JWT' slurm/guest/env.txt
+    wait_for 40 reaches long Running
+    id=$(field long .status.jobId)
+    kubectl delete slurmjob long --wait=true --timeout=60s
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" CANCELLED
+    assert_equal "$(in_queue)" ''
+    assert_file_not_exist calls # no command of Slurm
+}
+
+@test "killed again and again, the bridge runs each job once by the service too" {
+    local one
+    for one in $(seq 12); do job "often-$one" true; done
+    for one in 1 2 3; do
+        start_bridge one
+        wait_for 60 grep -q Leading one.log
+        sleep "$((RANDOM % 2)).$((RANDOM % 10))"
+        stop_bridge one KILL
+        rm one.log
+    done
+    start_bridge one
+    for one in $(seq 12); do ends "often-$one" Succeeded 120; done
+    assert_equal "$(grep '^often' slurm/guest/ran | sort | uniq -c | awk '$1 != 1')" ''
+    assert_equal "$(in_queue)" ''
+}
