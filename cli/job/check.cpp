@@ -32,7 +32,7 @@ namespace {
 namespace fs = std::filesystem;
 using VerdictJson = nlohmann::ordered_json;
 
-struct CheckOptions : JobOptions {
+struct JobCheckOptions : JobOptions {
     std::vector<std::string> files;
     bool is_strict = false;
 };
@@ -107,7 +107,7 @@ void add_this_machine(const Session& session,
     }
 }
 
-Result<JobFindings> check_one(const Session& session, const CheckOptions& options) {
+Result<JobFindings> check_one(const Session& session, const JobCheckOptions& options) {
     CYBELE_TRY(submission::JobInput input, load_job(session, options));
     CYBELE_CHECK(schedulers::find_dialect(input.dialect));
     JobFindings findings{
@@ -165,10 +165,10 @@ Result<JobFindings> check_one(const Session& session, const CheckOptions& option
 
 /// A folder stands for its Jobs; in a Project with Sites each is checked for each, as `generate`
 /// renders it, unless a Site or a scheduler is named.
-std::vector<CheckOptions> expand(const CheckOptions& options) {
-    std::vector<CheckOptions> all;
+std::vector<JobCheckOptions> expand(const JobCheckOptions& options) {
+    std::vector<JobCheckOptions> all;
     for (const std::string& given : options.files) {
-        CheckOptions one = options;
+        JobCheckOptions one = options;
         one.file = given;
         const auto jobs = pipeline::job_files(given);
         if (!jobs || jobs->empty()) { // reading it reports why
@@ -218,13 +218,13 @@ bool print_notes(const Session& session, const JobFindings& findings, bool is_st
     return is_refused;
 }
 
-Result<int> check_jobs(Session& session, const CheckOptions& options) {
-    const std::vector<CheckOptions> wanted = expand(options);
+Result<int> check_jobs(Session& session, const JobCheckOptions& options) {
+    const std::vector<JobCheckOptions> wanted = expand(options);
     const bool is_alone = wanted.size() == 1;
     std::vector<Fault> faults;
     auto documents = VerdictJson::array();
     bool is_refused = false;
-    for (const CheckOptions& one : wanted) {
+    for (const JobCheckOptions& one : wanted) {
         auto findings = check_one(session, one);
         if (!findings) {
             const auto& own = findings.error().faults();
@@ -261,7 +261,7 @@ Result<int> check_jobs(Session& session, const CheckOptions& options) {
 } // namespace
 
 void install_job_check(CLI::App& job, Session& session) {
-    auto options = std::make_shared<CheckOptions>();
+    auto options = std::make_shared<JobCheckOptions>();
     CLI::App* verb = add_verb(job,
                               "check",
                               "Check Jobs and report all errors before they are queued.",

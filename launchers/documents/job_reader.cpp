@@ -39,26 +39,27 @@ struct SettingOwners {
     std::string_view kinds;
 };
 constexpr std::string_view kMpiKinds = "mpi, mpi-bind, horovod";
-constexpr std::array<SettingOwners, 20> kOwners{{{"exact", "serial"},
-                                                 {"places", "openmp"},
-                                                 {"bind", "openmp"},
-                                                 {"launcher", kMpiKinds},
-                                                 {"pmi", kMpiKinds},
-                                                 {"binding", kMpiKinds},
-                                                 {"guard", kMpiKinds},
-                                                 {"ranks-multiple-of", kMpiKinds},
-                                                 {"oversubscribe", "mpi, mpi-bind, horovod, openmp"},
-                                                 {"allow-root", kMpiKinds},
-                                                 {"options", kMpiKinds},
-                                                 {"host-mpi", "mpi-bind"},
-                                                 {"processes-per-node", "torch"},
-                                                 {"max-restarts", "torch"},
-                                                 {"worker-cores", "spark"},
-                                                 {"worker-memory", "spark"},
-                                                 {"driver-memory", "spark"},
-                                                 {"executor-cores", "spark"},
-                                                 {"ready-within", "spark"},
-                                                 {"properties", "spark"}}};
+constexpr std::array<SettingOwners, 20> kOwners{
+    {{"exact", "serial"},
+     {"places", "openmp"},
+     {"bind", "openmp"},
+     {"launcher", kMpiKinds},
+     {"pmi", kMpiKinds},
+     {"binding", kMpiKinds},
+     {"guard", kMpiKinds},
+     {"ranks-multiple-of", kMpiKinds},
+     {"oversubscribe", "mpi, mpi-bind, horovod, openmp"},
+     {"allow-root", kMpiKinds},
+     {"options", kMpiKinds},
+     {"host-mpi", "mpi-bind"},
+     {"processes-per-node", "torch"},
+     {"max-restarts", "torch"},
+     {"worker-cores", "spark"},
+     {"worker-memory", "spark"},
+     {"driver-memory", "spark"},
+     {"executor-cores", "spark"},
+     {"ready-within", "spark"},
+     {"properties", "spark"}}};
 
 bool names_kind(std::string_view kinds, std::string_view kind) {
     while (!kinds.empty()) {
