@@ -130,7 +130,8 @@ Result<void> check_update(const BuildOptions& options) {
 
 Result<void> take_binds(BuildOptions& options) {
     std::vector<runtime::BindOption> binds;
-    const std::filesystem::path here = std::filesystem::current_path();
+    std::error_code unknown; // where the folder is gone, a relative path is not found
+    const std::filesystem::path here = std::filesystem::current_path(unknown);
     for (const std::string& text : options.binds) {
         CYBELE_TRY(const auto read, runtime::read_binds(text, here));
         binds.insert(binds.end(), read.begin(), read.end());

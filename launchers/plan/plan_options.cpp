@@ -13,7 +13,7 @@ void check_batch_options(const Job& job, Faults& faults) {
             job.fault_at("resources.cpus-per-gpu",
                          problem("cpus-per-gpu-batch", "`cpus-per-gpu` needs `launch: batch`"),
                          "other launches count the cores of each task",
-                         "write `cpus-per-task` instead"));
+                         "write `cpus-per-task` in place of `cpus-per-gpu`"));
     }
     if (wanted.gpus > 0 && wanted.nodes > 1) {
         faults.add(

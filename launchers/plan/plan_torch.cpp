@@ -12,14 +12,19 @@ void plan_torch(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     torch.processes = job.launch.processes_per_node.value_or(gpus > 0 ? gpus : 1);
     torch.max_restarts = job.launch.max_restarts;
     if (torch.processes > plan.cpus_per_task) {
-        faults.add(job.fault_at(job.launch.processes_per_node ? "launch.processes-per-node"
-                                                              : field_of_gpus(job.resources),
-                                problem("torch-processes",
-                                        fmt::format("{} processes per node do not fit on {} CPUs",
-                                                    torch.processes,
-                                                    plan.cpus_per_task)),
-                                "each of them computes on at least one",
-                                fmt::format("write `cpus-per-task: {}`", torch.processes)));
+        const bool has_cores = job.says("resources.cpus-per-task");
+        faults.add(job.fault_at(
+            has_cores                       ? "resources.cpus-per-task"
+            : job.launch.processes_per_node ? "launch.processes-per-node"
+                                            : field_of_gpus(job.resources),
+            problem("torch-processes",
+                    fmt::format("{} processes per node do not fit on {} CPUs",
+                                torch.processes,
+                                plan.cpus_per_task)),
+            "each of them computes on at least one",
+            fmt::format(fmt::runtime(has_cores ? "write `{}`"
+                                               : "add `cpus-per-task: {}` under `resources`"),
+                        torch.processes)));
     }
     if (job.command.empty() && job.script.empty()) {
         faults.add(

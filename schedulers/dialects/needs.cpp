@@ -60,7 +60,9 @@ constexpr std::array kNeeds{
          }},
     Need{"cpus-per-gpu",
          "resources.cpus-per-gpu",
-         [](const Job& job) { return job.resources.cpus_per_gpu.has_value(); }},
+         [](const Job& job) { // other launches refuse it for every scheduler
+             return job.resources.cpus_per_gpu && job.launch.kind == launchers::LaunchKind::kBatch;
+         }},
     Need{"memory-per-gpu",
          "resources.memory-per-gpu",
          [](const Job& job) { return job.resources.memory_per_gpu_bytes.has_value(); }},

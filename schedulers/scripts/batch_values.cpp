@@ -88,6 +88,7 @@ bool has_memory_of_chunk(const Rendering& rendering) {
 /// Tasks on any nodes: PBS has a form for tasks on each node only.
 void check_tasks_anywhere(const Rendering& rendering) {
     const Job& job = *rendering.input.job;
+    const launchers::Resources& asked = job.resources;
     const bool is_anywhere = job.says("resources.tasks") && !job.says("resources.tasks-per-node");
     const std::string& dialect = rendering.dialect.name;
     if (is_anywhere && dialect != "slurm" && dialect != "local") {
@@ -97,7 +98,11 @@ void check_tasks_anywhere(const Rendering& rendering) {
                 "tasks-without-tasks-per-node",
                 fmt::format("`tasks` without `tasks-per-node` cannot be expressed in {}", dialect)),
             "it is asked for tasks on each node",
-            "write `nodes` and `tasks-per-node`"));
+            asked.tasks % asked.nodes == 0
+                ? fmt::format("write `tasks-per-node: {}` in place of `tasks: {}`",
+                              asked.tasks / asked.nodes,
+                              asked.tasks)
+                : "write `tasks-per-node`, the same for all nodes, in its place"));
     }
 }
 

@@ -115,6 +115,9 @@ TEST_CASE("the cells are written into the folder that CYBELE_CELLS names, for ot
         if (is_alone) {
             put("job.yaml", cell.job_text);
         }
+        if (value_at(cell.job, "launch.exact") == Json(true)) {
+            put("exact", ""); // it may ask the scheduler for nothing
+        }
         if (is_alone && !cell.site.is_null()) {
             put("site.yaml", cell.site_text);
         }
