@@ -152,13 +152,8 @@ Result<void> take_binds(BuildOptions& options) {
     return {};
 }
 
-Result<int> build(Session& session, BuildOptions& options) {
-    CYBELE_CHECK(find_own_source(options));
-    CYBELE_CHECK(check_source(options));
-    CYBELE_CHECK(take_arguments(options));
-    if (options.is_all) {
-        return build_all(session, options);
-    }
+/// The request of the library, from the words of the command line.
+Result<void> prepare_request(Session& session, BuildOptions& options) {
     pipeline::ImageBuild& request = options.build;
     AccessOptions access = options.access;
     access.ca_file = options.ca_file;
@@ -184,24 +179,16 @@ Result<int> build(Session& session, BuildOptions& options) {
         request.output = image_before_sandbox(options.output);
     }
     request.sign_passphrase = passphrase_source(session, options.passphrase);
-    if (request.sign_key.empty()) { // nothing will be asked for
-        session.doing("preparing the build");
-    }
     request.run_tests = !options.no_test;
     request.sections = options.sections;
     request.use_cache = !options.no_cache;
     CYBELE_TRY(request.step_timeout, parse_timeout(options.timeout));
     request.provenance = options.provenance;
     request.clock = [] { return Session::clock(); };
-    CYBELE_TRY(const pipeline::BuiltImage built,
-               pipeline::build_image(request, request.environment));
-    if (options.is_sandbox) {
-        CYBELE_CHECK(make_sandbox_of(built.image, options.output));
-        if (!session.is_quiet) {
-            Session::print("built " + printable(options.output) + "\n");
-        }
-        return 0;
-    }
+    return {};
+}
+
+void print_built(const Session& session, const pipeline::BuiltImage& built) {
     if (session.is_json()) {
         nlohmann::json document{{"format", 1},
                                 {"image", built.image.native()},
@@ -217,6 +204,29 @@ Result<int> build(Session& session, BuildOptions& options) {
             Session::print(
                 "reproducible: a second build, without the cache, made the same image\n");
         }
+    }
+}
+
+Result<int> build(Session& session, BuildOptions& options) {
+    CYBELE_CHECK(find_own_source(options));
+    CYBELE_CHECK(check_source(options));
+    CYBELE_CHECK(take_arguments(options));
+    if (options.is_all) {
+        return build_all(session, options);
+    }
+    CYBELE_CHECK(prepare_request(session, options));
+    if (options.build.sign_key.empty()) { // nothing will be asked for
+        session.doing("preparing the build");
+    }
+    CYBELE_TRY(const pipeline::BuiltImage built,
+               pipeline::build_image(options.build, options.build.environment));
+    if (!options.is_sandbox) {
+        print_built(session, built);
+        return 0;
+    }
+    CYBELE_CHECK(make_sandbox_of(built.image, options.output));
+    if (!session.is_quiet) {
+        Session::print("built " + printable(options.output) + "\n");
     }
     return 0;
 }

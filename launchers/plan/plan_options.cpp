@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/plan/plan_parts.hpp"
 
+#include <fmt/format.h>
+
 namespace cybele::launchers {
 
 void check_batch_options(const Job& job, Faults& faults) {

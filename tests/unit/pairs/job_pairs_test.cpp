@@ -115,7 +115,7 @@ TEST_CASE("the cells are written into the folder that CYBELE_CELLS names, for ot
         if (is_alone) {
             put("job.yaml", cell.job_text);
         }
-        if (value_at(cell.job, "launch.exact") == Json(true)) {
+        if (value_at(cell.job, "launch.exact") == nlohmann::ordered_json(true)) {
             put("exact", ""); // it may ask the scheduler for nothing
         }
         if (is_alone && !cell.site.is_null()) {
