@@ -35,10 +35,11 @@ void catch_signal(int number) {
     caught_signal.store(number);
 }
 
-/// Steps as they arrive, each ended by a NUL.
+/// Steps as they arrive, each ended by a NUL. Each is answered by a byte once it is reported, so
+/// that what a step writes comes after its name.
 class Steps {
 public:
-    explicit Steps(const Report& report) : report_(report) {}
+    Steps(const Report& report, int answers) : report_(report), answers_(answers) {}
 
     /// False at the end of the stream.
     bool read(int fd) {
@@ -53,6 +54,7 @@ public:
             if (report_) {
                 report_(pending_.substr(0, end));
             }
+            (void)write_all(answers_, "+", "answers");
             pending_.erase(0, end + 1);
         }
         return true;
@@ -60,11 +62,19 @@ public:
 
 private:
     const Report& report_;
+    int answers_;
     std::string pending_;
 };
 
+void wait_for_answer(int fd) {
+    char answer = '\0';
+    while (::read(fd, &answer, 1) < 0 && errno == EINTR) {
+    }
+}
+
 [[noreturn]] void run_child(namespaces::IdMap map,
                             const namespaces::Pipe& steps,
+                            const namespaces::Pipe& answers,
                             const namespaces::Pipe& errors,
                             const std::function<Result<void>(const Report&)>& work) {
     // Names of files are bytes in UTF-8, whatever the user's locale.
@@ -76,6 +86,7 @@ private:
     const Report report = [&](const std::string& text) {
         (void)write_all(
             steps.write.get(), std::string_view(text.c_str(), text.size() + 1), "steps");
+        wait_for_answer(answers.read.get());
     };
     Result<void> result = namespaces::enter_namespaces(map);
     if (result && map == namespaces::IdMap::kOwnRoot) {
@@ -130,6 +141,8 @@ Result<void> run_apart(namespaces::IdMap map,
                        const std::function<Result<void>(const Report&)>& work) {
     CYBELE_CHECK(SignalCatcher::check());
     CYBELE_TRY(namespaces::Pipe steps, namespaces::make_pipe());
+    // Both ends stay open here, so that an answer to a process that has ended is no SIGPIPE.
+    CYBELE_TRY(namespaces::Pipe answers, namespaces::make_pipe());
     CYBELE_TRY(namespaces::Pipe errors, namespaces::make_pipe());
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
@@ -139,11 +152,11 @@ Result<void> run_apart(namespaces::IdMap map,
     if (child == 0) {
         signals.restore();
         namespaces::die_with_parent(parent);
-        run_child(map, steps, errors, work);
+        run_child(map, steps, answers, errors, work);
     }
     steps.write.reset();
     errors.write.reset();
-    Steps reader(report);
+    Steps reader(report, answers.write.get());
     for (bool open = true; open && SignalCatcher::caught() == 0;) {
         // A signal between the check and poll() would be missed: look again every second.
         pollfd wait{steps.read.get(), POLLIN, 0};

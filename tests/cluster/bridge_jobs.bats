@@ -144,7 +144,8 @@ $user"
     assert_line 'ok: 16 rights on the API server'
     as_eve() { kubectl --as=system:serviceaccount:default:eve "$@"; }
     managed mine 'true' 'suspend: true'
-    is_refused() { ! as_eve patch job mine --type merge -p '{"metadata": {"finalizers": ["cybelectl.io/batch-job"]}}' 2>refusal; }
+    # Dry: a change that is accepted before the policy is at work would be none the next time, which nothing refuses.
+    is_refused() { ! as_eve patch job mine --dry-run=server --type merge -p '{"metadata": {"finalizers": ["cybelectl.io/batch-job"]}}' 2>refusal; }
     wait_for 90 is_refused
     grep -q 'only the bridge' refusal
     run ! as_eve patch job mine --type merge -p "{\"metadata\": {\"annotations\": {\"cybelectl.io/account\": \"$user\"}}}"
