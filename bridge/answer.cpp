@@ -233,7 +233,8 @@ private:
         Object object;
         if (!pod.ends_with(kEnding) ||
             (container != kContainerOfOutput && container != kContainerOfErrors)) {
-            return Rejection{kNotHere, "there is no such container"};
+            return Rejection{kNotHere,
+                             "a pod of a job has the containers `batch` and `batch-stderr` only"};
         }
         const std::string name = pod.substr(0, pod.size() - kEnding.size());
         if (auto rejected = find(address_.words[1], name, object)) {
@@ -268,10 +269,11 @@ private:
             return unavailable(user.error());
         }
         const std::string space = "system:serviceaccount:" + object.space + ":";
-        if (!*user || !(*user)->name.starts_with(space) || (*user)->pod.empty()) {
+        const std::optional<Asker>& asker = *user;
+        if (!asker || !asker->name.starts_with(space) || asker->pod.empty()) {
             return Rejection{kForbiddenToClient, "the token is not that of a collector pod"};
         }
-        if ((*user)->pod != collector_name(object)) {
+        if (asker->pod != collector_name(object)) {
             return Rejection{kForbiddenToClient, "the token is that of another pod"};
         }
         const auto pod = server_.read(
@@ -280,7 +282,7 @@ private:
             return unavailable(pod.error());
         }
         const AnswerJson& metadata = view_part(*pod, "metadata");
-        const bool is_ours = view_text(metadata, "uid") == (*user)->pod_uid &&
+        const bool is_ours = view_text(metadata, "uid") == asker->pod_uid &&
                              view_text(view_part(metadata, "labels"), kCollectorLabel) ==
                                  service_.configuration.document.name &&
                              view_text(view_part(metadata, "labels"), kUidLabel) == object.uid;
@@ -303,8 +305,9 @@ private:
         const bool has_ended = object.status.holds("Complete") || object.status.holds("Failed");
         const std::string& what = address_.words[3];
         const std::string name = address_.value("name");
-        if (!has_ended || claim_of(object).empty() || (what != "list" && what != "file") ||
-            (what == "file" && name.empty())) {
+        const auto& asked = object.spec.results;
+        if (!has_ended || !asked || claim_of(object).empty() ||
+            (what != "list" && what != "file") || (what == "file" && name.empty())) {
             return Rejection{kNotHere, "there are no results under this path"};
         }
         const auto row = row_of(service_, object);
@@ -323,7 +326,7 @@ private:
                      std::string(kOfferResults),
                      "cybelectl",
                      row->workdir.native(),
-                     object.spec.results->from,
+                     asked->from,
                      output.standard_output,
                      output.standard_error,
                      what == "file" ? name : ""};

@@ -33,7 +33,7 @@ struct ClusterSettings {
     std::function<std::int64_t()> clock;              ///< Unix seconds
     std::function<void(const std::string&)> on_words; ///< what failed, for the log
     submission::Meanwhile meanwhile = nullptr;
-    /// Results for a claim; unset: not finished yet. Null: nobody collects for claims.
+    /// Results for a claim; unset: not finished yet. Null: the Bridge has no collector.
     std::function<std::optional<Collected>(const Object&)> collect_for_claim = nullptr;
 };
 

@@ -22,9 +22,9 @@ constexpr std::size_t kLettersOfDigest = 64;
 constexpr std::size_t kLongestPodName = 253;
 
 bool is_name_below(std::string_view name) {
-    const std::string whole = "/" + std::string(name) + "/";
-    return !name.empty() && name.size() <= 4096 && whole.find("//") == std::string::npos &&
-           whole.find("/../") == std::string::npos && whole.find("/./") == std::string::npos &&
+    const std::string path = "/" + std::string(name) + "/";
+    return !name.empty() && name.size() <= 4096 && path.find("//") == std::string::npos &&
+           path.find("/../") == std::string::npos && path.find("/./") == std::string::npos &&
            std::none_of(name.begin(), name.end(), [](char letter) {
                return static_cast<unsigned char>(letter) < ' ' || letter == '\x7f';
            });

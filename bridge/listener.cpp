@@ -115,7 +115,8 @@ Result<bool> Listener::keep(apiserver::Moment now, const std::string& client_aut
 }
 
 Result<void> Listener::start(const std::string& client_authorities) {
-    const launchers::BridgeListen& listen = *request_.configuration.document.listen;
+    const launchers::BridgeListen listen =
+        request_.configuration.document.listen.value_or(launchers::BridgeListen());
     std::string certificate;
     std::string key;
     if (!listen.certificate.empty()) {

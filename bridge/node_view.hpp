@@ -15,7 +15,7 @@ namespace cybele::bridge {
 inline constexpr std::string_view kBridgeLabel = "cybelectl.io/bridge";
 inline constexpr std::string_view kUidLabel = "cybelectl.io/uid";
 
-/// Where the API server asks for the output of a node's pods; port 0: nobody listens.
+/// Where the API server asks for the output of a node's pods; port 0: the Bridge has no listener.
 struct NodeAddress {
     std::string address;
     int port = 0;

@@ -31,7 +31,7 @@ public:
     [[nodiscard]] Result<Object> object(const std::string& place);
     /// Whether the object still exists under its name with its uid.
     [[nodiscard]] Result<bool> exists(const std::string& place, const std::string& uid);
-    /// Asks the server to judge something: a review; its answer.
+    /// Sends a review (of a token, of a right) to the server; its answer.
     [[nodiscard]] Result<nlohmann::json> review(const std::string& path,
                                                 const nlohmann::json& body);
     /// Changes the object that was read; `what` begins the error: "removing the finalizer".

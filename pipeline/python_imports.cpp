@@ -3,6 +3,7 @@
 
 #include "support/name.hpp"
 #include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -47,31 +48,25 @@ bool is_own_module(std::string_view module) {
     return module.starts_with('_') || all.contains(module);
 }
 
-std::string_view trimmed(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(" \t\r;");
-    if (begin == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(begin, text.find_last_not_of(" \t\r;") + 1 - begin);
-}
+constexpr std::string_view kAround = " \t\r;"; ///< blanks, and what ends a statement
 
 /// `numpy` of "numpy.linalg as la"; empty: this is no name of a module.
-std::string_view module_of(std::string_view text) {
-    text = trimmed(text);
+std::string_view module_of(std::string_view name) {
+    name = text::trimmed(name, kAround);
     const auto is_part = [](char c) { return is_word_character(c) || c == '.'; };
-    const auto* const stop = std::find_if_not(text.begin(), text.end(), is_part);
-    const auto length = static_cast<std::size_t>(stop - text.begin());
-    const std::string_view rest = trimmed(text.substr(length));
-    if (length == 0 || is_digit(text.front()) || text.front() == '.' ||
+    const auto* const stop = std::find_if_not(name.begin(), name.end(), is_part);
+    const auto length = static_cast<std::size_t>(stop - name.begin());
+    const std::string_view rest = text::trimmed(name.substr(length), kAround);
+    if (length == 0 || is_digit(name.front()) || name.front() == '.' ||
         (!rest.empty() && !rest.starts_with("as "))) {
         return {};
     }
-    return text.substr(0, std::min(text.find('.'), length));
+    return name.substr(0, std::min(name.find('.'), length));
 }
 
 /// The modules of a line, if it imports any.
 std::vector<std::string_view> modules_of(std::string_view line) {
-    line = trimmed(line.substr(0, line.find('#')));
+    line = text::trimmed(line.substr(0, line.find('#')), kAround);
     std::vector<std::string_view> modules;
     if (line.starts_with("from ")) {
         const std::size_t end = line.find(" import");

@@ -141,7 +141,7 @@ Result<void> run_apart(namespaces::IdMap map,
                        const std::function<Result<void>(const Report&)>& work) {
     CYBELE_CHECK(SignalCatcher::check());
     CYBELE_TRY(namespaces::Pipe steps, namespaces::make_pipe());
-    // Both ends stay open here, so that an answer to a process that has ended is no SIGPIPE.
+    // Both ends stay open here: writing to a process that has ended would otherwise raise SIGPIPE.
     CYBELE_TRY(namespaces::Pipe answers, namespaces::make_pipe());
     CYBELE_TRY(namespaces::Pipe errors, namespaces::make_pipe());
     const pid_t parent = ::getpid();

@@ -61,7 +61,7 @@ Result<std::size_t> attach_sboms(const TransferOptions& options,
     return count;
 }
 
-/// Nobody could verify it after a pull, whatever key they have.
+/// Refuses an image that no key could verify after a pull.
 Result<void> check_signatures(const TransferOptions& options, const fs::path& file) {
     const auto image = images::Image::open(file);
     if (!image || options.is_forced) {

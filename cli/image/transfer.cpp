@@ -49,7 +49,7 @@ namespace {
 /// What came, and whose signatures it was verified by.
 struct Pulled {
     registry::PullResult done;
-    std::vector<std::string> signers; ///< empty: nobody asked
+    std::vector<std::string> signers; ///< empty: not verified
 };
 
 std::vector<std::string> signers_of(const images::Verification& verification) {

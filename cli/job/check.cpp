@@ -113,9 +113,9 @@ Result<JobFindings> check_one(const Session& session, const JobCheckOptions& opt
     JobFindings findings{
         options.file, Faults("checking the Job '" + options.file + "'"), {}, {}, {}, {}, {}, {}};
     Faults& faults = findings.faults;
-    const auto take = [&faults](const auto& judged) {
-        if (!judged) {
-            faults.add(judged.error());
+    const auto take = [&faults](const auto& checked) {
+        if (!checked) {
+            faults.add(checked.error());
         }
     };
     take(submission::resolve_dependencies(input, session.environment)
