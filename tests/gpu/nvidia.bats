@@ -156,6 +156,18 @@ gpus() { nvidia-smi -L | wc -l; }
     grep -qE '^[0-9]+ 1$' one-*.out
 }
 
+@test "the neuroblastoma Job with a GPU, by Keras and PyTorch: the blob is found" {
+    KERAS_BACKEND=torch "$python" -c 'import keras' 2>/dev/null || skip "the Python of CYBELE_GPU_PYTHON has no Keras"
+    printf '%s\n' 'kind: Job' 'name: neuroblastoma' 'image: torch.sif' "command: [$python, $catalogue/neuroblastoma/segment, --epochs, '10']" \
+        'launch: openmp' "binds: ['$environment', '$catalogue']" 'environment: {KERAS_BACKEND: torch}' \
+        'resources: {cpus-per-task: 2, gpus-per-node: 1, time: 4 min}' >neuroblastoma.yaml
+    run "$CYBELECTL" submit neuroblastoma.yaml --scheduler local --wait
+    echo "$output"
+    assert_success
+    cat neuroblastoma-*.out
+    grep -qE '^dice=0\.[89][0-9]+ loss=0\.[01][0-9]+ train=64 test=16 device=gpu$' neuroblastoma-*.out
+}
+
 @test "limits of memory, CPUs and processes on this kernel's cgroups" {
     run "$CYBELECTL" exec --memory 300M torch.sif /usr/bin/env bash -c 'a=x; while ((${#a} < 500000000)); do a=$a$a; done; echo all'
     echo "$output"
