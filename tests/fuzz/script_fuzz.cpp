@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "launchers/documents/job.hpp"
+#include "schedulers/reading/convert.hpp"
+#include "schedulers/reading/convert_batch.hpp"
+#include "schedulers/reading/explain.hpp"
+#include "schedulers/reading/symptoms.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+
+using namespace cybele;
+using namespace cybele::schedulers;
+
+namespace {
+
+void must(bool is_so) {
+    if (!is_so) {
+        std::abort();
+    }
+}
+
+void check_refusal(const Error& error) {
+    for (const Fault& fault : error.faults()) {
+        must(fault.code == ErrorCode::kInput && !fault.message.empty());
+    }
+}
+
+/// A Job that is made from a script is one that its own reader takes, and it is the same each time.
+void try_conversion(const std::string& text, Reader reader) {
+    const auto explanation = explain_script(text, "fuzz.sh", reader);
+    if (!explanation) {
+        check_refusal(explanation.error());
+        return;
+    }
+    (void)explanation_text(*explanation);
+    (void)explanation_json(*explanation);
+    const auto converted = convert_script(*explanation, "fuzz");
+    if (!converted) {
+        check_refusal(converted.error());
+        return;
+    }
+    const auto again = convert_script(*explanation, "fuzz");
+    must(again.has_value() && again->yaml == converted->yaml);
+    const auto job = launchers::read_job(converted->yaml, "fuzz.yaml");
+    must(job.has_value());
+    // a body that is carried is carried byte for byte
+    if (converted->has_body) {
+        must(job->script.empty() || job->script == body_of(explanation->script));
+    }
+}
+
+} // namespace
+
+/// Batch scripts of others, and the outputs of their jobs. The first byte chooses the reader.
+// NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    if (size == 0) {
+        return 0;
+    }
+    const std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
+    constexpr Reader kReaders[] = {Reader::kNone, Reader::kSlurm, Reader::kTorque, Reader::kPbspro};
+    if (data[0] % 5 == 4) {
+        for (const Finding& finding : find_symptoms(text)) {
+            must(finding.symptom != nullptr && finding.line > 0 && finding.times > 0);
+        }
+        return 0;
+    }
+    try_conversion(text, kReaders[data[0] % 5]);
+    return 0;
+}
