@@ -9,6 +9,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
 
 #include <nlohmann/json.hpp>
 #include <sys/wait.h>
@@ -25,15 +28,29 @@ const Json& member(const Json& map, const char* name) {
     return map.is_object() && found != map.end() ? *found : nothing;
 }
 
-/// A number in either form; one that is not set, or infinite, is none.
-std::optional<std::int64_t> number_in(const Json& value) {
-    if (value.is_number_integer()) {
-        return value.get<std::int64_t>();
-    }
-    const Json& number = member(value, "number");
-    const bool is_set = value.is_object() && member(value, "set") == true &&
-                        member(value, "infinite") != true && number.is_number_integer();
-    return is_set ? std::optional(number.get<std::int64_t>()) : std::nullopt;
+constexpr std::int64_t kMost =
+    std::numeric_limits<std::uint32_t>::max();    ///< Slurm's counts and ids
+constexpr std::int64_t kLatest = 253'402'300'799; ///< the year 9999
+constexpr std::int64_t kMostCode = 255;
+constexpr std::int64_t kMostSignal = 64;
+constexpr std::int64_t kMostWaitStatus = 0xffff;
+
+/// A whole number in either form; one that is not set, or infinite, is none.
+std::optional<std::int64_t> integer_in(const Json& value) {
+    const bool is_plain = value.is_number();
+    const Json& number = is_plain ? value : member(value, "number");
+    const bool is_set =
+        is_plain || (member(value, "set") == true && member(value, "infinite") != true);
+    const bool fits = number.is_number_integer() &&
+                      !(number.is_number_unsigned() &&
+                        number.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max());
+    return is_set && fits ? std::optional(number.get<std::int64_t>()) : std::nullopt;
+}
+
+/// The same, from 0 to `most`; another one is none, for a conversion would make a wrong one of it.
+std::optional<std::int64_t> number_in(const Json& value, std::int64_t most = kMost) {
+    const auto number = integer_in(value);
+    return number && *number >= 0 && *number <= most ? number : std::nullopt;
 }
 
 /// A word, or the first of a list of words.
@@ -48,17 +65,19 @@ void read_exit(const Json& exit, JobStatus& into) {
         return;
     }
     std::optional<int> code;
-    if (const auto raw =
-            exit.is_object() && !exit.contains("number") ? std::nullopt : number_in(exit)) {
+    if (const auto raw = exit.is_object() && !exit.contains("number")
+                             ? std::nullopt
+                             : number_in(exit, kMostWaitStatus)) {
         const int status = static_cast<int>(*raw);
         into.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
         code = WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
     } else {
-        const auto told = number_in(member(exit, "return_code"));
+        const auto told = number_in(member(exit, "return_code"), kMostCode);
         code = told ? std::optional(static_cast<int>(*told)) : std::nullopt;
         const Json& signal = member(exit, "signal");
         const auto number =
-            number_in(signal.contains("id") ? member(signal, "id") : member(signal, "signal_id"));
+            number_in(signal.contains("id") ? member(signal, "id") : member(signal, "signal_id"),
+                      kMostSignal);
         into.signal = static_cast<int>(number.value_or(0));
     }
     // Killed from outside, a job has no code of its own.
@@ -79,7 +98,7 @@ JobStatus read_job(const Json& job) {
         if (seen.reason.starts_with("JobHeld")) {
             seen.state = State::kHeld;
         }
-        const auto start = number_in(member(job, "start_time"));
+        const auto start = number_in(member(job, "start_time"), kLatest);
         seen.start = start.value_or(0) > 0 ? std::to_string(start.value_or(0)) : "";
     }
     seen.node = word_in(member(job, "nodes"));
@@ -89,11 +108,11 @@ JobStatus read_job(const Json& job) {
     }
     read_exit(member(job, "exit_code"), seen);
     seen.owner = word_in(member(job, "user_name"));
-    seen.restarts = static_cast<int>(number_in(member(job, "restart_cnt")).value_or(0));
+    seen.restarts = static_cast<int>(number_in(member(job, "restart_cnt"), kMost / 2).value_or(0));
     seen.is_held_by_admin = seen.reason == "JobHeldAdmin";
     const bool has_begun = seen.state != State::kPending && seen.state != State::kHeld;
-    seen.began = has_begun ? number_in(member(job, "start_time")).value_or(0) : 0;
-    seen.ended = is_over(seen.state) ? number_in(member(job, "end_time")).value_or(0) : 0;
+    seen.began = has_begun ? number_in(member(job, "start_time"), kLatest).value_or(0) : 0;
+    seen.ended = is_over(seen.state) ? number_in(member(job, "end_time"), kLatest).value_or(0) : 0;
     return seen;
 }
 
@@ -132,9 +151,10 @@ std::optional<Trouble> trouble_of(const Json& answer) {
     const Json& first = errors.front();
     Trouble trouble;
     // Slurm 22.05 calls it one way of a job and another of a submission.
-    const auto number = number_in(member(first, "error_number"));
-    trouble.number =
-        static_cast<int>(number ? *number : number_in(member(first, "error_code")).value_or(0));
+    const auto number = integer_in(member(first, "error_number"));
+    const std::int64_t told =
+        number ? *number : integer_in(member(first, "error_code")).value_or(0);
+    trouble.number = static_cast<int>(std::clamp<std::int64_t>(told, -1, kMost / 2));
     trouble.text = word_in(member(first, "error"));
     if (const std::string more = word_in(member(first, "description")); !more.empty()) {
         trouble.text += (trouble.text.empty() ? "" : ": ") + more;
@@ -193,7 +213,7 @@ std::vector<JobStatus> read_jobs(const Json& answer) {
 }
 
 std::int64_t newest_moment(const Json& answer) {
-    if (const auto told = number_in(member(answer, "last_update")); told.value_or(0) > 0) {
+    if (const auto told = number_in(member(answer, "last_update"), kLatest); told.value_or(0) > 0) {
         return told.value_or(0);
     }
     std::int64_t newest = 0;
@@ -201,7 +221,8 @@ std::int64_t newest_moment(const Json& answer) {
         const State state =
             state_of_slurm(word_in(member(job, "job_state"))).value_or(State::kRunning);
         const auto take = [&](const char* name, bool is_past) {
-            newest = std::max(newest, is_past ? number_in(member(job, name)).value_or(0) : 0);
+            newest =
+                std::max(newest, is_past ? number_in(member(job, name), kLatest).value_or(0) : 0);
         };
         take("submit_time", true);
         take("last_sched_evaluation", true);

@@ -12,6 +12,16 @@ namespace cybele::submission {
 namespace {
 constexpr int kTimeLimitCode = 124;
 constexpr int kLostCode = 125;
+constexpr std::int64_t kLargestSignal = 64;       // SIGRTMAX
+constexpr std::int64_t kLatest = 253'402'300'799; // the year 9999, which a date can show
+
+/// Whether a field is missing or a whole number from 0 to `most`. A conversion would cut larger
+/// ones: 2^32 would be success.
+bool has_number(const nlohmann::json& document, const char* name, std::int64_t most) {
+    const auto field = document.find(name);
+    return field == document.end() || (field->is_number_integer() && *field >= 0 && *field <= most);
+}
+
 } // namespace
 
 int ExitRecord::shell_code() const {
@@ -58,6 +68,10 @@ Result<ExitRecord> parse_exit_record(std::string_view text, const std::filesyste
                     "ask the scheduler for the job; the file can be removed");
     };
     if (!document.is_object()) {
+        return damaged();
+    }
+    if (!has_number(document, "code", 255) || !has_number(document, "signal", kLargestSignal) ||
+        !has_number(document, "start", kLatest) || !has_number(document, "end", kLatest)) {
         return damaged();
     }
     try {
