@@ -15,7 +15,7 @@ namespace cybele::schedulers {
 namespace {
 
 /// Characters, and words, that mean something to a shell, to yaml, to a template or to a batch
-/// system.
+/// system. A Job takes no control characters, and no text that begins like a directive.
 constexpr std::array<std::string_view, 44> kParts{"a",       "Z",       "0",
                                                   " ",       "'",       "\"",
                                                   "\\",      "$",       "`",
@@ -28,7 +28,7 @@ constexpr std::array<std::string_view, 44> kParts{"a",       "Z",       "0",
                                                   "=",       ",",       ":",
                                                   "-",       "ä",       "☃",
                                                   "$(id)",   "${HOME}", "{{a}}",
-                                                  "{{{b}}}", "EOF",     "#SBATCH -n 9",
+                                                  "{{{b}}}", "EOF",     "a #SBATCH -n 9",
                                                   "'\\''",   "%j",      "\\n",
                                                   "--",      "/.."};
 
