@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "images/sif/sif.hpp"
 #include "registry/store/layers.hpp"
 #include "registry/store/lease.hpp"
-#include "registry/store/store.hpp"
 #include "support/digest.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
+#include "tests/unit/registry/shop.hpp"
 
 #include <ctime>
 #include <string>
@@ -22,48 +21,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr cybele::DatabaseUse kIndex{"the index", "make room", "look", "look again"};
-
-constexpr std::int64_t kNow = 1'800'000'000;
-constexpr std::int64_t kDay = 86400;
-constexpr std::int64_t kHour = 3600;
-
-struct Shop {
-    TempDirectory folder = *TempDirectory::make("/var/tmp", "cybele-store");
-    fs::path root = folder.path() / "store";
-    Store store = *Store::open(root);
-
-    /// An image whose bytes depend on the text.
-    [[nodiscard]] fs::path image(const std::string& text) const {
-        fs::path file = folder.path() / (text + ".sif");
-        images::NewImage made;
-        images::NewObject object;
-        object.type = images::DataType::kGeneric;
-        object.name = "text";
-        object.bytes = text;
-        made.objects.push_back(object);
-        REQUIRE(images::write_image(file, made));
-        return file;
-    }
-    StoredImage add(const std::string& text, const std::string& name, std::int64_t now = kNow) {
-        Arrival arrival;
-        arrival.now = now;
-        arrival.origin = text + ".sif";
-        if (!name.empty()) {
-            arrival.name = *read_new_name(name);
-        }
-        const auto added = store.add(image(text), arrival);
-        REQUIRE(added);
-        return *added;
-    }
-    [[nodiscard]] std::vector<std::string> digests() const {
-        std::vector<std::string> all;
-        const auto images = store.list(kNow);
-        for (const auto& one : *images) {
-            all.push_back(one.record.digest);
-        }
-        return all;
-    }
-};
 
 void flip_byte(const fs::path& file) {
     auto bytes = *read_file(file);
