@@ -4,10 +4,14 @@
 #include "support/document_help.hpp"
 #include "support/name.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <optional>
+#include <string>
 #include <vector>
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
 
 namespace cybele::launchers {
 namespace {
@@ -143,12 +147,11 @@ Complaint check_network(std::string_view text) {
     const auto slash = text.find('/');
     const auto bits =
         slash == std::string_view::npos ? std::nullopt : number(text.substr(slash + 1));
-    const bool is_ipv6 = text.find(':') != std::string_view::npos;
-    const bool has_address = slash != 0 && slash != std::string_view::npos &&
-                             text.substr(0, slash).find_first_not_of("0123456789abcdefABCDEF.:") ==
-                                 std::string_view::npos;
-    const bool has_four = is_ipv6 || std::count(text.begin(), text.end(), '.') == 3;
-    if (has_address && has_four && bits && *bits <= (is_ipv6 ? 128U : 32U)) {
+    const std::string address(text.substr(0, slash));
+    const bool is_ipv6 = address.find(':') != std::string::npos;
+    in6_addr read{}; // room for either
+    if (bits && *bits <= (is_ipv6 ? 128U : 32U) &&
+        ::inet_pton(is_ipv6 ? AF_INET6 : AF_INET, address.c_str(), &read) == 1) {
         return {};
     }
     return {"a network is an address and the number of its fixed bits", "write `10.0.0.0/24`"};

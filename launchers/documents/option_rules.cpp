@@ -3,6 +3,7 @@
 
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <optional>
 
 #include <fmt/format.h>
@@ -68,7 +69,14 @@ Complaint check_begin(std::string_view text) {
             return complaint;
         }
     }
-    return {};
+    const auto number = [text](const TimePart& part) {
+        return digits_at(text, part.at, part.digits).value_or(0);
+    };
+    const std::chrono::year_month_day date{
+        std::chrono::year(static_cast<int>(number(kTimeParts[0]))),
+        std::chrono::month(number(kTimeParts[1])),
+        std::chrono::day(number(kTimeParts[2]))};
+    return date.ok() ? Complaint{} : complaint; // 30 February is no day
 }
 
 Complaint check_host(std::string_view text) {
