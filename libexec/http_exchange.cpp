@@ -74,7 +74,7 @@ std::string judge(const Origin& origin, const Request& request, bool came_from_h
     if (origin.scheme == "http" && came_from_https) {
         return "the server sends from https: on to http:, where nothing proves who answers";
     }
-    if (origin.scheme == "http" && !request.allows_plain) {
+    if (origin.scheme == "http" && !request.access.allows_plain) {
         return "it is http:, where nothing proves who answers";
     }
     return {};
@@ -121,8 +121,8 @@ Answer exchange(const Request& request) {
     }
     const Origin first = url.origin();
     const bool sends = request.method == "PUT" || request.method == "POST" ||
-                       request.method == "PATCH" || !request.body.empty() ||
-                       !request.body_file.empty();
+                       request.method == "PATCH" || !request.body.bytes.empty() ||
+                       !request.body.file.empty();
     Hop hop{request.method, {}, {}, sends && request.method != "GET" && request.method != "HEAD"};
     bool came_from_https = false;
     for (int redirects = 0;; ++redirects) {
@@ -134,11 +134,11 @@ Answer exchange(const Request& request) {
         hop.headers = headers_for(request, hop, origin == first);
         Answer answer = transfer(request, hop);
         const std::string location = value_of(answer.headers, "location");
-        if (answer.failure || request.redirects == 0 || !is_redirect(answer.status) ||
+        if (answer.failure || request.limits.redirects == 0 || !is_redirect(answer.status) ||
             location.empty()) {
             return answer;
         }
-        if (redirects == request.redirects) {
+        if (redirects == request.limits.redirects) {
             return refused("redirects",
                            "it leads on more than " + std::to_string(redirects) + " times");
         }

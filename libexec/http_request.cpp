@@ -39,30 +39,30 @@ void read_fields(const Json& object, Request& request) {
     request.url = object.at("url").get<std::string>();
     read_headers(object, "headers", request.headers);
     read_headers(object, "credentials", request.credentials);
-    request.body_file = object.value("body-file", "");
-    request.body_offset = object.value("body-offset", std::uint64_t{0});
+    request.body.file = object.value("body-file", "");
+    request.body.offset = object.value("body-offset", std::uint64_t{0});
     if (object.contains("body-size")) {
-        request.body_size = object.at("body-size").get<std::uint64_t>();
+        request.body.size = object.at("body-size").get<std::uint64_t>();
     }
-    request.output = object.value("output", "");
-    request.is_resumed = object.value("resume", false);
-    request.is_hashed = object.value("hash", false);
+    request.output.path = object.value("output", "");
+    request.output.is_resumed = object.value("resume", false);
+    request.output.is_hashed = object.value("hash", false);
     request.tells_progress = object.value("progress", false);
     if (object.contains("range")) {
         request.range = {object.at("range").at(0).get<std::uint64_t>(),
                          object.at("range").at(1).get<std::uint64_t>()};
     }
-    request.ca_file = object.value("ca-file", "");
-    request.unix_socket = object.value("unix-socket", "");
-    request.connect_limit_ms = object.value("connect-limit-ms", std::int64_t{10'000});
-    request.limit_ms = object.value("limit-ms", std::int64_t{60'000});
-    request.stall_limit_s = object.value("stall-limit-s", std::int64_t{30});
-    request.maximum_size = object.value("maximum-size", std::uint64_t{16} << 20U);
-    request.redirects = object.value("redirects", 0);
-    request.allows_plain = object.value("allows-plain", false);
-    request.id = object.value("id", std::uint64_t{0});
-    request.is_stream = object.value("stream", false);
-    request.is_compressed = object.value("compressed", false);
+    request.access.ca_file = object.value("ca-file", "");
+    request.access.unix_socket = object.value("unix-socket", "");
+    request.limits.connect_ms = object.value("connect-limit-ms", std::int64_t{10'000});
+    request.limits.exchange_ms = object.value("limit-ms", std::int64_t{60'000});
+    request.limits.stall_s = object.value("stall-limit-s", std::int64_t{30});
+    request.limits.answer_size = object.value("maximum-size", std::uint64_t{16} << 20U);
+    request.limits.redirects = object.value("redirects", 0);
+    request.access.allows_plain = object.value("allows-plain", false);
+    request.session.id = object.value("id", std::uint64_t{0});
+    request.session.is_stream = object.value("stream", false);
+    request.session.is_compressed = object.value("compressed", false);
 }
 
 std::optional<Failure> check(const Request& request) {
@@ -95,7 +95,7 @@ std::optional<Failure> read_request(std::string_view text, Request& request) {
         if (!body) {
             return Failure{"request", "its body is not base64"};
         }
-        request.body = *body;
+        request.body.bytes = *body;
     } catch (const Json::exception&) {
         // What it said may quote a secret.
         return Failure{"request", "the request is not the JSON object that is expected"};

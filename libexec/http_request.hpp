@@ -13,32 +13,55 @@ namespace cybele::http {
 
 using Headers = std::vector<std::pair<std::string, std::string>>;
 
+/// What is sent: `bytes`, or a part of a file.
+struct Body {
+    std::string bytes;
+    std::string file; ///< empty: `bytes`
+    std::uint64_t offset = 0;
+    std::optional<std::uint64_t> size;
+};
+
+/// Where the body of the answer goes.
+struct Output {
+    std::string path; ///< empty: into the answer
+    bool is_resumed = false;
+    bool is_hashed = false;
+};
+
+struct Limits {
+    std::int64_t connect_ms = 0;
+    std::int64_t exchange_ms = 0;
+    std::int64_t stall_s = 0;
+    std::uint64_t answer_size = 0;
+    int redirects = 0;
+};
+
+/// How the server is reached.
+struct Access {
+    std::string ca_file;
+    std::string unix_socket;
+    bool allows_plain = false;
+};
+
+/// Of a request of a session only (http_session.hpp).
+struct SessionPart {
+    std::uint64_t id = 0;
+    bool is_stream = false;     ///< the body of a 200 is passed on line by line
+    bool is_compressed = false; ///< asks for gzip
+};
+
 struct Request {
     std::string method;
     std::string url;
     Headers headers;
     Headers credentials;
-    std::string body;
-    std::string body_file; ///< empty: `body`
-    std::uint64_t body_offset = 0;
-    std::optional<std::uint64_t> body_size;
-    std::string output; ///< empty: into the answer
-    bool is_resumed = false;
-    bool is_hashed = false;
+    Body body;
+    Output output;
     bool tells_progress = false;
     std::optional<std::pair<std::uint64_t, std::uint64_t>> range;
-    std::string ca_file;
-    std::string unix_socket;
-    std::int64_t connect_limit_ms = 0;
-    std::int64_t limit_ms = 0;
-    std::int64_t stall_limit_s = 0;
-    std::uint64_t maximum_size = 0;
-    int redirects = 0;
-    bool allows_plain = false;
-    /// Of a session only (http_session.hpp).
-    std::uint64_t id = 0;
-    bool is_stream = false;     ///< the body of a 200 is passed on line by line
-    bool is_compressed = false; ///< asks for gzip
+    Access access;
+    Limits limits;
+    SessionPart session;
 };
 
 /// Why there is no answer; the client has a remedy for each kind.

@@ -124,7 +124,7 @@ bool Session::take_line(std::string_view line) {
 void Session::begin(std::string_view line) {
     Request request;
     std::optional<Failure> failure = read_request(line, request);
-    const std::uint64_t id = request.id;
+    const std::uint64_t id = request.session.id;
     if (!failure && (streams_.size() >= kMostExchanges || streams_.count(id) != 0)) {
         failure =
             Failure{"request", "too many exchanges at the same time, or a number that is in use"};

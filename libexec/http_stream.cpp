@@ -57,16 +57,16 @@ bool Stream::set_method() {
     if (request_.method == "HEAD") {
         return set(CURLOPT_NOBODY, 1L);
     }
-    const bool has_body = !request_.body.empty() || request_.method == "POST" ||
+    const bool has_body = !request_.body.bytes.empty() || request_.method == "POST" ||
                           request_.method == "PUT" || request_.method == "PATCH";
-    return (!has_body ||
-            (set(CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(request_.body.size())) &&
-             set(CURLOPT_POSTFIELDS, request_.body.data()))) &&
+    return (!has_body || (set(CURLOPT_POSTFIELDSIZE_LARGE,
+                              static_cast<curl_off_t>(request_.body.bytes.size())) &&
+                          set(CURLOPT_POSTFIELDS, request_.body.bytes.data()))) &&
            set(CURLOPT_CUSTOMREQUEST, request_.method.c_str());
 }
 
 bool Stream::set_security() {
-    bool done = set(CURLOPT_PROTOCOLS_STR, request_.allows_plain ? "http,https" : "https") &&
+    bool done = set(CURLOPT_PROTOCOLS_STR, request_.access.allows_plain ? "http,https" : "https") &&
                 set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2)) &&
                 set(CURLOPT_DISALLOW_USERNAME_IN_URL, 1L) &&
                 set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
@@ -99,14 +99,14 @@ bool Stream::set_security() {
 }
 
 bool Stream::set_limits() {
-    bool done = set(CURLOPT_CONNECTTIMEOUT_MS, request_.connect_limit_ms) &&
-                set(CURLOPT_TIMEOUT_MS, request_.limit_ms) && set(CURLOPT_TCP_KEEPALIVE, 1L) &&
-                set(CURLOPT_TCP_KEEPIDLE, kIdleSeconds) &&
+    bool done = set(CURLOPT_CONNECTTIMEOUT_MS, request_.limits.connect_ms) &&
+                set(CURLOPT_TIMEOUT_MS, request_.limits.exchange_ms) &&
+                set(CURLOPT_TCP_KEEPALIVE, 1L) && set(CURLOPT_TCP_KEEPIDLE, kIdleSeconds) &&
                 set(CURLOPT_TCP_KEEPINTVL, kProbeSeconds) &&
                 set(CURLOPT_SOCKOPTFUNCTION, &limit_silence) && set(CURLOPT_PIPEWAIT, 1L);
-    if (request_.stall_limit_s > 0) {
+    if (request_.limits.stall_s > 0) {
         done = done && set(CURLOPT_LOW_SPEED_LIMIT, 1L) &&
-               set(CURLOPT_LOW_SPEED_TIME, request_.stall_limit_s);
+               set(CURLOPT_LOW_SPEED_TIME, request_.limits.stall_s);
     }
     return done;
 }
@@ -125,10 +125,10 @@ bool Stream::set_options() {
            set(CURLOPT_USERAGENT, "cybelectl/" CYBELE_VERSION) && set(CURLOPT_NOSIGNAL, 1L) &&
            set(CURLOPT_FOLLOWLOCATION, 0L) && set(CURLOPT_ERRORBUFFER, message_.data()) &&
            set(CURLOPT_PRIVATE, static_cast<void*>(this));
-    if (!request_.unix_socket.empty()) {
-        done = done && set(CURLOPT_UNIX_SOCKET_PATH, request_.unix_socket.c_str());
+    if (!request_.access.unix_socket.empty()) {
+        done = done && set(CURLOPT_UNIX_SOCKET_PATH, request_.access.unix_socket.c_str());
     }
-    if (request_.is_compressed) {
+    if (request_.session.is_compressed) {
         done = done && set(CURLOPT_ACCEPT_ENCODING, "gzip");
     }
     using Callback = std::size_t (*)(char*, std::size_t, std::size_t, void*);
@@ -147,31 +147,31 @@ std::size_t Stream::take_header(std::string_view line) {
     take_header_line(line, answer_.status, answer_.headers);
     if ((line == "\r\n" || line == "\n") && has_lines()) {
         const nlohmann::json headers = answer_.headers;
-        write_(id_text(request_.id) + "\"start\":200,\"headers\":" +
+        write_(id_text(request_.session.id) + "\"start\":200,\"headers\":" +
                headers.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "}\n");
     }
     return line.size();
 }
 
 std::size_t Stream::refuse_size() {
-    answer_.failure =
-        Failure{"too-large",
-                "the answer is larger than " + std::to_string(request_.maximum_size) + " bytes"};
+    answer_.failure = Failure{"too-large",
+                              "the answer is larger than " +
+                                  std::to_string(request_.limits.answer_size) + " bytes"};
     return 0;
 }
 
 bool Stream::take_lines(std::string_view piece) {
     for (std::size_t end = 0; (end = piece.find('\n')) != std::string_view::npos;) {
-        if (line_.size() + end > request_.maximum_size) {
+        if (line_.size() + end > request_.limits.answer_size) {
             return false;
         }
         line_.append(piece.substr(0, end));
-        write_(id_text(request_.id) + "\"line\":\"" + encode_base64(line_) + "\"}\n");
+        write_(id_text(request_.session.id) + "\"line\":\"" + encode_base64(line_) + "\"}\n");
         line_.clear();
         piece.remove_prefix(end + 1);
     }
     line_.append(piece);
-    return line_.size() <= request_.maximum_size;
+    return line_.size() <= request_.limits.answer_size;
 }
 
 std::size_t Stream::take_body(std::string_view piece) {
@@ -179,7 +179,7 @@ std::size_t Stream::take_body(std::string_view piece) {
     if (has_lines()) {
         return take_lines(piece) ? piece.size() : refuse_size();
     }
-    if (answer_.size > request_.maximum_size) {
+    if (answer_.size > request_.limits.answer_size) {
         return refuse_size();
     }
     answer_.body.append(piece);
@@ -193,7 +193,7 @@ void Stream::finish(CURLcode code) {
     }
     answer_.url = request_.url;
     // A begun last line is not a line: its end may be missing.
-    write_(id_text(request_.id) + write_answer(answer_).substr(1));
+    write_(id_text(request_.session.id) + write_answer(answer_).substr(1));
 }
 
 } // namespace cybele::http

@@ -55,7 +55,7 @@ private:
     bool take_lines(std::string_view piece);
     std::size_t refuse_size();
     [[nodiscard]] bool has_lines() const {
-        return request_.is_stream && answer_.status == 200;
+        return request_.session.is_stream && answer_.status == 200;
     }
 
     Request request_;

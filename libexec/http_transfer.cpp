@@ -93,7 +93,7 @@ private:
     bool hash_what_is_there();
     [[nodiscard]] std::uint64_t body_size() const;
     [[nodiscard]] bool is_for_file() const {
-        return !request_.output.empty() && (answer_.status == 200 || answer_.status == 206);
+        return !request_.output.path.empty() && (answer_.status == 200 || answer_.status == 206);
     }
 
     static std::size_t on_header(char* data, std::size_t, std::size_t size, void* self) {
@@ -132,26 +132,26 @@ private:
 };
 
 std::uint64_t Transfer::body_size() const {
-    return request_.body_file.empty() ? request_.body.size() : input_size_;
+    return request_.body.file.empty() ? request_.body.bytes.size() : input_size_;
 }
 
 bool Transfer::open_files() {
-    if (hop_.has_body && !request_.body_file.empty()) {
+    if (hop_.has_body && !request_.body.file.empty()) {
         struct stat status {};
-        if (!input_.open(request_.body_file, O_RDONLY) || ::fstat(input_.fd(), &status) != 0) {
-            fail("file", "cannot read " + request_.body_file + ": " + reason_of(errno));
+        if (!input_.open(request_.body.file, O_RDONLY) || ::fstat(input_.fd(), &status) != 0) {
+            fail("file", "cannot read " + request_.body.file + ": " + reason_of(errno));
             return false;
         }
         const auto size = static_cast<std::uint64_t>(status.st_size);
-        const std::uint64_t rest = size - std::min(size, request_.body_offset);
-        input_size_ = request_.body_size.value_or(rest);
+        const std::uint64_t rest = size - std::min(size, request_.body.offset);
+        input_size_ = request_.body.size.value_or(rest);
         if (input_size_ > rest) {
-            fail("file", request_.body_file + " is shorter than what is to be sent of it");
+            fail("file", request_.body.file + " is shorter than what is to be sent of it");
             return false;
         }
     }
     struct stat status {};
-    if (request_.is_resumed && ::stat(request_.output.c_str(), &status) == 0) {
+    if (request_.output.is_resumed && ::stat(request_.output.path.c_str(), &status) == 0) {
         had_ = static_cast<std::uint64_t>(status.st_size);
     }
     return true;
@@ -207,24 +207,24 @@ bool Transfer::set_options(CURL* easy, curl_slist* headers) {
         done = done && curl_easy_setopt(easy, option, value) == CURLE_OK;
     };
     set(CURLOPT_URL, hop_.url.c_str());
-    set(CURLOPT_PROTOCOLS_STR, request_.allows_plain ? "http,https" : "https");
+    set(CURLOPT_PROTOCOLS_STR, request_.access.allows_plain ? "http,https" : "https");
     set(CURLOPT_FOLLOWLOCATION, 0L);
     set(CURLOPT_NETRC, static_cast<long>(CURL_NETRC_IGNORED));
     set(CURLOPT_NOSIGNAL, 1L);
     set(CURLOPT_SSLVERSION, static_cast<long>(CURL_SSLVERSION_TLSv1_2));
     set(CURLOPT_USERAGENT, "cybelectl/" CYBELE_VERSION);
     set(CURLOPT_HTTPHEADER, headers);
-    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.connect_limit_ms));
-    set(CURLOPT_TIMEOUT_MS, static_cast<long>(request_.limit_ms));
-    if (request_.stall_limit_s > 0) {
+    set(CURLOPT_CONNECTTIMEOUT_MS, static_cast<long>(request_.limits.connect_ms));
+    set(CURLOPT_TIMEOUT_MS, static_cast<long>(request_.limits.exchange_ms));
+    if (request_.limits.stall_s > 0) {
         set(CURLOPT_LOW_SPEED_LIMIT, 1L);
-        set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(request_.stall_limit_s));
+        set(CURLOPT_LOW_SPEED_TIME, static_cast<long>(request_.limits.stall_s));
     }
-    if (!request_.ca_file.empty()) {
-        set(CURLOPT_CAINFO, request_.ca_file.c_str());
+    if (!request_.access.ca_file.empty()) {
+        set(CURLOPT_CAINFO, request_.access.ca_file.c_str());
     }
-    if (!request_.unix_socket.empty()) {
-        set(CURLOPT_UNIX_SOCKET_PATH, request_.unix_socket.c_str());
+    if (!request_.access.unix_socket.empty()) {
+        set(CURLOPT_UNIX_SOCKET_PATH, request_.access.unix_socket.c_str());
     }
     if (request_.tells_progress) {
         set(CURLOPT_NOPROGRESS, 0L);
@@ -259,14 +259,14 @@ bool Transfer::begin_body() {
         }
         at = had_;
     }
-    if (!output_.open(request_.output, O_RDWR | O_CREAT) ||
+    if (!output_.open(request_.output.path, O_RDWR | O_CREAT) ||
         ::ftruncate(output_.fd(), static_cast<off_t>(at)) != 0 ||
         ::lseek(output_.fd(), static_cast<off_t>(at), SEEK_SET) < 0) {
-        fail("file", "cannot write " + request_.output + ": " + reason_of(errno));
+        fail("file", "cannot write " + request_.output.path + ": " + reason_of(errno));
         return false;
     }
     had_ = at;
-    return !request_.is_hashed || hash_what_is_there();
+    return !request_.output.is_hashed || hash_what_is_there();
 }
 
 /// Of a file that goes on, the bytes before count, too.
@@ -277,7 +277,7 @@ bool Transfer::hash_what_is_there() {
         const std::size_t room = std::min<std::uint64_t>(buffer.size(), had_ - at);
         const ssize_t count = ::pread(output_.fd(), buffer.data(), room, static_cast<off_t>(at));
         if (count <= 0) {
-            fail("file", "cannot read " + request_.output);
+            fail("file", "cannot read " + request_.output.path);
             return false;
         }
         hash_->update({buffer.data(), static_cast<std::size_t>(count)});
@@ -301,16 +301,16 @@ void Transfer::tell_progress(curl_off_t total, curl_off_t done) {
 
 std::size_t Transfer::take_body(std::string_view piece) {
     const std::size_t size = piece.size();
-    if (is_redirect(answer_.status) && request_.redirects > 0) {
+    if (is_redirect(answer_.status) && request_.limits.redirects > 0) {
         return size;
     }
     if (!is_body_begun_ && !begin_body()) {
         return 0;
     }
     answer_.size += size;
-    if (answer_.size > request_.maximum_size) {
+    if (answer_.size > request_.limits.answer_size) {
         fail("too-large",
-             "the answer is larger than " + std::to_string(request_.maximum_size) + " bytes");
+             "the answer is larger than " + std::to_string(request_.limits.answer_size) + " bytes");
         return 0;
     }
     if (!is_for_file()) {
@@ -323,7 +323,7 @@ std::size_t Transfer::take_body(std::string_view piece) {
     while (!piece.empty()) {
         const ssize_t count = ::write(output_.fd(), piece.data(), piece.size());
         if (count < 0 && errno != EINTR) {
-            fail("file", "cannot write " + request_.output + ": " + reason_of(errno));
+            fail("file", "cannot write " + request_.output.path + ": " + reason_of(errno));
             return 0;
         }
         piece.remove_prefix(static_cast<std::size_t>(std::max<ssize_t>(count, 0)));
@@ -334,15 +334,15 @@ std::size_t Transfer::take_body(std::string_view piece) {
 std::size_t Transfer::give_body(char* into, std::size_t room) {
     const std::size_t count =
         static_cast<std::size_t>(std::min<std::uint64_t>(room, body_size() - sent_));
-    if (request_.body_file.empty()) {
-        std::memcpy(into, request_.body.data() + sent_, count);
+    if (request_.body.file.empty()) {
+        std::memcpy(into, request_.body.bytes.data() + sent_, count);
         sent_ += count;
         return count;
     }
     const ssize_t got =
-        ::pread(input_.fd(), into, count, static_cast<off_t>(request_.body_offset + sent_));
+        ::pread(input_.fd(), into, count, static_cast<off_t>(request_.body.offset + sent_));
     if (got < 0 || (got == 0 && count > 0)) {
-        fail("file", "cannot read " + request_.body_file);
+        fail("file", "cannot read " + request_.body.file);
         return CURL_READFUNC_ABORT;
     }
     sent_ += static_cast<std::uint64_t>(got);
