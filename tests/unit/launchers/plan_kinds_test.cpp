@@ -82,6 +82,13 @@ TEST_CASE(
           "3 threads do not fit on 2 CPUs a process\n");
 }
 
+TEST_CASE("serial: a sweep has one process an element, unless its rows are packed") {
+    const std::string head = "command: [p, '@{lr}']\nlaunch: serial\n";
+    CHECK(plan_of(head + "resources: {tasks-per-node: 2}\nsweep: {lr: [a, b]}\n") ==
+          "`launch: serial` starts one process, but 2 tasks are requested\n");
+    CHECK_FALSE(holds(plan_of(head + "sweep: {lr: [a, b], pack: 2}\n"), "starts one process"));
+}
+
 TEST_CASE("spark: workers, executors and driver take together no more than is allotted") {
     struct Row {
         std::uint32_t cores;

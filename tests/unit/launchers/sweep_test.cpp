@@ -3,7 +3,10 @@
 #include "launchers/documents/job.hpp"
 #include "support/file.hpp"
 
+#include <cstdint>
 #include <filesystem>
+#include <utility>
+#include <vector>
 
 #include <doctest/doctest.h>
 
@@ -67,6 +70,31 @@ TEST_CASE("packed rows share elements, and each that runs at the same time is a 
     CHECK(all->resources.tasks == 7);
     CHECK(refusal_of("{lr: 1-7, pack: 2}", "resources: {tasks-per-node: 2}\n") ==
           "sweep-pack-tasks");
+}
+
+TEST_CASE("sweep: rows that are kept fill as few elements as they can") {
+    const auto kept = [](const std::vector<std::uint32_t>& numbers) {
+        auto job = read_sweep_job("{lr: 1-7, pack: 4, at-once: 3}");
+        REQUIRE(job);
+        keep_rows(*job, numbers);
+        return std::move(*job);
+    };
+    const Job one = kept({1, 5, 6, 99});
+    CHECK(one.array.empty());
+    CHECK(one.sweep->rows == std::vector<std::vector<std::string>>{{"2"}, {"6"}, {"7"}});
+    CHECK(one.sweep->numbers == std::vector<std::uint32_t>{1, 5, 6});
+    CHECK(one.sweep->pack == 3);
+    CHECK(one.resources.tasks == 3);
+    CHECK(kept({0, 1, 2, 3}).array.empty());
+    CHECK(kept({0, 1, 2, 3, 4}).array == "0-1");
+    CHECK(kept({2, 4}).resources.tasks_per_node == 2);
+}
+
+TEST_CASE("sweep: what is wrong with its array is shown at the sweep") {
+    const auto job = read_sweep_job("{lr: [a, b]}");
+    REQUIRE(job);
+    CHECK(job->fault_at("array", problem("test", "wrong"), "", "").where.value_or(Place{}).line ==
+          4);
 }
 
 TEST_CASE("sweeps of no row, of a million rows and with odd names are refused") {
