@@ -91,22 +91,21 @@ Result<Choice> choose_word(std::span<const Choice> choices,
                 fmt::format("give one of: {}", known));
 }
 
-Result<std::vector<std::uint8_t>> partition(const AddOptions& options) {
+Result<std::vector<std::uint8_t>> partition(const TypeWords& words) {
     constexpr const char* kFor = "a partition";
-    CYBELE_TRY(const Choice fs, choose_word(kFsTypes, "--partfs", options.part_fs, kFor));
-    CYBELE_TRY(const Choice part, choose_word(kPartTypes, "--parttype", options.part_type, kFor));
-    CYBELE_TRY(const Choice arch,
-               choose_word(kArchitectures, "--partarch", options.part_arch, kFor));
+    CYBELE_TRY(const Choice fs, choose_word(kFsTypes, "--partfs", words.part_fs, kFor));
+    CYBELE_TRY(const Choice part, choose_word(kPartTypes, "--parttype", words.part_type, kFor));
+    CYBELE_TRY(const Choice arch, choose_word(kArchitectures, "--partarch", words.part_arch, kFor));
     return images::partition_extra(static_cast<images::FsType>(fs.value),
                                    static_cast<images::PartType>(part.value),
                                    arch.name);
 }
 
-Result<std::vector<std::uint8_t>> signature(const AddOptions& options) {
+Result<std::vector<std::uint8_t>> signature(const TypeWords& words) {
     CYBELE_TRY(const Choice hash,
-               choose_word(kHashes, "--signhash", options.sign_hash, "a signature"));
+               choose_word(kHashes, "--signhash", words.sign_hash, "a signature"));
     images::Fingerprint entity{};
-    const std::string& text = options.sign_entity;
+    const std::string& text = words.sign_entity;
     const auto digit = [](char c) {
         constexpr std::string_view kDigits = "0123456789abcdef";
         return kDigits.find(static_cast<char>(c >= 'A' && c <= 'F' ? c - 'A' + 'a' : c));
@@ -127,31 +126,30 @@ Result<std::vector<std::uint8_t>> signature(const AddOptions& options) {
     return images::signature_extra(static_cast<images::HashType>(hash.value), entity);
 }
 
-Result<std::vector<std::uint8_t>> sbom(const AddOptions& options) {
-    const std::string& name = options.sbom_format == "github" ? "github-json" : options.sbom_format;
+Result<std::vector<std::uint8_t>> sbom(const TypeWords& words) {
+    const std::string& name = words.sbom_format == "github" ? "github-json" : words.sbom_format;
     const images::SbomFormat format = images::sbom_format(name);
     if (format == images::SbomFormat::kNone) {
-        return fail(
-            ErrorCode::kUsage,
-            problem("sif-sbom-format",
-                    options.sbom_format.empty()
-                        ? "--sbomformat is missing"
-                        : fmt::format("--sbomformat has no '{}'", printable(options.sbom_format))),
-            options.sbom_format.empty() ? "an SBOM needs it" : "",
-            "give one of: cyclonedx-json, cyclonedx-xml, github-json, spdx-json, spdx-rdf, "
-            "spdx-tag-value, spdx-yaml, syft-json");
+        return fail(ErrorCode::kUsage,
+                    problem("sif-sbom-format",
+                            words.sbom_format.empty() ? "--sbomformat is missing"
+                                                      : fmt::format("--sbomformat has no '{}'",
+                                                                    printable(words.sbom_format))),
+                    words.sbom_format.empty() ? "an SBOM needs it" : "",
+                    "give one of: cyclonedx-json, cyclonedx-xml, github-json, spdx-json, spdx-rdf, "
+                    "spdx-tag-value, spdx-yaml, syft-json");
     }
     return images::sbom_extra(format);
 }
 
-Result<std::vector<std::uint8_t>> extra_of(DataType type, const AddOptions& options) {
+Result<std::vector<std::uint8_t>> extra_of(DataType type, const TypeWords& words) {
     switch (type) {
     case DataType::kPartition:
-        return partition(options);
+        return partition(words);
     case DataType::kSignature:
-        return signature(options);
+        return signature(words);
     case DataType::kSbom:
-        return sbom(options);
+        return sbom(words);
     default:
         return std::vector<std::uint8_t>();
     }
@@ -264,26 +262,26 @@ void declare_add_options(CLI::App& verb, AddOptions& options) {
         "6-genericjson, 7-generic, 8-cryptomessage, 9-sbom, 10-oci-rootindex, "
         "11-oci-blob; the number or the name");
     verb.add_option("--parttype",
-                    options.part_type,
+                    options.of_type.part_type,
                     "kind of a partition: 1-system, 2-primsys, 3-data, 4-overlay");
     verb.add_option(
         "--partfs",
-        options.part_fs,
+        options.of_type.part_fs,
         "file system of a partition: 1-squash, 2-ext3, 3-immuobj, 4-raw, 5-encrypted, 6-gocryptfs");
     verb.add_option(
         "--partarch",
-        options.part_arch,
+        options.of_type.part_arch,
         "architecture of a partition: 1-386, 2-amd64, 3-arm, 4-arm64, 5-ppc64, 6-ppc64le, 7-mips, "
         "8-mipsle, 9-mips64, 10-mips64le, 11-s390x, 12-riscv64, 13-loong64");
     verb.add_option(
         "--signhash",
-        options.sign_hash,
+        options.of_type.sign_hash,
         "digest of a signature: 1-sha256, 2-sha384, 3-sha512, 4-blake2s_256, 5-blake2b_256");
-    verb.add_option("--signentity", options.sign_entity, "signer of a signature")
+    verb.add_option("--signentity", options.of_type.sign_entity, "signer of a signature")
         ->type_name("FINGERPRINT");
     verb.add_option(
         "--sbomformat",
-        options.sbom_format,
+        options.of_type.sbom_format,
         "format of an SBOM: cyclonedx-json, cyclonedx-xml, github-json, spdx-json, spdx-rdf, "
         "spdx-tag-value, spdx-yaml, syft-json");
     verb.add_option("--groupid", options.group, "group of the object; 0: none")
@@ -312,7 +310,7 @@ Result<NewObject> new_object(const AddOptions& options) {
     CYBELE_TRY(object.link, link_of(options));
     object.name = options.name;
     object.alignment = options.alignment.value_or(object.type == DataType::kPartition ? 4096 : 1);
-    CYBELE_TRY(object.extra, extra_of(object.type, options));
+    CYBELE_TRY(object.extra, extra_of(object.type, options.of_type));
     CYBELE_TRY(Source opened, open_source(options));
     object.write = [source = std::make_shared<Source>(std::move(opened))](
                        int to, std::uint64_t offset) { return copy_bytes(*source, to, offset); };

@@ -15,17 +15,22 @@ class App;
 
 namespace cybele::cli {
 
-/// The options of `sif add`, spelt as Apptainer's. Numbers may be given by name, too.
-struct AddOptions {
-    std::string image;
-    std::string file; ///< "-": standard input
-    std::string data_type;
+/// What a descriptor says of an object of one type only.
+struct TypeWords {
     std::string part_type;
     std::string part_fs;
     std::string part_arch;
     std::string sign_hash;
     std::string sign_entity;
     std::string sbom_format;
+};
+
+/// The options of `sif add`, spelt as Apptainer's. Numbers may be given by name, too.
+struct AddOptions {
+    std::string image;
+    std::string file; ///< "-": standard input
+    std::string data_type;
+    TypeWords of_type;
     std::uint32_t group = 0;
     std::optional<std::uint32_t> link;
     std::optional<std::uint32_t> link_group;
