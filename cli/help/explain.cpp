@@ -91,7 +91,7 @@ std::string rule_ids() {
         object.push_back(rule->id);
     }
     std::vector<std::string_view> script;
-    for (const schedulers::Invariant& rule : schedulers::invariants()) {
+    for (const lint::Rule& rule : schedulers::invariants()) {
         script.push_back(rule.id);
     }
     std::vector<std::string_view> log;
@@ -244,7 +244,7 @@ std::string rule_text(const std::string& id) {
     if (const compatibility::Rule* rule = compatibility::find_rule(id)) {
         return compatibility::explain_rule(*rule);
     }
-    if (const schedulers::Invariant* rule = schedulers::find_invariant(id)) {
+    if (const lint::Rule* rule = schedulers::find_invariant(id)) {
         return schedulers::explain_invariant(*rule);
     }
     for (const schedulers::Symptom& symptom : schedulers::symptoms()) {

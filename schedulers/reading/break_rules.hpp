@@ -9,7 +9,7 @@ namespace cybele::schedulers {
 struct Judging {
     const BatchScript& script;
     const Asked& asked;
-    std::vector<Break>& breaks;
+    lint::Findings& breaks;
 
     [[nodiscard]] bool is_slurm() const {
         return script.reader == Reader::kSlurm;
@@ -22,9 +22,8 @@ struct Judging {
     [[nodiscard]] bool has_directives() const {
         return !script.directives.empty();
     }
-    void tell(std::string_view id, std::size_t line, std::string what, std::string help) const {
-        breaks.push_back({id, line, std::move(what), std::move(help)});
-    }
+    /// Line 0: the script as a whole.
+    void tell(std::string_view id, std::size_t line, std::string what, std::string help) const;
     /// The first line with the text in code, comments left out, and without the other text; 0:
     /// nowhere.
     [[nodiscard]] std::size_t line_with(std::string_view text, std::string_view without = {}) const;

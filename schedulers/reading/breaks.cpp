@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/break_rules.hpp"
+#include "support/linter.hpp"
 
 #include <algorithm>
 
@@ -18,18 +19,40 @@ std::size_t Judging::line_with(std::string_view text, std::string_view without) 
     return 0;
 }
 
-std::vector<Break> find_breaks(const BatchScript& script, const Asked& asked) {
-    std::vector<Break> breaks;
+void Judging::tell(std::string_view id,
+                   std::size_t line,
+                   std::string what,
+                   std::string help) const {
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    if (line != 0) {
+        fault.where = script.source.place({line, 1});
+    }
+    fault.message = std::move(what);
+    fault.help = std::move(help);
+    lint::report(breaks, *find_invariant(id), std::move(fault));
+}
+
+std::vector<lint::Finding> find_breaks(const BatchScript& script, const Asked& asked) {
+    lint::Findings breaks;
     const Judging judging{script, asked, breaks};
     for (const auto rules : {head_rules(), body_rules(), launch_rules()}) {
         for (const BreakRule& rule : rules) {
             rule.judge(judging);
         }
     }
-    std::stable_sort(breaks.begin(), breaks.end(), [](const Break& left, const Break& right) {
-        return left.line < right.line;
-    });
-    return breaks;
+    const std::vector<std::string_view> lines(script.lines.begin(), script.lines.end());
+    lint::drop_ignored(breaks.all(), lines, find_invariant);
+    std::stable_sort(breaks.all().begin(),
+                     breaks.all().end(),
+                     [](const lint::Finding& left, const lint::Finding& right) {
+                         return line_of(left) < line_of(right);
+                     });
+    return std::move(breaks.all());
+}
+
+std::size_t line_of(const lint::Finding& broken) {
+    return broken.fault.where ? broken.fault.where->line : 0;
 }
 
 std::vector<std::string_view> readable_invariants() {

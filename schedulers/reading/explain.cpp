@@ -118,9 +118,10 @@ std::string explanation_text(const Explanation& explanation) {
         text += left.help.empty() ? "" : fmt::format("      help: {}\n", left.help);
     }
     text += breaks.empty() ? "\nbreaks no rule that can be checked by reading\n" : "\nbreaks\n";
-    for (const Break& broken : breaks) {
-        text += fmt::format("{}  {} {}\n", place_text(broken.line), broken.invariant, broken.what);
-        text += fmt::format("      help: {}\n", broken.help);
+    for (const lint::Finding& broken : breaks) {
+        text += fmt::format(
+            "{}  {} {}\n", place_text(line_of(broken)), broken.rule, broken.fault.message);
+        text += fmt::format("      help: {}\n", broken.fault.help);
     }
     return text;
 }
@@ -146,12 +147,12 @@ std::string explanation_json(const Explanation& explanation) {
                                 {"help", left.help}});
     }
     json["breaks"] = Json::array();
-    for (const Break& broken : breaks) {
-        json["breaks"].push_back({{"invariant", broken.invariant},
-                                  {"rule", find_invariant(broken.invariant)->text},
-                                  {"line", broken.line},
-                                  {"what", broken.what},
-                                  {"help", broken.help}});
+    for (const lint::Finding& broken : breaks) {
+        json["breaks"].push_back({{"invariant", broken.rule},
+                                  {"rule", find_invariant(broken.rule)->title},
+                                  {"line", line_of(broken)},
+                                  {"what", broken.fault.message},
+                                  {"help", broken.fault.help}});
     }
     return json.dump(2) + "\n";
 }

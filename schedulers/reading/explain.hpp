@@ -14,7 +14,7 @@ namespace cybele::schedulers {
 struct Explanation {
     BatchScript script;
     Asked asked;
-    std::vector<Break> breaks;
+    std::vector<lint::Finding> breaks;
 };
 
 [[nodiscard]] Result<Explanation>

@@ -7,13 +7,13 @@
 
 namespace cybele::schedulers {
 
-std::string explain_invariant(const Invariant& invariant) {
+std::string explain_invariant(const lint::Rule& invariant) {
     const auto readable = readable_invariants();
     const bool is_readable =
         std::find(readable.begin(), readable.end(), invariant.id) != readable.end();
     return fmt::format("{}: {}\n{}\nall rules: `cybelectl explain` lists their names\n",
                        invariant.id,
-                       invariant.text,
+                       invariant.title,
                        is_readable ? "`job explain SCRIPT` finds where a script breaks it"
                                    : "every rendered script keeps it; it shows only in a run");
 }

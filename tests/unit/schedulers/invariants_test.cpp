@@ -63,8 +63,8 @@ const std::vector<Rendered>& rendered_scripts() {
 std::set<std::string> broken_in(const std::string& text, Reader reader) {
     std::set<std::string> broken;
     if (const auto explanation = explain_script(text, "s.sh", reader)) {
-        for (const Break& each : explanation->breaks) {
-            broken.emplace(each.invariant);
+        for (const lint::Finding& each : explanation->breaks) {
+            broken.emplace(each.rule);
         }
     }
     return broken;
@@ -132,14 +132,14 @@ std::string page_text() {
         "The table is written by `CYBELE_ACCEPT=1 build/dev/tests/unit_schedulers`, from the rows "
         "that the\ntests run.\n\n"
         "| | rule | tests | mutants | shown on |\n|---|---|---|---|---|\n";
-    for (const Invariant& invariant : invariants()) {
+    for (const lint::Rule& invariant : invariants()) {
         const auto row = rows.find(invariant.id);
         if (row == rows.end()) {
             continue;
         }
         text += fmt::format("| {} | {} | {} | {} | {} |\n",
                             invariant.id,
-                            invariant.text,
+                            invariant.title,
                             joined(row->second.tests),
                             joined(row->second.mutants),
                             joined(row->second.parts));
@@ -169,6 +169,27 @@ TEST_CASE("reading finds each mutant, and nothing in the script that it was made
         }
         CHECK_MESSAGE(is_caught, std::string(row.from));
     }
+}
+
+TEST_CASE("a comment in a script disables a rule there") {
+    std::set<std::string> tried;
+    for (const ReadRow& row : read_rows()) {
+        const std::string invariant(row.invariant);
+        for (const Rendered& script : rendered_scripts()) {
+            const std::string mutant = mutant_of(script.text, row.from, row.to);
+            if (mutant.empty() || !broken_in(mutant, script.reader).contains(invariant)) {
+                continue;
+            }
+            CAPTURE(invariant);
+            tried.insert(invariant);
+            const std::string comment = "# cybelectl: ignore-file ";
+            CHECK_FALSE(
+                broken_in(mutant + comment + invariant + "\n", script.reader).contains(invariant));
+            CHECK(broken_in(mutant + comment + "H9\n", script.reader).contains(invariant));
+            break;
+        }
+    }
+    CHECK(tried.size() > 40); // each that has such a mutant
 }
 
 TEST_CASE("running shows each invariant, and catches its mutant") {
@@ -204,7 +225,7 @@ TEST_CASE("no readable invariant is without its mutant, and the page lists them 
         REQUIRE(write_file(page(), text).has_value());
     }
     CHECK(read_file(page()).value() == text);
-    for (const Invariant& invariant : invariants()) {
+    for (const lint::Rule& invariant : invariants()) {
         CHECK_MESSAGE(tested.contains(invariant.id), std::string(invariant.id));
     }
 }

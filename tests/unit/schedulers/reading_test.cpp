@@ -283,8 +283,9 @@ TEST_CASE("a rendered script is read back as the Job that it was made from, and 
                                   : dialect == "local"  ? Reader::kNone
                                                         : Reader::kPbspro;
             const auto explanation = explain_script(rendered->text, golden.name, reader).value();
-            for (const Break& broken : explanation.breaks) {
-                FAIL_CHECK(fmt::format("{}:{}: {}", broken.invariant, broken.line, broken.what));
+            for (const lint::Finding& broken : explanation.breaks) {
+                FAIL_CHECK(
+                    fmt::format("{}:{}: {}", broken.rule, line_of(broken), broken.fault.message));
             }
             if (reader == Reader::kNone) {
                 continue;
