@@ -11,14 +11,19 @@
 
 namespace cybele::pipeline {
 
+/// Where packages come from, and what proves the servers.
+struct PackageSources {
+    std::string mirror;
+    std::string pip_index; ///< where pip asks in build steps; empty: where this machine's does
+    std::filesystem::path ca_file;
+};
+
 /// What every build and every Lock obeys, whichever verb makes it: `build`, `submit`, `recipe
 /// lock`. What is rendered (`generate`) obeys none of it, so that its bytes are the same
 /// everywhere.
 struct BuildSettings {
     std::string builder = "embedded"; ///< embedded, apptainer, singularity
-    std::string mirror;
-    std::string pip_index; ///< where pip asks in build steps; empty: where this machine's does
-    std::filesystem::path ca_file;
+    PackageSources packages;
     std::filesystem::path sign_key;
     /// How images that stages begin with are reached; their keys and digests are the Recipe's and
     /// the Lock's.

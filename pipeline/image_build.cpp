@@ -149,9 +149,9 @@ builder_request(const ImageBuild& request, ImagePlan& plan, const fs::path& sour
     build.use_cache = request.use_cache && !request.verifies_reproducible && request.binds.empty();
     build.step_timeout = request.step_timeout;
     build.stages_at_once = request.stages_at_once;
-    build.mirror = request.mirror;
-    build.pip_index = request.pip_index;
-    build.ca_file = request.ca_file;
+    build.mirror = request.packages.mirror;
+    build.pip_index = request.packages.pip_index;
+    build.ca_file = request.packages.ca_file;
     // The Lock says when its packages were published: two builds of it are equal.
     const bool has_epoch = plan.epoch && !request.is_deterministic;
     build.now = has_epoch ? *plan.epoch : request.now;
@@ -240,7 +240,7 @@ Result<void> write_provenance(const ImageBuild& request,
     facts.image = result.image.filename().native();
     facts.digest = hex(digest);
     facts.builder = request.builder;
-    facts.arguments = request.recipe_arguments;
+    facts.arguments = request.recipe.arguments;
     facts.bases = result.bases;
     facts.started = request.now;
     facts.finished = request.clock && !request.is_deterministic ? request.clock() : request.now;

@@ -32,20 +32,24 @@ struct DefinitionRules {
     std::filesystem::path update;
 };
 
+/// What `build` was asked for that concerns a Recipe.
+struct RecipeChoice {
+    std::shared_ptr<const recipes::Recipe> read;  ///< unset: it is read from the source
+    std::string variant;                          ///< of a Recipe with a matrix
+    std::map<std::string, std::string> arguments; ///< `--arg x=v`
+    /// Builds though the Lock is stale, or pip packages have no checksum.
+    bool ignores_lock = false;
+};
+
 /// What `build` was asked for.
 struct ImageBuild : BuildSettings, DefinitionRules {
     /// A Recipe, a definition file, a folder with one Recipe, or an image (image_source()).
     std::filesystem::path source;
-    /// The Recipe of `source`, where it was read already; unset: it is read.
-    std::shared_ptr<const recipes::Recipe> recipe;
-    std::filesystem::path output;                        ///< empty: NAME.sif beside the source
-    PassphraseSource sign_passphrase;                    ///< of an encrypted one
-    std::string variant;                                 ///< of a Recipe with a matrix
-    std::map<std::string, std::string> recipe_arguments; ///< `--arg x=v`
-    bool ignores_lock =
-        false;               ///< builds though the Lock is stale, or pip packages have no checksum
-    std::string compression; ///< empty: the Recipe's, else zstd
-    std::string sbom;        ///< spdx, none; empty: the Recipe's, of a definition none
+    RecipeChoice recipe;
+    std::filesystem::path output;     ///< empty: NAME.sif beside the source
+    PassphraseSource sign_passphrase; ///< of an encrypted one
+    std::string compression;          ///< empty: the Recipe's, else zstd
+    std::string sbom;                 ///< spdx, none; empty: the Recipe's, of a definition none
     /// A file for the signed provenance of the image; empty: none. It needs a sign_key.
     std::filesystem::path provenance;
     std::function<std::int64_t()> clock; ///< Unix seconds, for its end; empty: `now`

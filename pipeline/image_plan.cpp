@@ -34,7 +34,7 @@ fs::path folder_of(const fs::path& file) {
 
 /// One image is built at a time: of a Recipe with a matrix the variant must be named.
 Result<void> check_variant(const ImageBuild& request, const recipes::Recipe& recipe) {
-    if (!request.variant.empty() || recipe.variants.empty()) {
+    if (!request.recipe.variant.empty() || recipe.variants.empty()) {
         return {};
     }
     std::string list;
@@ -180,12 +180,13 @@ void add_copies(const definitions::Definition& definition, ImagePlan& plan) {
 
 Result<std::shared_ptr<const recipes::Recipe>> recipe_of(const ImageBuild& request,
                                                          const fs::path& source) {
-    if (request.recipe != nullptr) {
-        return request.recipe;
+    if (request.recipe.read != nullptr) {
+        return request.recipe.read;
     }
     CYBELE_TRY(std::string text, read_file(source).map_error(during("reading the Recipe")));
-    CYBELE_TRY(recipes::Recipe recipe,
-               read_variant(std::move(text), source, request.recipe_arguments, request.variant));
+    CYBELE_TRY(
+        recipes::Recipe recipe,
+        read_variant(std::move(text), source, request.recipe.arguments, request.recipe.variant));
     return std::make_shared<const recipes::Recipe>(std::move(recipe));
 }
 
@@ -201,10 +202,10 @@ plan_recipe(const ImageBuild& request, const fs::path& source, const Environment
     const recipes::Recipe& recipe = *read;
     CYBELE_CHECK(check_variant(request, recipe));
     recipes::RenderOptions options;
-    options.mirror = request.mirror;
-    options.may_be_unverified = request.ignores_lock;
+    options.mirror = request.packages.mirror;
+    options.may_be_unverified = request.recipe.ignores_lock;
     std::optional<recipes::LockVariant> lock;
-    if (!request.ignores_lock) {
+    if (!request.recipe.ignores_lock) {
         CYBELE_TRY(lock, find_lock(recipe, source));
         options.lock = lock ? &*lock : nullptr;
     }
@@ -233,7 +234,8 @@ plan_recipe(const ImageBuild& request, const fs::path& source, const Environment
     plan.output = source.parent_path() / (recipe.name + ".sif");
     plan.directory = folder_of(source);
     CYBELE_CHECK(open_files(request, environment, plan));
-    const SourcesRequest from{&recipe, options.lock, request.ignores_lock, request.bases.store};
+    const SourcesRequest from{
+        &recipe, options.lock, request.recipe.ignores_lock, request.bases.store};
     CYBELE_CHECK(add_sources(from, environment, plan));
     return plan;
 }
@@ -266,8 +268,8 @@ plan_definition(const ImageBuild& request, const fs::path& source, const Environ
     options.arguments = request.arguments;
     if (text.find("{{") != std::string::npos && !options.arguments.contains("mirror")) {
         // A definition that a Recipe was rendered to leaves the mirror open: the machine's own.
-        if (!request.mirror.empty()) {
-            options.arguments["mirror"] = request.mirror;
+        if (!request.packages.mirror.empty()) {
+            options.arguments["mirror"] = request.packages.mirror;
         } else if (auto own = builder::machine_mirror(); own) {
             options.arguments["mirror"] = *own;
         }
@@ -325,9 +327,9 @@ Result<void> check_source_options(const ImageBuild& request, SourceKind kind) {
     };
     const Row rows[] = {
         {"--build-arg", SourceKind::kDefinition, !request.arguments.empty()},
-        {"--arg", SourceKind::kRecipe, !request.recipe_arguments.empty()},
-        {"--variant", SourceKind::kRecipe, !request.variant.empty()},
-        {"--unlocked", SourceKind::kRecipe, request.ignores_lock},
+        {"--arg", SourceKind::kRecipe, !request.recipe.arguments.empty()},
+        {"--variant", SourceKind::kRecipe, !request.recipe.variant.empty()},
+        {"--unlocked", SourceKind::kRecipe, request.recipe.ignores_lock},
     };
     const auto* const row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& one) {
         return one.is_given && one.kind != kind;
@@ -349,7 +351,8 @@ Result<void> check_source_options(const ImageBuild& request, SourceKind kind) {
 
 Result<ImagePlan>
 plan_image(const ImageBuild& request, const fs::path& source, const Environment& environment) {
-    const SourceKind kind = request.recipe != nullptr ? SourceKind::kRecipe : source_kind(source);
+    const SourceKind kind =
+        request.recipe.read != nullptr ? SourceKind::kRecipe : source_kind(source);
     CYBELE_CHECK(check_source_options(request, kind));
     return kind == SourceKind::kRecipe       ? plan_recipe(request, source, environment)
            : kind == SourceKind::kDefinition ? plan_definition(request, source, environment)

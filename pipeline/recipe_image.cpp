@@ -78,12 +78,12 @@ Result<ImageState> state_of_image(const RecipeImage& image, const ImageBuild& bu
     }
     const bool is_unlocked = before && before->lock == RecipeSources::kUnlocked;
     std::optional<recipes::LockVariant> lock;
-    if (!build.ignores_lock && !is_unlocked) {
+    if (!build.recipe.ignores_lock && !is_unlocked) {
         CYBELE_TRY(lock, find_lock(image.recipe, image.recipe_file));
     }
     state.is_unlocked = is_unlocked && fs::exists(lock_path(image.recipe_file), error);
     const SourcesRequest request{
-        &image.recipe, lock ? &*lock : nullptr, build.ignores_lock, build.bases.store};
+        &image.recipe, lock ? &*lock : nullptr, build.recipe.ignores_lock, build.bases.store};
     CYBELE_TRY(auto rules, rules_of_recipe(image.recipe, image.file));
     builder::ContextFiles files(
         std::move(rules),

@@ -195,7 +195,7 @@ private:
         if (const auto found = suites_.find(suite); found != suites_.end()) {
             return found->second.get();
         }
-        std::string mirror = request_.mirror;
+        std::string mirror = request_.packages.mirror;
         if (mirror.empty()) {
             CYBELE_TRY(mirror, builder::machine_mirror());
         }
@@ -289,8 +289,8 @@ private:
         for (const auto platform : kPlatforms) {
             command.argv.insert(command.argv.end(), {"--platform", std::string(platform)});
         }
-        if (!request_.pip_index.empty()) {
-            command.argv.insert(command.argv.end(), {"--index-url", request_.pip_index});
+        if (!request_.packages.pip_index.empty()) {
+            command.argv.insert(command.argv.end(), {"--index-url", request_.packages.pip_index});
         }
         command.environment = environment_.all();
         command.input = "";

@@ -60,8 +60,8 @@ command_of(const Session& session, const BuildOptions& options, const ImageToBui
     add("--sign-key", options.sign_key);
     add("--passphrase-file", options.passphrase.file);
     add("--builder", options.build.builder);
-    add("--mirror", options.build.mirror);
-    add("--pip-index", options.build.pip_index);
+    add("--mirror", options.build.packages.mirror);
+    add("--pip-index", options.build.packages.pip_index);
     add("--ca-file", options.ca_file);
     add("--authfile", options.access.authfile);
     add("--library", options.access.library);
@@ -83,7 +83,7 @@ command_of(const Session& session, const BuildOptions& options, const ImageToBui
     flag("--no-cache", options.no_cache);
     flag("--verify-reproducible", options.build.verifies_reproducible);
     add("--timeout", options.timeout);
-    flag("--unlocked", options.build.ignores_lock);
+    flag("--unlocked", options.build.recipe.ignores_lock);
     return argv;
 }
 
@@ -207,7 +207,7 @@ Result<std::vector<ImageToBuild>> images_to_build(const BuildOptions& options) {
         CYBELE_TRY(std::string text, read_file(source).map_error(during("reading the Recipe")));
         CYBELE_TRY(
             const auto variants,
-            pipeline::read_variants(std::move(text), source, options.build.recipe_arguments));
+            pipeline::read_variants(std::move(text), source, options.build.recipe.arguments));
         for (const auto& recipe : variants) {
             images.push_back({source, recipe.variant});
         }

@@ -46,7 +46,7 @@ Result<unsigned> parse_timeout(const std::string& text) {
 
 Result<void> take_arguments(BuildOptions& options) {
     CYBELE_TRY(options.build.arguments, read_build_arguments(options.build_arguments));
-    CYBELE_TRY(options.build.recipe_arguments,
+    CYBELE_TRY(options.build.recipe.arguments,
                read_assignments(kRecipeArguments, options.recipe_arguments));
     return {};
 }
@@ -160,8 +160,8 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
     CYBELE_TRY(static_cast<pipeline::BuildSettings&>(request),
                build_settings(session,
                               {request.builder,
-                               request.mirror,
-                               request.pip_index,
+                               request.packages.mirror,
+                               request.packages.pip_index,
                                options.sign_key,
                                std::move(access),
                                options.jobs}));
@@ -246,10 +246,11 @@ void add_output_options(CLI::App& verb, BuildOptions& options) {
 }
 
 void add_network_options(CLI::App& verb, BuildOptions& options) {
-    verb.add_option("--mirror", options.build.mirror, "package mirror (default: the machine's)")
+    verb.add_option(
+            "--mirror", options.build.packages.mirror, "package mirror (default: the machine's)")
         ->type_name("URL");
     verb.add_option("--pip-index",
-                    options.build.pip_index,
+                    options.build.packages.pip_index,
                     "index of Python packages in build steps (default: the machine's)")
         ->type_name("URL");
     verb.add_option("--ca-file", options.ca_file, "CA certificates for build steps and registries")
@@ -280,8 +281,8 @@ void add_recipe_options(CLI::App& verb, BuildOptions& options) {
                   options.build.warns_unused_arguments,
                   "warn of a --build-arg that nothing uses, instead of an error");
     add_assignments(verb, kRecipeArguments, options.recipe_arguments);
-    auto* variant =
-        verb.add_option("--variant", options.build.variant, "variant of a Recipe with a matrix");
+    auto* variant = verb.add_option(
+        "--variant", options.build.recipe.variant, "variant of a Recipe with a matrix");
     variant->type_name("NAME");
     verb.add_flag("--all",
                   options.is_all,
@@ -293,7 +294,7 @@ void add_recipe_options(CLI::App& verb, BuildOptions& options) {
                     "(default: 1)")
         ->check(CLI::Range(1, 64));
     verb.add_flag("--unlocked",
-                  options.build.ignores_lock,
+                  options.build.recipe.ignores_lock,
                   "ignore the Lock next to the Recipe; install packages without a checksum");
 }
 

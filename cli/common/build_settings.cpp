@@ -32,9 +32,9 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
     };
     pipeline::BuildSettings build;
     build.builder = choose(flags.builder, "builder");
-    build.mirror = choose(flags.mirror, "mirror");
-    build.pip_index = flags.pip_index;
-    build.ca_file = choose(flags.access.ca_file, "ca-file");
+    build.packages.mirror = choose(flags.mirror, "mirror");
+    build.packages.pip_index = flags.pip_index;
+    build.packages.ca_file = choose(flags.access.ca_file, "ca-file");
     build.sign_key = choose(flags.sign_key, "sign-key");
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const registry::Transport transport,

@@ -112,8 +112,8 @@ pipeline::ImageBuild recipe_build_of(const JobInput& input,
     pipeline::ImageBuild build = settings;
     build.source = made.recipe_file;
     build.output = input.image_file;
-    build.variant = variant_of(input);
-    build.recipe = std::make_shared<const recipes::Recipe>(made.recipe);
+    build.recipe.variant = variant_of(input);
+    build.recipe.read = std::make_shared<const recipes::Recipe>(made.recipe);
     return build;
 }
 

@@ -26,8 +26,6 @@ const std::map<std::string, std::size_t> kWider = {
     {"builder/request/request.hpp BuildRequest", 28},
     {"cli/build/options.hpp BuildOptions", 17},
     {"cli/run/start_options.hpp StartOptions", 19},
-    {"pipeline/build_settings.hpp BuildSettings", 13},
-    {"pipeline/image_build.hpp ImageBuild", 15},
     {"runtime/containers/runtime.hpp Request", 56},
     {"support/http.hpp HttpRequest", 18},
 };

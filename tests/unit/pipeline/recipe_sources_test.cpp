@@ -71,12 +71,12 @@ TEST_CASE(
     place.put("app.yaml", "kind: Recipe\nname: other\nbase: debian:12\n");
     ImageBuild build;
     build.source = file;
-    build.recipe = std::make_shared<const recipes::Recipe>(made->recipe);
+    build.recipe.read = std::make_shared<const recipes::Recipe>(made->recipe);
     const auto plan = plan_image(build, file, Environment{});
     REQUIRE_MESSAGE(plan.has_value(), plan.error().message());
     CHECK(plan->name == "app");
     CHECK("sha256:" + plan->recipe == made->label());
-    build.recipe.reset();
+    build.recipe.read.reset();
     CHECK(plan_image(build, file, Environment{}).value().name == "other");
 }
 
