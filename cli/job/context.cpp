@@ -195,9 +195,12 @@ nlohmann::ordered_json value_or_null(const std::optional<T>& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-std::string print_rows(const nlohmann::ordered_json& rows) {
-    const nlohmann::ordered_json document{{"format", 1}, {"jobs", rows}};
+std::string print_document(const nlohmann::ordered_json& document) {
     return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+std::string print_rows(const nlohmann::ordered_json& rows) {
+    return print_document({{"format", 1}, {"jobs", rows}});
 }
 
 void add_consumption(const submission::Consumption& consumption, nlohmann::ordered_json& row) {
@@ -241,6 +244,32 @@ std::string entries_json(const std::vector<submission::Entry>& entries, bool has
         }
     }
     return print_rows(rows);
+}
+
+namespace {
+
+nlohmann::ordered_json text_or_null(const std::string& text) {
+    return text.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(text);
+}
+
+} // namespace
+
+std::string repeated_json(const std::vector<submission::Entry>& entries,
+                          const std::vector<submission::Difference>& differences) {
+    nlohmann::ordered_json changed = nlohmann::ordered_json::array();
+    for (const submission::Difference& each : differences) {
+        nlohmann::ordered_json row{{"what", each.what}};
+        row["name"] = text_or_null(each.name);
+        row["was"] = text_or_null(each.was);
+        row["is"] = text_or_null(each.is);
+        changed.push_back(std::move(row));
+    }
+    nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+    for (const submission::Entry& entry : entries) {
+        rows.push_back(job_row(entry));
+        add_elements_row(entry, rows.back());
+    }
+    return print_document({{"format", 1}, {"differences", changed}, {"jobs", rows}});
 }
 
 } // namespace cybele::cli

@@ -3,6 +3,7 @@
 
 #include "cli/common/session.hpp"
 #include "submission/follow/follow.hpp"
+#include "submission/submit/differences.hpp"
 #include "submission/submit/usage.hpp"
 
 #include <chrono>
@@ -43,6 +44,10 @@ void tell(const Session& session, const std::string& line);
 /// they are not listed one by one.
 [[nodiscard]] std::string entries_json(const std::vector<submission::Entry>& entries,
                                        bool has_elements = true);
+
+/// A job that was submitted again, and before it what of it is another than before.
+[[nodiscard]] std::string repeated_json(const std::vector<submission::Entry>& entries,
+                                        const std::vector<submission::Difference>& differences);
 
 /// The same, each with what it asked for and what it used.
 [[nodiscard]] std::string details_json(const std::vector<submission::Entry>& entries,

@@ -40,7 +40,12 @@ struct SubmitOptions : JobOptions {
     bool no_build = false;
     FollowChoice choice;
     TargetOptions target;
-    std::optional<submission::Entry> before; ///< the job that is submitted again
+    std::optional<submission::Entry> before;         ///< the job that is submitted again …
+    std::vector<submission::Difference> differences; ///< … and what is another than then
+
+    [[nodiscard]] std::string json(const std::vector<submission::Entry>& entries) const {
+        return before ? repeated_json(entries, differences) : entries_json(entries);
+    }
 };
 
 submission::OnWord words_of(const Session& session) {
@@ -133,7 +138,7 @@ Result<Turn> follow_submission(Session& session,
         followed.asked_by = submitted.cancel_by;
     }
     if (session.is_json() && !options.follow) {
-        Session::print(entries_json(followed.entries));
+        Session::print(options.json(followed.entries));
     }
     if (followed.left_by == 0) {
         tell_outcome(session, end_line(followed.entries.front()));
@@ -174,7 +179,7 @@ Result<Turn> submit_ready(Session& session,
     }
     CYBELE_CHECK(printed);
     if (session.is_json()) {
-        const auto shown = Session::try_print(entries_json({submitted.entry}));
+        const auto shown = Session::try_print(options.json({submitted.entry}));
         return shown ? Result<Turn>(Turn{}) : fail(unread_id(shown.error(), submitted.entry));
     }
     return Turn{};
@@ -233,18 +238,21 @@ Result<Turn> submit_turn(Session& session, const SubmitOptions& options) {
     show_stage(session, "built", built);
     CYBELE_TRY(const submission::RenderedJob ready, submission::render_job(std::move(built)));
     show_stage(session, "rendered", ready);
+    SubmitOptions with = options;
+    if (options.before) { // what differs comes first
+        with.differences = submission::differences_since(*options.before, ready);
+        for (const submission::Difference& each : with.differences) {
+            tell(session, "cybelectl: " + each.text);
+        }
+    }
     session.note(ready.notes);
     if (options.dry_run) {
         Session::print(ready.script);
         return Turn{};
     }
     CYBELE_CHECK(submission::bring_inputs(ready, words_of(session), session.environment));
-    if (options.before) {
-        for (const std::string& line : submission::differences_since(*options.before, ready)) {
-            tell(session, "cybelectl: since job " + options.before->id + ", " + line);
-        }
-    }
-    CYBELE_TRY(Turn turn, submit_ready(session, options, ready, submission::request_text(request)));
+    CYBELE_TRY(Turn turn,
+               submit_ready(session, with, ready, submission::request_text(request, ready)));
     turn.continuation = ready.input.job.continuation;
     if (turn.continuation && !options.wait && !options.follow) {
         tell(session,
@@ -338,11 +346,6 @@ Result<int> resubmit(Session& session, const ResubmitOptions& options) {
     CYBELE_TRY(const auto elements, in_elements(session, context, entries));
     CYBELE_TRY(const submission::JobRequest request,
                submission::repeat_request(entries.front(), elements, options.choice_of_elements));
-    if (submission::has_changed_document(entries.front())) {
-        tell(session,
-             "cybelectl: " + printable(request.file.native()) + " has changed since job " +
-                 named.id + " was submitted: it is submitted as it is now");
-    }
     return submit_job(session, options_again(options.submission, request, named));
 }
 

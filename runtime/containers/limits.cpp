@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -53,11 +52,37 @@ std::optional<std::int64_t> parse_decimal(std::string_view text) {
     return integer * kNano + parts;
 }
 
+/// The number times 2 to the power of `shift`, rounded down: no floating point, which is not exact
+/// above 2^53. Nothing for what is no number, or is not below 2^63.
+std::optional<std::int64_t> shifted_decimal(std::string_view text, unsigned shift) {
+    const std::size_t point = std::min(text.find('.'), text.size());
+    std::string_view fraction = text.substr(std::min(point + 1, text.size()));
+    constexpr std::string_view kDigits = "0123456789";
+    std::int64_t integer = 0;
+    const auto [end, failed] = std::from_chars(text.data(), text.data() + point, integer);
+    const bool is_integer = point == 0 || (failed == std::errc() && end == text.data() + point);
+    if (text.find_first_of(kDigits) == std::string_view::npos || !is_integer ||
+        integer > (std::numeric_limits<std::int64_t>::max() >> shift) ||
+        fraction.find_first_not_of(kDigits) != std::string_view::npos) {
+        return std::nullopt;
+    }
+    std::int64_t parts = 0; // of `unit`
+    std::int64_t unit = 1;
+    for (const char digit : fraction.substr(0, 18)) {
+        parts = parts * 10 + (digit - '0');
+        unit *= 10;
+    }
+    for (unsigned bit = 0; bit < shift; ++bit) {
+        integer = integer * 2 + parts * 2 / unit;
+        parts = parts * 2 % unit;
+    }
+    return integer;
+}
+
 /// "512", "512m", "1.5 GiB": bytes, in units of 1024.
 std::optional<std::int64_t> parse_memory(std::string_view text) {
     constexpr std::string_view kUnits = "kmgtp";
     const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
-    std::string_view number = text.substr(0, end);
     std::string unit;
     for (const char c : text.substr(end)) {
         unit += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
@@ -65,25 +90,16 @@ std::optional<std::int64_t> parse_memory(std::string_view text) {
     if (unit.starts_with(' ')) {
         unit.erase(0, 1);
     }
-    double factor = 1;
+    unsigned shift = 0;
     if (const std::size_t power = unit.empty() ? std::string_view::npos : kUnits.find(unit.front());
         power != std::string_view::npos) {
-        factor = std::pow(1024.0, static_cast<double>(power + 1));
+        shift = 10 * static_cast<unsigned>(power + 1);
         unit.erase(0, 1);
         if (unit.starts_with("i")) {
             unit.erase(0, 1);
         }
     }
-    if (!unit.empty() && unit != "b") {
-        return std::nullopt;
-    }
-    const auto nano = parse_decimal(number);
-    if (number.empty() || !nano) {
-        return std::nullopt;
-    }
-    const double bytes = static_cast<double>(*nano) / static_cast<double>(kNano) * factor;
-    constexpr double kMost = 9.2e18;
-    return bytes < kMost ? std::optional(static_cast<std::int64_t>(bytes)) : std::nullopt;
+    return unit.empty() || unit == "b" ? shifted_decimal(text.substr(0, end), shift) : std::nullopt;
 }
 
 /// Bytes of an option, unless it is empty.

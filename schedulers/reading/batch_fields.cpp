@@ -278,44 +278,70 @@ bool take_folder(Fields& fields, const Directive& directive) {
                       : take_plain(fields, directive, "workdir");
 }
 
-/// TORQUE's `nodes=2:ppn=8` and OpenPBS's `select=2:ncpus=8:mpiprocs=8`, in the form in which they
-/// are rendered.
-bool take_pbs_place(Fields& fields, const Directive& directive) {
-    const bool is_torque = directive.need == "-l nodes";
-    std::string_view text = directive.value;
-    std::map<std::string, std::uint64_t> parts;
+/// The parts of `2:ncpus=8:mem=4gb` by their names, `nodes` for the first; empty: one is twice
+/// there.
+std::map<std::string, std::string> place_parts(std::string_view text) {
+    std::map<std::string, std::string> parts;
     bool is_first = true;
     while (!text.empty()) {
         const auto item = text.substr(0, text.find(':'));
         text.remove_prefix(std::min(item.size() + 1, text.size()));
         const auto equals = item.find('=');
         const std::string name(is_first ? "nodes" : item.substr(0, equals));
-        const auto count = count_of(std::string(is_first              ? item
-                                                : equals == item.npos ? std::string_view()
-                                                                      : item.substr(equals + 1)));
+        const auto value = is_first              ? item
+                           : equals == item.npos ? std::string_view()
+                                                 : item.substr(equals + 1);
         is_first = false;
-        if (!count || !parts.emplace(name, *count).second) {
+        if (!parts.emplace(name, value).second) {
+            return {};
+        }
+    }
+    return parts;
+}
+
+/// OpenPBS's `select=2:ncpus=8:mpiprocs=2:mem=4gb:ngpus=1`; without `mpiprocs` a chunk has one.
+bool take_chunks(Fields& fields, std::map<std::string, std::string> parts) {
+    constexpr std::string_view kKnown = " nodes ncpus mpiprocs mem ngpus ";
+    constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
+    for (const auto& [name, value] : parts) {
+        if (kKnown.find(" " + name + " ") == std::string_view::npos) {
             return false;
         }
     }
-    if (is_torque) {
-        const bool is_known = parts.size() == 1 || (parts.size() == 2 && parts.contains("ppn"));
-        if (!is_known || fields.script.reader != Reader::kTorque) {
-            return false;
-        }
-        fields.put("resources.nodes", std::to_string(parts["nodes"]));
-        return parts.size() == 1 ||
-               fields.put("resources.tasks-per-node", std::to_string(parts["ppn"]));
-    }
-    const bool is_known = parts.size() == 3 && parts.contains("ncpus") &&
-                          parts.contains("mpiprocs") && parts["ncpus"] % parts["mpiprocs"] == 0;
-    if (!is_known) {
+    const auto nodes = count_of(parts["nodes"]);
+    const auto cpus = count_of(parts["ncpus"]);
+    const auto tasks = parts.contains("mpiprocs") ? count_of(parts["mpiprocs"]) : 1;
+    const auto gpus = parts.contains("ngpus") ? count_of(parts["ngpus"]) : 0;
+    const auto memory = parts.contains("mem") ? pbs_memory(parts["mem"]) : 0;
+    if (!nodes || !cpus || !tasks || !gpus || !memory || *cpus % *tasks != 0 ||
+        *memory % kMebibyte != 0 || *memory > (std::uint64_t{1} << 50U) ||
+        (parts.contains("mem") && *memory == 0)) {
         return false;
     }
-    fields.put("resources.nodes", std::to_string(parts["nodes"]));
-    fields.put("resources.tasks-per-node", std::to_string(parts["mpiprocs"]));
-    return fields.put("resources.cpus-per-task",
-                      std::to_string(parts["ncpus"] / parts["mpiprocs"]));
+    fields.put("resources.nodes", std::to_string(*nodes));
+    fields.put("resources.tasks-per-node", std::to_string(*tasks));
+    fields.put("resources.cpus-per-task", std::to_string(*cpus / *tasks));
+    if (*gpus != 0) {
+        fields.put("resources.gpus-per-node", std::to_string(*gpus));
+    }
+    return *memory == 0 ||
+           fields.put("resources.memory-per-node", fmt::format("{} MiB", *memory / kMebibyte));
+}
+
+/// TORQUE's `nodes=2:ppn=8` and OpenPBS's `select`, in the form in which they are rendered.
+bool take_pbs_place(Fields& fields, const Directive& directive) {
+    std::map<std::string, std::string> parts = place_parts(directive.value);
+    if (directive.need != "-l nodes") {
+        return take_chunks(fields, std::move(parts));
+    }
+    const auto nodes = count_of(parts["nodes"]);
+    const auto slots = parts.contains("ppn") ? count_of(parts["ppn"]) : 1;
+    const bool is_known = parts.size() == 1 || (parts.size() == 2 && parts.contains("ppn"));
+    if (!is_known || !nodes || !slots || fields.script.reader != Reader::kTorque) {
+        return false;
+    }
+    fields.put("resources.nodes", std::to_string(*nodes));
+    return parts.size() == 1 || fields.put("resources.tasks-per-node", std::to_string(*slots));
 }
 
 template <const char* kField>

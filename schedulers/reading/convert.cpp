@@ -108,7 +108,7 @@ convert_typed(const Explanation& explanation, BatchOptions options, const std::s
     line("image", launch->image.empty() ? "" : yaml_quote(launch->image));
     line("command", launch->command.empty() ? "" : flow_list(launch->command));
     line("launch", launch_text(*launch));
-    line("shell", launch->script.empty() ? "" : shell_text(explanation.script, true));
+    line("shell", launch->shell.empty() ? "" : shell_text(explanation.script, true));
     line("modules", launch->modules.empty() ? "" : flow_list(launch->modules));
     line("binds", launch->binds.empty() ? "" : flow_list(launch->binds));
     text += launch->environment.empty() ? "" : "environment:\n";

@@ -188,7 +188,7 @@ constexpr std::array kRows{
     OptionRow{kTorque, "-D", "", kYes, "root-directory", kSubmit},
     OptionRow{kTorque, "-f", "", kNo, "fault-tolerant", "a lost node ends the job"},
     OptionRow{kTorque, "-L", "", kYes, "numa", kAsWritten},
-    OptionRow{kTorque, "-x", "", kYes, "command", kSubmit},
+    OptionRow{kTorque, "-x", "", kNo, "command", kSubmit},
     OptionRow{kTorque, "-J", "", kYes, "job-id", kSubmit},
     OptionRow{kPbspro, "-f", "", kNo, "foreground", kSubmit},
     OptionRow{kPbspro, "-G", "", kNo, "gui", kSubmit},

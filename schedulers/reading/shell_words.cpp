@@ -158,14 +158,47 @@ private:
         }
     }
 
+    /// A parenthesis or brace within quotes, or after a backslash, does not count.
     void take_nested(char open, char close) {
+        constexpr int kDeepest = 100; // deeper ones are read flat
+        const bool is_deep = ++nesting_ > kDeepest;
         int depth = 0;
-        while (at_ < text_.size()) {
-            depth += look() == open ? 1 : look() == close ? -1 : 0;
-            keep();
-            if (depth == 0) {
-                return;
+        do {
+            if (look() == '\\' && !is_deep) {
+                keep();
+                keep_one();
+            } else if (look() == '\'' && open == '(' && !is_deep) {
+                keep();
+                take_until('\'');
+            } else if (look() == '"' && !is_deep) {
+                take_nested_quotes();
+            } else {
+                depth += look() == open ? 1 : look() == close ? -1 : 0;
+                keep();
             }
+        } while (depth > 0 && at_ < text_.size());
+        --nesting_;
+    }
+
+    /// `"…"` within an expansion, which may have expansions again.
+    void take_nested_quotes() {
+        keep();
+        while (at_ < text_.size() && look() != '"') {
+            if (look() == '\\') {
+                keep();
+                keep_one();
+            } else if (look() == '$' || look() == '`') {
+                take_expansion();
+            } else {
+                keep();
+            }
+        }
+        keep_one();
+    }
+
+    void keep_one() {
+        if (at_ < text_.size()) {
+            keep();
         }
     }
 
@@ -249,6 +282,7 @@ private:
     ShellCommand command_;
     std::string heredoc_;
     bool needs_heredoc_word_ = false;
+    int nesting_ = 0;
     std::vector<ShellCommand> commands_;
 };
 

@@ -14,6 +14,8 @@ constexpr std::string_view kSetupPrograms =
     "pwd exit printf nvidia-smi rocm-smi sleep whoami which type command uname env printenv lscpu "
     "free df ls cat rm cp mv ln touch chmod umask shopt true : test [ [[ spack nproc tar rsync "
     "declare typeset readonly alias basename dirname head tail wc hash pip pip3 ";
+/// What only passes lines on, between pipes.
+constexpr std::string_view kFilters = " grep egrep fgrep sed awk sort uniq cut tr tee head tail ";
 /// What is not one launch, whatever it starts.
 constexpr std::string_view kOtherPrograms =
     " for while until case select function do done esac { } wait trap eval coproc "
@@ -144,7 +146,10 @@ std::optional<Body> body_with_one_launch(const BatchScript& script) {
                 continue;
             }
             const bool is_piped = command->before == "|" || command->after == "|";
-            if (is_in_list(kOtherPrograms, program) || body.launch != nullptr || is_piped) {
+            if (is_piped && is_in_list(kFilters, program)) {
+                continue;
+            }
+            if (is_in_list(kOtherPrograms, program) || body.launch != nullptr) {
                 return std::nullopt;
             }
             body.place = index;

@@ -8,8 +8,10 @@
 #include "schedulers/reading/launcher_options.hpp"
 #include "schedulers/reading/script_shell.hpp"
 #include "schedulers/reading/typed_body.hpp"
+#include "schedulers/reading/typed_script.hpp"
 #include "schedulers/reading/typed_setup.hpp"
 #include "schedulers/reading/typed_words.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,10 +34,15 @@ public:
     Understanding(const BatchScript& script, const BatchOptions& options, const Place& place)
         : script_(script), options_(options), place_(place) {}
 
-    bool read(const ShellCommand& command, const Constants& constants) {
+    bool read(const ShellCommand& command, const TypedSetup& setup) {
         bool is_before_program = true;
         for (const ShellWord& word : command.words) {
-            const auto value = word_value(word.raw, constants);
+            const auto value = word_value(word.raw, setup.constants);
+            if (!value && !is_before_program && is_of_each_rank(word.raw, setup)) {
+                raw_.emplace(words_.size(), word.raw);
+                words_.push_back(word.raw);
+                continue;
+            }
             if (!value || value->empty()) {
                 return false;
             }
@@ -51,12 +58,60 @@ public:
                 launch.environment[name] = value->substr(equals + 1);
             }
         }
-        return !words_.empty() && take_starter() && take_container() && take_program();
+        return !words_.empty() && take_starter() && take_container() && take_program() &&
+               (raw_.empty() || write_ranks(setup.constants));
     }
 
     TypedLaunch launch;
 
 private:
+    /// A word that each process of an `srun` reads like the script: with variables that are the
+    /// same there.
+    static bool is_of_each_rank(std::string_view raw, const TypedSetup& setup) {
+        constexpr std::array<std::string_view, 10> kSame{"HOME",
+                                                         "USER",
+                                                         "LOGNAME",
+                                                         "SLURM_JOB_ID",
+                                                         "SLURM_JOBID",
+                                                         "SLURM_JOB_NAME",
+                                                         "SLURM_JOB_ACCOUNT",
+                                                         "SLURM_SUBMIT_DIR",
+                                                         "SLURM_ARRAY_JOB_ID",
+                                                         "SLURM_ARRAY_TASK_ID"};
+        Constants same = setup.constants;
+        for (const std::string_view name : kSame) {
+            same[std::string(name)] = "x"; // any value that is one word
+        }
+        for (const std::string& name : setup.exported) {
+            same.emplace(name, "x");
+        }
+        return word_value(raw, same).has_value();
+    }
+
+    /// The program's words for the shell of each process, with the values that the script knows.
+    bool write_ranks(const Constants& constants) {
+        if (launch.kind != "mpi" || launch.launcher != "srun" || !launch.image.empty() ||
+            raw_.begin()->first < at_ || script_.reader != Reader::kSlurm) {
+            return false;
+        }
+        std::string line = "exec";
+        for (std::size_t at = at_; at < words_.size(); ++at) {
+            const auto raw = raw_.find(at);
+            line += " " + (raw == raw_.end() ? shell_quote(words_[at]) : raw->second);
+        }
+        for (const auto& [name, value] : constants) {
+            const bool is_read = std::any_of(raw_.begin(), raw_.end(), [&](const auto& raw) {
+                return mentions(raw.second, name);
+            });
+            if (is_read && value != launchers::kIndexMark) {
+                launch.script += name + "=" + shell_quote(value) + "\n";
+            }
+        }
+        launch.script += line + "\n";
+        launch.command.clear();
+        return launch.script.find(launchers::kIndexMark) == std::string::npos;
+    }
+
     /// Options up to the first other word; false: one is not understood.
     template <class Put>
     bool take_options(Starter starter, Put put) {
@@ -210,37 +265,34 @@ private:
             return !launch.image.empty();
         }
         // Words of the shell, and programs that start several themselves.
-        constexpr std::array<std::string_view, 9> kNotPrograms{"time",
-                                                               "exec",
-                                                               "eval",
-                                                               "torchrun",
-                                                               "accelerate",
-                                                               "deepspeed",
-                                                               "srun",
-                                                               "mpirun",
-                                                               "mpiexec"};
+        constexpr std::array<std::string_view, 6> kNotPrograms{
+            "time", "exec", "eval", "torchrun", "accelerate", "deepspeed"};
         const std::string& first = launch.command.front();
         return !first.starts_with('-') && !has_index(first) &&
-               !is_among(last_part(first), kNotPrograms);
+               last_part(first).find('$') == std::string_view::npos &&
+               !is_among(last_part(first), kNotPrograms) && !is_launcher_name(last_part(first));
     }
 
     const BatchScript& script_;
     const BatchOptions& options_;
     const Place& place_;
     std::vector<std::string> words_;
+    std::map<std::size_t, std::string> raw_; ///< by their place: words that each process reads
     std::size_t at_ = 0;
 };
 
 /// Options that change nothing of what is started, nor of its outputs.
 bool is_free_word(const std::string& word) {
-    constexpr std::array<std::string_view, 25> kFree{
+    constexpr std::array<std::string_view, 26> kFree{
         "--gres-flags",  "--mail-type", "--mail-user",   "--exclude",    "--nodelist",
         "--reservation", "--licenses",  "--comment",     "--constraint", "--dependency",
         "--begin",       "--nice",      "--qos",         "--partition",  "--switches",
         "--tmp",         "--mem",       "--mem-per-cpu", "--requeue",    "--no-requeue",
-        "--contiguous",  "--clusters",  "--wckey",       "--deadline",   "--time"};
+        "--contiguous",  "--clusters",  "--wckey",       "--deadline",   "--time",
+        "--account"};
     return is_among(std::string_view(word).substr(0, word.find('=')), kFree) ||
-           word.starts_with("-W group_list") || word.starts_with("-M ") || word.starts_with("-m ");
+           word.starts_with("-W group_list") || word.starts_with("-M ") ||
+           word.starts_with("-m ") || word.starts_with("-A ");
 }
 
 /// Options that would have another effect next to those of a launch of ours: they say how many
@@ -285,33 +337,6 @@ bool is_bound_word(const BatchScript& script, const std::string& word) {
            });
 }
 
-/// A shell by its name alone.
-bool is_plain_shell(const BatchScript& script) {
-    const std::vector<std::string> words = shell_words_of(script);
-    const std::string name = shell_name_of(script);
-    const bool is_env = words.size() == 2 && last_part(words[0]) == "env" && words[1] == name;
-    return (words.size() == 1 || is_env) && (name == "bash" || name == "sh") &&
-           script.lines.front().starts_with("#!");
-}
-
-/// A shell that reads a text after `-c` as it reads a file: with options such as `-l` and `-ex`.
-bool is_shell_of_text(const BatchScript& script) {
-    constexpr std::array<std::string_view, 5> kShells{"bash", "sh", "dash", "ksh", "zsh"};
-    const std::vector<std::string> words = shell_words_of(script);
-    const std::string name = shell_name_of(script);
-    const bool has_option = words.size() == 2 && last_part(words[0]) == name;
-    const bool is_known =
-        !has_option || words[1] == "--login" ||
-        (words[1].starts_with('-') && words[1].find_first_not_of("-leuvx") == std::string::npos &&
-         words[1].find('-', 1) == std::string::npos);
-    return is_known && (has_option || words.size() == 1 || is_plain_shell(script)) &&
-           is_among(name, kShells) && script.lines.front().starts_with("#!");
-}
-
-bool starts_at_home_of(const BatchScript& script) {
-    return script.reader == Reader::kTorque || script.reader == Reader::kPbspro;
-}
-
 /// A launch of which each word is known before the job runs.
 std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
                                            const BatchOptions& options,
@@ -325,7 +350,7 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
     auto setup = typed_setup(script, options, body, place);
     Understanding understanding(script, options, place);
     if (!setup || (starts_at_home_of(script) && !setup->enters_submit_directory) ||
-        !understanding.read(*body.launch, setup->constants)) {
+        !understanding.read(*body.launch, *setup)) {
         return std::nullopt;
     }
     TypedLaunch launch = std::move(understanding.launch);
@@ -337,119 +362,11 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
     launch.modules = std::move(setup->modules);
     launch.setup = std::move(setup->text);
     launch.environment.merge(setup->environment);
-    launch.threads =
-        setup->threads ? std::to_string(*setup->threads)
-        : launch.kind == "serial" && !options.fields.contains("resources.cpus-per-task") ? "own"
-                                                                                         : "";
-    return launch;
-}
-
-/// `nodes=1:ppn=8` for one program: TORQUE counts cores, and a Job of one task with as many writes
-/// the same words.
-bool has_slots_of_cores(const BatchScript& script,
-                        const BatchOptions& options,
-                        const Place& place) {
-    return script.reader == Reader::kTorque && place.nodes == 1 && place.tasks > 1 &&
-           options.fields.contains("resources.tasks-per-node") &&
-           !options.fields.contains("resources.cpus-per-task") &&
-           !options.fields.contains("resources.tasks");
-}
-
-/// Lines that a batch system would take for directives, in the text of a `script`. `##SBATCH` and
-/// `# SBATCH` are comments for each of them.
-bool has_directives(std::string_view text) {
-    constexpr std::array<std::string_view, 3> kMarks{"#SBATCH", "#PBS", "#BSUB"};
-    while (!text.empty()) {
-        std::string_view line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-        line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-        if (std::any_of(kMarks.begin(), kMarks.end(), [line](std::string_view mark) {
-                return line.starts_with(mark);
-            })) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/// Whether a word of the command may start tasks of the allocation, which is then not left to one
-/// process: a launcher, or a name that is known in the job only.
-bool may_start_tasks(const ShellCommand& command) {
-    constexpr std::array<std::string_view, 10> kLaunchers{"srun",
-                                                          "mpirun",
-                                                          "mpiexec",
-                                                          "mpiexec.hydra",
-                                                          "orterun",
-                                                          "prun",
-                                                          "ibrun",
-                                                          "aprun",
-                                                          "jsrun",
-                                                          "pbsdsh"};
-    const std::string_view program = command.program();
-    return program.find_first_of("$`") != std::string_view::npos ||
-           std::any_of(command.words.begin(), command.words.end(), [&](const ShellWord& word) {
-               return std::any_of(
-                   kLaunchers.begin(), kLaunchers.end(), [&](std::string_view launcher) {
-                       return last_part(word.text) == launcher ||
-                              word.text.find(std::string(launcher) + " ") != std::string::npos;
-                   });
-           });
-}
-
-/// Options that a Job's own array, folder or submission would contradict.
-bool is_own_word(const std::string& word) {
-    constexpr std::array<std::string_view, 13> kOwn{"--array",
-                                                    "--wrap",
-                                                    "--parsable",
-                                                    "--test-only",
-                                                    "--input",
-                                                    "--chdir",
-                                                    "--export-file",
-                                                    "-J ",
-                                                    "-t ",
-                                                    "-d ",
-                                                    "-w ",
-                                                    "-I",
-                                                    "-X"};
-    return std::any_of(
-        kOwn.begin(), kOwn.end(), [&word](std::string_view own) { return word.starts_with(own); });
-}
-
-/// One program of the host that the body's own shell starts, with its words as they are.
-std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
-                                            const BatchOptions& options,
-                                            const Body& body,
-                                            const Place& place,
-                                            bool is_bound) {
-    constexpr std::array<std::string_view, 9> kStarters{
-        "mpirun", "mpiexec", "mpiexec.hydra", "orterun", "ibrun", "aprun", "jsrun", "bash", "sh"};
-    constexpr std::size_t kMostText = std::size_t{64} << 10U;
-    const std::string_view program = last_part(body.launch->program());
-    std::string text = body_of(script);
-    text.erase(0, std::min(text.find_first_not_of('\n'), text.size()));
-    const std::vector<std::string> shell = shell_words_of(script);
-    const bool folds_slots = has_slots_of_cores(script, options, place);
-    const bool is_one = place.nodes == 1 && (place.tasks == 1 || folds_slots) && place.is_exact;
-    // `-n 1 --ntasks-per-node=12` is a contradiction, which Slurm settles.
-    const auto each = options.fields.find("resources.tasks-per-node");
-    const bool is_odd = place.tasks == 1 && each != options.fields.end() && each->second != "1";
-    const bool is_exact = !is_one || is_bound || is_odd;
-    const bool is_right =
-        !is_exact || (!may_start_tasks(*body.launch) &&
-                      std::none_of(options.words.begin(), options.words.end(), is_own_word));
-    if (!is_right || text.size() > kMostText || is_among(program, kStarters) ||
-        program.ends_with(".sh") || !is_shell_of_text(script) || has_directives(text)) {
-        return std::nullopt;
-    }
-    TypedLaunch launch;
-    launch.is_exact = is_exact;
-    launch.folds_slots = folds_slots && !is_exact;
-    launch.kind = "serial";
-    launch.script = starts_at_home_of(script) ? "cd # as qsub starts a script\n" + text : text;
-    launch.shell = shell;
-    const bool sets_threads = text.find("_NUM_THREADS") != std::string::npos;
-    const bool has_cpus = options.fields.contains("resources.cpus-per-task");
-    launch.threads = sets_threads || !has_cpus || is_exact ? "own" : "";
+    // Binding of threads harms a program that starts processes: only who names threads gets it.
+    const bool is_own = launch.kind == "serial"
+                            ? !options.fields.contains("resources.cpus-per-task")
+                            : place.cpus > 1;
+    launch.threads = setup->threads ? std::to_string(*setup->threads) : is_own ? "own" : "";
     return launch;
 }
 

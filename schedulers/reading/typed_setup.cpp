@@ -180,7 +180,13 @@ private:
             } else if (is_thread_variable(name) && (!is_exported || !value)) {
                 return false;
             }
+            // Launches of ours give srun this number, too.
+            const bool is_same_number =
+                name == "SRUN_CPUS_PER_TASK" && value == std::to_string(place_.cpus);
             if (is_exported) {
+                setup_.exported.insert(name);
+            }
+            if (is_exported && !is_same_number) {
                 note_export(name);
             }
             if (value) {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -31,7 +32,8 @@ struct TypedSetup {
     std::string text; ///< of `setup`: what has no field, in order
     std::map<std::string, std::string> environment;
     std::optional<std::uint64_t> threads;
-    Constants constants; ///< what the launch's own words may name
+    Constants constants;            ///< what the launch's own words may name
+    std::set<std::string> exported; ///< what each process that the script starts has
     bool enters_submit_directory = false;
     bool hides_from_container = false; ///< it sets what a container of ours would not see
     bool steers_launcher = false;      ///< it sets what a launcher reads

@@ -3,9 +3,8 @@
 
 #include "launchers/documents/job_fields_rules.hpp"
 #include "submission/journal/array.hpp"
+#include "submission/submit/differences.hpp"
 #include "submission/submit/runs.hpp"
-#include "support/digest.hpp"
-#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
@@ -76,14 +75,6 @@ std::int64_t number_in(const Json& document, const char* name) {
     return document.is_object() && found != document.end() && found->is_number_integer()
                ? found->get<std::int64_t>()
                : 0;
-}
-
-/// `sha256:…` of a Job, or of the job.yaml in a folder; empty: it cannot be read.
-std::string document_digest(const fs::path& place) {
-    std::error_code error;
-    const auto text =
-        read_file(fs::is_directory(place, error) ? place / "job.yaml" : place, kLongestRecord);
-    return text ? "sha256:" + hex(sha256(*text)) : std::string();
 }
 
 /// The record that a folder or a file is; unset: it is none.
@@ -310,7 +301,7 @@ std::string_view continued_end(const Entry& entry) {
                                               : "";
 }
 
-std::string request_text(const JobRequest& request) {
+std::string request_text(const JobRequest& request, const RenderedJob& job) {
     Json overrides = Json::object();
     for (const NamedOverride& row : kOverrides) {
         if (const std::string& value = request.overrides.*row.member; !value.empty()) {
@@ -331,31 +322,9 @@ std::string request_text(const JobRequest& request) {
         request.site.empty() ? "" : fs::absolute(request.site, error).lexically_normal().native();
     return Json{{"site", site},
                 {"overrides", overrides},
-                {"document-digest", document_digest(request.file)}}
+                {"document-digest", document_digest(request.file)},
+                {"inputs", input_digests(job)}}
         .dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-bool has_changed_document(const Entry& job) {
-    const std::string before = text_in(parse_json(job.request), "document-digest");
-    return !before.empty() && before != document_digest(job.job);
-}
-
-std::vector<std::string> differences_since(const Entry& before, const RenderedJob& now) {
-    std::vector<std::string> differences;
-    const std::string& image = now.input.file_digest;
-    if (!before.image_digest.empty() && !image.empty() && before.image_digest != image) {
-        differences.push_back("the image is another one: it was " + before.image_digest +
-                              ", and is " + image);
-    } else if (!before.image_digest.empty() && image.empty()) {
-        differences.push_back("the image is not known: it was " + before.image_digest);
-    }
-    const std::string script = "sha256:" + hex(sha256(now.script));
-    const bool is_same_array = before.array == now.input.job.array; // it stands in the script
-    if (!before.script.empty() && before.script != script && is_same_array) {
-        differences.push_back("the batch script is another one: its Job, its Site or cybelectl "
-                              "changed since");
-    }
-    return differences;
 }
 
 Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {

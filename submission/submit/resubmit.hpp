@@ -13,15 +13,8 @@
 namespace cybele::submission {
 
 /// What a submission was asked for, as the journal keeps it: the Site and the overrides of the
-/// command line, and the digest of its document.
-[[nodiscard]] std::string request_text(const JobRequest& request);
-
-/// Whether the job's document is another one than when it was submitted.
-[[nodiscard]] bool has_changed_document(const Entry& job);
-
-/// What of a job that runs again is another than before: image and script, by their digests.
-[[nodiscard]] std::vector<std::string> differences_since(const Entry& before,
-                                                         const RenderedJob& now);
+/// command line, and the digests of its document and its inputs.
+[[nodiscard]] std::string request_text(const JobRequest& request, const RenderedJob& job);
 
 /// The job that is to run again: an id, a UUID or an element's name of the journal, a record folder
 /// of a job that the journal knows, or a record that `collect` made (NAME-ID.job.json, or the

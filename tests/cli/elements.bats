@@ -216,6 +216,40 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     assert_equal "$status" 3
 }
 
+# differing ID: what `job resubmit` says first, and what its JSON has.
+differing() {
+    run --separate-stderr "$CYBELECTL" job resubmit "$1" --wait --format json
+    assert_success
+    head -n 1 <<<"$stderr"
+    jq -c '[.differences[] | [.what, .name, .was != null, .is != null]]' <<<"$output"
+}
+
+@test "resubmit says first what is another than before: document, image, script, each input; in JSON, too" {
+    mkdir data
+    echo one >data/a
+    echo two >data/b
+    echo in >in.txt
+    printf '%s\n' 'kind: Job' 'name: one' 'command: [sh, -c, "cat data/a"]' 'input: in.txt' 'workdir: work' \
+        'stage-in: [{from: data, to: data}]' >one.yaml
+    mkdir work
+    cp in.txt work/in.txt
+    run submit one.yaml --wait --quiet
+    id=${lines[0]}
+    assert_equal "$(differing "$id" | tail -n 1)" '[]'
+    echo other >data/a
+    mv data/b data/c
+    echo other >work/in.txt
+    assert_equal "$(differing "$id" | tail -n 1)" \
+        '[["input","data/a",true,true],["input","data/b",true,false],["input","in.txt",true,true],["input","data/c",false,true]]'
+    assert_regex "$(differing "$id" | head -n 1)" "^cybelectl: since job $id, the input data/a is another one: it was sha256:[0-9a-f]{64}, and is sha256:"
+    sed -i 's/cat data/ls data/' one.yaml
+    assert_equal "$(differing "$id" | tail -n 1 | jq -c '[.[] | .[0]]')" '["document","script","input","input","input","input"]'
+    assert_regex "$(differing "$id" | head -n 1)" 'one.yaml has changed since job .* was submitted: it is submitted as it is now'
+    # With --dry-run, too, and nothing is submitted.
+    run --separate-stderr "$CYBELECTL" job resubmit "$id" --dry-run
+    assert_regex "$stderr" 'the batch script is another one: it was sha256:[0-9a-f]{64}, and is sha256:[0-9a-f]{64}'
+}
+
 @test "a record that collect made is enough to run again, also for another journal" {
     sweep
     run submit sweep.yaml --wait --quiet

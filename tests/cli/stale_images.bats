@@ -332,6 +332,7 @@ check_records() {
     run -0 --separate-stderr "$CYBELECTL" job resubmit "$id" --wait
     assert_regex "$stderr" 'rebuilding demo.sif: src/word changed'
     refute_regex "$stderr" 'has changed since' # its document is the same
+    assert_regex "$stderr" "since job $id, the image is another one: it was sha256:[0-9a-f]{64}, and is sha256:[0-9a-f]{64}"
     assert_equal "$(cat demo.out)" two
     assert_equal "$("$CYBELECTL" job status --details "$output" --format json | jq -r '.jobs[0]."image-digest"')" "$(digest_of demo.sif)"
 }

@@ -332,3 +332,45 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     assert_equal "$(wc -l <turns)" 2
     grep -q 'is continued (1 of 2)' moves.said
 }
+
+# preempting MODE: a partition whose jobs end those of another.
+preempting() {
+    sed -i '/^Preempt/d; /^PartitionName=\(low\|high\)/d' slurm/slurm.conf
+    sed -i "s/^ClusterName/PreemptType=preempt\/partition_prio\nPreemptMode=$1\n&/" slurm/slurm.conf
+    printf 'PartitionName=%s Nodes=ALL MaxTime=1:00:00 PriorityTier=%s\n' low 1 high 10 >>slurm/slurm.conf
+    signal TERM
+    wait_for 20 sh -c "! '$parts_dir/slurm' exec '$place' pgrep -x slurmctld"
+    "$parts_dir/slurm" exec "$place" slurmctld -D </dev/null >/dev/null 2>&1 3>&- &
+    wait_for 60 sh -c "[ \"\$('$parts_dir/slurm' exec '$place' sinfo -h -p high -o %T | sort -u)\" = idle ]"
+}
+
+# preempted NAME FIELD…: a job of the lower partition that the node is taken from in its first turn; it ends well in its second.
+preempted() {
+    local name=$1 node
+    node=n1
+    host_job "$name" 'script: |' '  echo turn >>turns' '  [ "$(wc -l <turns)" = 2 ] || exec sleep 300' \
+        'queue: low' "resources: {hosts: [$node], cpus-per-task: 4, time: 10 min}" "${@:2}"
+    host_job urgent 'command: [sleep, "2"]' 'queue: high' "resources: {hosts: [$node], cpus-per-task: 4, time: 1 min}"
+    rm -f turns
+    behind "$name" cybelectl submit "$name.yaml" --scheduler slurm --wait --monitoring-period 1
+    client=$!
+    wait_for 30 test -s turns
+    submit urgent --wait
+    ends_with 0 "$client"
+    cat "$name.said"
+    assert_equal "$(wc -l <turns)" 2
+}
+
+@test "a job that is preempted is continued: with PreemptMode=CANCEL by us, with REQUEUE by Slurm, or by us where it may not requeue" {
+    preempting CANCEL
+    preempted cancelled 'continue: {on: [preempted], most: 2}'
+    grep -q 'is continued (1 of 2)' cancelled.said
+    assert_equal "$(jobs_named cancelled)" 2
+    preempting REQUEUE
+    preempted requeued 'requeue: true' 'continue: {on: [preempted], most: 2}'
+    run ! grep -q 'is continued' requeued.said
+    assert_equal "$(jobs_named requeued)" 1
+    preempted fixed 'requeue: false' 'continue: {on: [preempted], most: 2}'
+    grep -q 'is continued (1 of 2)' fixed.said
+    assert_equal "$(jobs_named fixed)" 2
+}

@@ -340,6 +340,25 @@ fake_sbatch() {
     assert_equal "$(slurm squeue -h -t all -r -j "$id" -o %T | sort -u)" CANCELLED
 }
 
+@test "the rows of a packed sweep are listed one by one from their records, and those that failed run again" {
+    # shellcheck disable=SC2016
+    host_job packed 'command: [sh, -c, "echo ran=$1; [ -e go ] || [ $1 -lt 3 ] || [ $1 = 4 ]", sh, "@{n}"]' \
+        'sweep: {n: 1-5, pack: 2, at-once: 2}' 'resources: {time: 1 min}'
+    run --separate-stderr submit packed --wait
+    assert_equal "$status" 1
+    id=$output
+    run --separate-stderr slurm cybelectl job list --elements "$id"
+    assert_equal "$(awk 'NR > 1 { print $1, $3, $4 }' <<<"$output" | paste -sd,)" \
+        "$id-row0 done 0,$id-row1 done 0,$id-row2 failed 1,$id-row3 done 0,$id-row4 failed 1"
+    run --separate-stderr slurm cybelectl job list --elements --format json "$id"
+    jq -e 'all(.jobs[]; (.node | startswith("n")) and (.started > 0) and (.stdout | endswith(".out")))' <<<"$output"
+    touch go
+    run --separate-stderr slurm cybelectl job resubmit "$id" --failed --wait
+    assert_success
+    run --separate-stderr slurm cybelectl job results "$output" --csv
+    assert_equal "$(cut -d, -f 2-5,10 <<<"$output" | paste -sd' ')" 'row,n,state,code,ran 2,3,done,0,3 4,5,done,0,5'
+}
+
 @test "a script submitted twice does its work once" {
     host_job twice 'script: echo worked >>twice.txt; sleep 1'
     fake_sbatch '"$real" "$@" >/dev/null' '"$real" "$@"'

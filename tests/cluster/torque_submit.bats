@@ -77,6 +77,22 @@ array_with_index_in_its_output() {
     run "$CYBELECTL" job logs "${id/\[\]/[2]}"
     assert_output 'part 2'
 }
+packed_rows_one_by_one() {
+    # shellcheck disable=SC2016
+    job packed 'command: [sh, -c, "echo ran=$1; [ $1 -lt 3 ] || [ $1 = 4 ]", sh, "@{n}"]' 'sweep: {n: 1-5, pack: 2, at-once: 2}' \
+        'resources: {time: 1 min}'
+    run --separate-stderr submit packed --wait
+    assert_equal "$status" 1
+    id=$output
+    run --separate-stderr "$CYBELECTL" job list --elements --format json "$id"
+    assert_equal "$(jq -c '.jobs[] | [.index, .state, .code]' <<<"$output" | paste -sd' ')" \
+        '[0,"done",0] [1,"done",0] [2,"failed",1] [3,"done",0] [4,"failed",1]'
+    jq -e --arg id "$id" 'all(.jobs[]; .id | startswith($id))' <<<"$output"
+}
+@test "the rows of a packed sweep are listed one by one from their records" {
+    on_both packed_rows_one_by_one
+}
+
 @test "%a and %j in the name of an array's output mean the same to the script and to the client" {
     on_both array_with_index_in_its_output
 }

@@ -491,3 +491,12 @@ strangers() {
 @test "ids of other schedulers, elements that are not there, empty ranges, broken names of outputs: refused, nothing is cancelled or submitted" {
     on_each strangers
 }
+
+options_as_the_manual_says() {
+    local prefix=CYBELE_${product^^}_PREFIX
+    run "$parts_dir/option-tables" "$product=${!prefix}"
+    assert_success
+}
+@test "the table by which scripts are read is that of the server's qsub" {
+    on_each options_as_the_manual_says
+}

@@ -53,24 +53,31 @@ run_rows() { # of this element, 2 at a time, each on CPUs of its own
     local -a slot_cpus=()
     last=$((first + 4 < 7 ? first + 4 - 1 : 7 - 1))
     list_cpus
-    exec {idle}<> <(:)
+    exec {idle}<> <(:) {ends}<> <(:)
     row_processes=() payload=rows
+    make_records
     for ((row = first; row <= last; row++)); do
         find_slot
         [ "$ended" = no ] || break
-        serve_row "$row" "${slot_cpus[slot]:-}" {idle}<&- &
+        serve_row "$row" "${slot_cpus[slot]:-}" &
         row_processes[slot]=$!
     done
     for slot in "${!row_processes[@]}"; do
-        while kill -s 0 "${row_processes[slot]}" 2>/dev/null; do
-            pause_rows
-        done
         take_row
     done
     payload=''
     [ "$ended" = no ] || exit 143
     [ "$failed" -eq 0 ] || refuse "$failed of the rows $first to $last failed" \
         'each has a record and outputs of its own' 'read them: cybelectl job results ID'
+}
+
+make_records() { # the folders of all rows, at the same time
+    local -a folders=()
+    [ -n "$record" ] || return 0
+    for ((row = first; row <= last; row++)); do
+        folders+=("$record/$row")
+    done
+    printf '%s\0' "${folders[@]}" | (umask 077 && xargs -0 mkdir -p --) || :
 }
 
 list_cpus() { # of each slot; fewer CPUs than the rows need are shared by all
@@ -86,25 +93,31 @@ list_cpus() { # of each slot; fewer CPUs than the rows need are shared by all
 }
 
 find_slot() { # that no row has
-    while :; do
-        for ((slot = 0; slot < 2; slot++)); do
-            if [ -z "${row_processes[slot]:-}" ]; then
-                return 0
-            elif ! kill -s 0 "${row_processes[slot]}" 2>/dev/null; then
-                take_row
-                return 0
-            fi
-        done
-        pause_rows
+    local process
+    for ((slot = 0; slot < 2; slot++)); do
+        [ -n "${row_processes[slot]:-}" ] || return 0
     done
+    while :; do # a row writes when it ends, unless it is killed
+        read -r -t 0.2 -u "$ends" slot process || process=''
+        [ -z "$process" ] || [ "${row_processes[slot]:-}" != "$process" ] || break
+        for ((slot = 0; slot < 2; slot++)); do
+            kill -s 0 "${row_processes[slot]}" 2>/dev/null || break 2
+        done
+    done
+    take_row
 }
 
-pause_rows() {
-    read -r -t 0.01 -u "$idle" || :
-}
-
-take_row() { # the end of the slot's row
-    wait "${row_processes[slot]}" || failed=$((failed + 1))
+take_row() { # the end of the slot's row; a signal ends a `wait` too early
+    local code=0 process=${row_processes[slot]}
+    wait "$process" || code=$?
+    if [ "$code" -gt 128 ]; then
+        while kill -s 0 "$process" 2>/dev/null; do
+            read -r -t 0.01 -u "$idle" || :
+        done
+        code=0
+        wait "$process" || code=$?
+    fi
+    [ "$code" -eq 0 ] || failed=$((failed + 1))
     unset -v "row_processes[slot]"
 }
 
@@ -113,9 +126,7 @@ serve_row() { # ROW CPU,...: in a process of its own
     trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
     trap 'forward_signal USR1' USR1
     trap 'forward_signal USR2' USR2
-    exec {idle}<> <(:)
-    row_processes=() payload=''
-    [ -z "$2" ] || taskset -pc "$2" "$BASHPID" >/dev/null 2>&1 || :
+    row_processes=() payload='' row_cpus=$2
     [ -z "$record" ] || record=$record/$1
     printf -v start '%(%s)T' -1
     local job_number=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${job_number:-${CYBELE_JOB:-0}}}}
@@ -125,7 +136,7 @@ serve_row() { # ROW CPU,...: in a process of its own
     local output=learn-"$job_number-$array_index".out
     [ "${output:0:1}" = / ] || output=$PWD/$output
     exec >"$output" 2>learn-"$job_number-$array_index".err
-    if [ -n "$record" ] && (umask 077 && mkdir -p -- "$record"); then
+    if [ -d "${record:-}" ]; then
         printf '%s\n' "$output" >"$record/output" || :
     fi
     run_row
@@ -135,10 +146,13 @@ finish_row() {
     local code=$? process
     trap - EXIT
     trap '' TERM INT HUP USR1 USR2
-    for process in $(jobs -p); do
-        kill "$process" 2>/dev/null || :
-    done
+    if [ -n "$payload" ]; then
+        for process in $(jobs -p); do
+            kill "$process" 2>/dev/null || :
+        done
+    fi
     write_record "$code" || :
+    echo "$slot $BASHPID" >&"$ends"
     exit "$code"
 }
 
@@ -150,10 +164,17 @@ need_cpus() { # RANKS THREADS: of each node, one CPU per thread
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
-    "$@" &
+    if [ -n "${row_cpus:-}" ]; then
+        if declare -F -- "$1" >/dev/null; then
+            taskset -pc "$row_cpus" "$BASHPID" >/dev/null 2>&1 || :
+        else
+            set -- taskset -c "$row_cpus" "$@"
+        fi
+    fi
+    "$@" {idle}<&- {ends}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
+        read -r -t "0.$((turns++ < 5 ? 0 : turns < 50 ? 1 : 20))1" -u "$idle" || :
     done
     wait "$payload" || code=$?
     payload=''
@@ -170,15 +191,18 @@ finish_job() { # on every way out but KILL; exit.json appears when it is complet
 }
 
 write_record() { # CODE: of the job or of a row
-    local code=$1 state=failed used new=$record/.exit.json.$$
+    local code=$1 state=failed used=0 part new=$record/.exit.json.$$
     umask 077
-    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ -n "$record" ] && { [ -d "$record" ] || mkdir -p -- "$record"; } || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout
-    times >"$new"
-    used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
-        END {printf "%.0f", t}') # such as 1m2.345s four times
+    times >"$new" # such as 1m2.345s four times
+    while read -r -a part; do
+        for part in "${part[@]//[.,s]/}"; do
+            used=$((used + 60000 * ${part%m*} + 10#${part#*m}))
+        done
+    done <"$new"
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
         "$start" -1 "\"host\":\"$here\",\"cpu-milliseconds\":${used:-0}" >"$new" &&

@@ -55,6 +55,13 @@ TEST_CASE("limits: options become the texts of cgroup files") {
         {{.memory = "64m"}, {"memory.max=67108864"}},
         {{.memory = "64MB"}, {"memory.max=67108864"}},
         {{.memory = ".5k"}, {"memory.max=512"}},
+        {{.memory = "9007199254740993"}, {"memory.max=9007199254740993"}}, // 2^53 + 1
+        {{.memory = "9007199254740993b"}, {"memory.max=9007199254740993"}},
+        {{.memory = "8796093022207k"}, {"memory.max=9007199254739968"}},
+        {{.memory = "8191.999999999999p"}, {"memory.max=9223372036854774682"}},
+        {{.memory = "100000000000"}, {"memory.max=100000000000"}},
+        {{.memory = "8192P"}, {"refused"}}, // 2^63
+        {{.memory = "."}, {"refused"}},
         {{.memory = "6x"}, {"refused"}},
         {{.memory = "k"}, {"refused"}},
         {{.memory = "1.5.5k"}, {"refused"}},

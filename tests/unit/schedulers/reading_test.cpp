@@ -192,6 +192,30 @@ TEST_CASE("a quote or an expansion that never ends takes the rest of the text, a
     }
 }
 
+TEST_CASE("parentheses within quotes of an expansion do not end it") {
+    for (const std::string word : {"$(echo ')')",
+                                   "$(echo \")\")",
+                                   "\"$(echo ')' \"(\" \\) x)\"",
+                                   "$(a \"$(b \")\" ')')\")",
+                                   "${x:-\"}\"}",
+                                   "${x:-$(echo \"}\")}",
+                                   "$((1 + (2 * 3)))"}) {
+        CAPTURE(word);
+        const std::vector<std::string> lines{"echo " + word + "; next"};
+        const auto commands = shell_commands(lines);
+        REQUIRE(commands.size() == 2);
+        REQUIRE(commands.front().words.size() == 2);
+        CHECK(commands.front().words.back().raw == word);
+        CHECK(commands.back().program() == "next");
+    }
+    std::string deep; // is no fault of the stack
+    for (int level = 0; level < 200'000; ++level) {
+        deep += "\"$(";
+    }
+    const std::vector<std::string> lines{deep};
+    CHECK(shell_commands(lines).size() == 1);
+}
+
 TEST_CASE("directives are read up to the first command, by the rules of their batch system") {
     struct Row {
         const char* head;
@@ -361,138 +385,6 @@ TEST_CASE("what a log shows otherwise is no symptom") {
     CHECK(find_symptoms("rank 0 of 1: a job of one rank\nall good\n").empty());
     CHECK(find_symptoms("").empty());
     CHECK(find_symptoms("wrote 12 files to /dev/shm\nversion 2.34 found\n").empty());
-}
-
-TEST_CASE("what a script runs becomes launch, image and command") {
-    struct Row {
-        const char* body;
-        const char* yaml; ///< a part of the Job
-    };
-    constexpr std::array kRows{
-        Row{"mpirun -np 4 ./a.out x\n",
-            "command: [\"./a.out\", \"x\"]\nlaunch: {kind: mpi, launcher: mpirun}\n"},
-        Row{"srun --mpi=pmix apptainer exec -B /a:/b i.sif p\n",
-            "image: \"i.sif\"\ncommand: [\"p\"]\nlaunch: {kind: mpi, launcher: srun, pmi: pmix}\n"},
-        Row{"srun --mpi=pmix apptainer exec -B /a:/b i.sif p\n", "binds: [\"/a:/b\"]\n"},
-        Row{"module load a b\nexport A='b c'\nmpirun -n 4 ./p\n",
-            "modules: [\"a\", \"b\"]\nenvironment:\n  A: \"b c\"\n"},
-        Row{"echo at $(date)\nsrun ./p '$HOME' \"a b\"\n",
-            "command: [\"./p\", \"$HOME\", \"a b\"]\n"},
-        Row{"echo at $(date)\nsrun ./p\n", "setup: |\n  echo at $(date)\n"},
-        Row{"cd \"$SLURM_SUBMIT_DIR\"\nset -e\nsrun ./p\n", "command: [\"./p\"]\n"},
-        // What is not understood to its last word stays as it is.
-        Row{"srun --mpi=pmix_v4 ./p\n", "script: |\n  srun --mpi=pmix_v4 ./p\n"},
-        Row{"srun apptainer exec --cleanenv i.sif p\n", "launch: batch\n"},
-        Row{"srun apptainer exec i.sif p > log\n", "launch: batch\n"},
-        Row{"srun ./p < in\n", "launch: batch\n"},
-        Row{"srun ./p *.dat\n", "launch: batch\n"},
-        Row{"srun ./p &\nwait\n", "launch: batch\n"},
-        Row{"mpirun -np 2 ./p\n", "launch: batch\n"},
-        Row{"mpirun ./p\n", "launch: batch\n"},
-        Row{"export OMP_NUM_THREADS=8\nsrun ./p\n", "launch: batch\n"},
-        Row{"export PATH=/x\nsrun ./p\n", "launch: batch\n"},
-        Row{"if true; then module load a; fi\nsrun ./p\n",
-            "setup: |\n  if true; then module load a; fi\n"},
-        Row{"srun ./p\n", "launch: {kind: mpi, launcher: srun, pmi: default}\n"},
-        Row{"srun -n $SLURM_NTASKS --cpu-bind=cores -u ./p\n",
-            "pmi: default, options: [\"--cpu-bind=cores\", \"-u\"]}\n"},
-        Row{"B=/data\nsrun $B/p \"${B}\"/x --of=$B\n",
-            "command: [\"/data/p\", \"/data/x\", \"--of=/data\"]\n"},
-        Row{"B=/data\nsource s.sh\nsrun $B/p\n", "launch: batch\n"}, // it may set B
-        Row{"if true; then\nB=/data\nfi\nsrun $B/p\n", "launch: batch\n"},
-        Row{"B='/a b'\nsrun $B/p\n", "launch: batch\n"},
-        Row{"B+=/data\nsrun $B/p\n", "launch: batch\n"},
-        Row{"workdir=/data\nsrun $workdir/p\n", "launch: batch\n"}, // a variable of ours
-        Row{"mkdir -p out\nexport OUT=$PWD/out\nsrun ./p\n",
-            "setup: |\n  mkdir -p out\n  export OUT=$PWD/out\n"},
-        Row{"export PYTHONPATH=/x\nsrun --mpi=pmix apptainer exec i.sif p\n", "launch: batch\n"},
-        Row{"for i in 1 2; do\nsrun ./p\ndone\n", "launch: batch\n"},
-        Row{"srun ./p $1\n", "launch: batch\n"},
-        Row{"srun -o log ./p\n", "launch: batch\n"},
-        Row{"srun ./p\necho done\n", "launch: batch\n"}, // its code is the job's
-        Row{"source s.sh\nmodule load a\nsrun ./p\n", "setup: |\n  source s.sh\n  module load a\n"},
-        Row{"./p\n", "launch: {kind: serial, exact: true, threads: own}\n"},
-        Row{"./p\n", "resources:\n  nodes: 1\n  tasks: 4\n"},
-        Row{"srun ./p\nsrun ./q\n", "launch: batch\n"},
-        Row{"./p $HOME\n", "script: |\n  ./p $HOME\n"},
-        Row{"./a && ./b\n", "script: |\n  ./a && ./b\n"}};
-    for (const Row& row : kRows) {
-        CAPTURE(row.body);
-        const auto explanation =
-            explain_script(std::string("#!/bin/bash\n#SBATCH -N 1 -n 4\n") + row.body, "s.sh");
-        const auto conversion = convert_script(*explanation, "s");
-        REQUIRE(conversion.has_value());
-        CHECK_MESSAGE(conversion->yaml.find(row.yaml) != std::string::npos, conversion->yaml);
-    }
-    const auto nothing = explain_script("#!/bin/bash\n#SBATCH -n 4\n", "s.sh");
-    CHECK(convert_script(*nothing, "s").error().code() == ErrorCode::kInput);
-}
-
-TEST_CASE("one program of the host becomes a serial launch") {
-    struct Row {
-        const char* script;
-        const char* yaml; ///< a part of the Job
-    };
-    constexpr std::array kRows{
-        Row{"#!/bin/bash\n#SBATCH -n 1\npython x.py 3\n",
-            "command: [\"python\", \"x.py\", \"3\"]\nlaunch: {kind: serial, threads: own}\n"},
-        Row{"#!/bin/bash\n#SBATCH -c 4\npython x.py\n", "launch: serial\n"},
-        Row{"#!/bin/bash\n#SBATCH -c 4\nexport OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK\n./x\n",
-            "launch: {kind: serial, threads: 4}\n"},
-        Row{"#!/bin/bash\n#SBATCH -a 0-3\npython x.py --row=$SLURM_ARRAY_TASK_ID\n",
-            "command: [\"python\", \"x.py\", \"--row=@{index}\"]\n"},
-        Row{"#!/bin/bash\n#SBATCH -a 0-3\npython x.py\n", "stdout: \"slurm-%j_%a.out\"\n"},
-        // What depends on the run, or comes after the program, stays in its shell.
-        Row{"#!/bin/bash -l\n#SBATCH -n 1\n\ncd data\npython x.py \"$SCRATCH\" > log\necho $?\n",
-            "launch: {kind: serial, threads: own}\nshell: [\"bash\", \"-l\"]\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\n\ncd data\npython x.py \"$SCRATCH\" > log\necho $?\n",
-            "shell: \"bash\"\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\ncd data\n# that is all\npython x.py $A\necho $?\n",
-            "script: |\n  cd data\n  # that is all\n  python x.py $A\n  echo $?\n"},
-        Row{"#!/bin/bash\n#SBATCH -c 2\nexport MKL_NUM_THREADS=$N\n./x\n", "threads: own}\n"},
-        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\n./x\n",
-            "script: |\n  cd # as qsub starts a script\n  ./x\n"},
-        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\ncd $PBS_O_WORKDIR\n./x\n",
-            "command: [\"./x\"]\nlaunch: {kind: serial, threads: own}\n"},
-        Row{"#!/bin/bash -ex\n#SBATCH -n 1\n./x\n", "shell: [\"bash\", \"-ex\"]\n"},
-        Row{"#!/bin/zsh\n#SBATCH -n 1\n./x\n",
-            "launch: {kind: serial, threads: own}\nshell: \"/bin/zsh\"\n"},
-        Row{"#!/bin/bash -i\n#SBATCH -n 1\n./x\n", "launch: batch\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\n./x & ./y\n", "launch: batch\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\n./x; ./y\n", "launch: batch\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 2\n./x $A\n",
-            "launch: {kind: serial, exact: true, threads: own}\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 2\ntime srun ./x $A\n", "launch: batch\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 2\nnumactl -i all /opt/mpi/bin/mpirun ./x\n",
-            "launch: batch\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 2\n$RUN ./x\n", "launch: batch\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 2\nsh -c 'srun ./x'\n", "launch: batch\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 2\nenv srun ./x\n", "launch: batch\n"},
-        Row{"#!/bin/bash\n#PBS -l select=1:ncpus=8:mem=4gb\n#PBS -j oe\n./x\n", "exact: true"},
-        Row{"#!/bin/bash\n#PBS -l select=1:ncpus=8:mem=4gb\n#PBS -j oe\n./x\n",
-            "    - \"-l select=1:ncpus=8:mem=4gb\"\n    - \"-j oe\"\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\n#SBATCH -N 1\n#SBATCH --ntasks-per-node=12\n./x $A\n",
-            "exact: true"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\n##SBATCH -p x\n./x $A\n",
-            "script: |\n  ##SBATCH -p x\n  ./x $A\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\n./x | tee log\n", "launch: batch\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\n./x $1\n", "shell: \"bash\"\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\n./x $0\n", "launch: batch\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\n#SBATCH --output=a.%N\n./x $A\n", "- \"--output=a.%N\"\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\n#SBATCH --export=NONE\n./x $A\n", "exact: true"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\n#SBATCH --cpus-per-gpu=2\n./x\n", "launch: batch\n"},
-        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=6\n./x\n", "cpus-per-task: 6\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\ntrap 'x' USR1\n./x\n", "launch: batch\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\nf() { ./x; }\nf\n", "launch: batch\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\nmpirun -np 4 ./x $A\n", "launch: batch\n"},
-        Row{"#!/bin/tcsh\n#SBATCH -n 1\n./x\n", "launch: batch\n"}};
-    for (const Row& row : kRows) {
-        CAPTURE(row.script);
-        const auto explanation = explain_script(row.script, "s.sh");
-        const auto conversion = convert_script(*explanation, "s");
-        REQUIRE(conversion.has_value());
-        CHECK_MESSAGE(conversion->yaml.find(row.yaml) != std::string::npos, conversion->yaml);
-    }
 }
 
 } // namespace cybele::schedulers

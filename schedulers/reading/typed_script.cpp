@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/reading/typed_script.hpp"
+
+#include "schedulers/reading/convert_batch.hpp"
+#include "schedulers/reading/script_shell.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cybele::schedulers {
+namespace {
+
+template <std::size_t kSize>
+bool is_in_row(std::string_view word, const std::array<std::string_view, kSize>& words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::string_view name_of_path(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
+/// A shell that reads a text after `-c` as it reads a file: with options such as `-l` and `-ex`.
+bool is_shell_of_text(const BatchScript& script) {
+    constexpr std::array<std::string_view, 5> kShells{"bash", "sh", "dash", "ksh", "zsh"};
+    const std::vector<std::string> words = shell_words_of(script);
+    const std::string name = shell_name_of(script);
+    const bool has_option = words.size() == 2 && name_of_path(words[0]) == name;
+    const bool is_known =
+        !has_option || words[1] == "--login" ||
+        (words[1].starts_with('-') && words[1].find_first_not_of("-leuvx") == std::string::npos &&
+         words[1].find('-', 1) == std::string::npos);
+    return is_known && (has_option || words.size() == 1 || is_plain_shell(script)) &&
+           is_in_row(name, kShells) && script.lines.front().starts_with("#!");
+}
+
+/// `nodes=1:ppn=8` for one program: TORQUE counts cores, and a Job of one task with as many writes
+/// the same words.
+bool has_slots_of_cores(const BatchScript& script,
+                        const BatchOptions& options,
+                        const Place& place) {
+    return script.reader == Reader::kTorque && place.nodes == 1 && place.tasks > 1 &&
+           options.fields.contains("resources.tasks-per-node") &&
+           !options.fields.contains("resources.cpus-per-task") &&
+           !options.fields.contains("resources.tasks");
+}
+
+/// Lines that a batch system would take for directives, in the text of a `script`. `##SBATCH` and
+/// `# SBATCH` are comments for each of them.
+bool has_directives(std::string_view text) {
+    constexpr std::array<std::string_view, 3> kMarks{"#SBATCH", "#PBS", "#BSUB"};
+    while (!text.empty()) {
+        std::string_view line = text.substr(0, text.find('\n'));
+        text.remove_prefix(std::min(line.size() + 1, text.size()));
+        line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+        if (std::any_of(kMarks.begin(), kMarks.end(), [line](std::string_view mark) {
+                return line.starts_with(mark);
+            })) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// Whether a word of the command may start tasks of the allocation, which is then not left to one
+/// process: a launcher, or a name that is known in the job only.
+bool may_start_tasks(const ShellCommand& command) {
+    const auto names_launcher = [](std::string_view text) { // also within `sh -c '…'`
+        while (!text.empty()) {
+            const std::string_view word = text.substr(0, text.find_first_of(" \n;&|"));
+            text.remove_prefix(std::min(word.size() + 1, text.size()));
+            if (is_launcher_name(name_of_path(word))) {
+                return true;
+            }
+        }
+        return false;
+    };
+    return command.program().find_first_of("$`") != std::string_view::npos ||
+           std::any_of(command.words.begin(), command.words.end(), [&](const ShellWord& word) {
+               return names_launcher(word.text);
+           });
+}
+
+/// Options that a Job's own array, folder or submission would contradict.
+bool is_own_word(const std::string& word) {
+    constexpr std::array<std::string_view, 13> kOwn{"--array",
+                                                    "--wrap",
+                                                    "--parsable",
+                                                    "--test-only",
+                                                    "--input",
+                                                    "--chdir",
+                                                    "--export-file",
+                                                    "-J ",
+                                                    "-t ",
+                                                    "-d ",
+                                                    "-w ",
+                                                    "-I",
+                                                    "-X"};
+    return std::any_of(
+        kOwn.begin(), kOwn.end(), [&word](std::string_view own) { return word.starts_with(own); });
+}
+
+} // namespace
+
+bool is_launcher_name(std::string_view name) {
+    constexpr std::array<std::string_view, 7> kLaunchers{
+        "srun", "orterun", "prun", "ibrun", "aprun", "jsrun", "pbsdsh"};
+    return name.starts_with("mpirun") || name.starts_with("mpiexec") || is_in_row(name, kLaunchers);
+}
+
+bool is_plain_shell(const BatchScript& script) {
+    const std::vector<std::string> words = shell_words_of(script);
+    const std::string name = shell_name_of(script);
+    const bool is_env = words.size() == 2 && name_of_path(words[0]) == "env" && words[1] == name;
+    return (words.size() == 1 || is_env) && (name == "bash" || name == "sh") &&
+           script.lines.front().starts_with("#!");
+}
+
+bool starts_at_home_of(const BatchScript& script) {
+    return script.reader == Reader::kTorque || script.reader == Reader::kPbspro;
+}
+
+std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
+                                            const BatchOptions& options,
+                                            const Body& body,
+                                            const Place& place,
+                                            bool is_bound) {
+    constexpr std::array<std::string_view, 2> kShells{"bash", "sh"};
+    constexpr std::size_t kMostText = std::size_t{64} << 10U;
+    const std::string_view program = name_of_path(body.launch->program());
+    std::string text = body_of(script);
+    text.erase(0, std::min(text.find_first_not_of('\n'), text.size()));
+    const std::vector<std::string> shell = shell_words_of(script);
+    const bool folds_slots = has_slots_of_cores(script, options, place);
+    const bool is_one = place.nodes == 1 && (place.tasks == 1 || folds_slots) && place.is_exact;
+    // `-n 1 --ntasks-per-node=12` is a contradiction, which Slurm settles.
+    const auto each = options.fields.find("resources.tasks-per-node");
+    const bool is_odd = place.tasks == 1 && each != options.fields.end() && each->second != "1";
+    const bool is_exact = !is_one || is_bound || is_odd;
+    const bool is_right =
+        !is_exact || (!may_start_tasks(*body.launch) &&
+                      std::none_of(options.words.begin(), options.words.end(), is_own_word));
+    if (!is_right || text.size() > kMostText || is_in_row(program, kShells) ||
+        (program != "srun" && is_launcher_name(program)) || program.ends_with(".sh") ||
+        !is_shell_of_text(script) || has_directives(text)) {
+        return std::nullopt;
+    }
+    TypedLaunch launch;
+    launch.is_exact = is_exact;
+    launch.folds_slots = folds_slots && !is_exact;
+    launch.kind = "serial";
+    launch.script = starts_at_home_of(script) ? "cd # as qsub starts a script\n" + text : text;
+    launch.shell = shell;
+    const bool sets_threads = text.find("_NUM_THREADS") != std::string::npos;
+    const bool has_cpus = options.fields.contains("resources.cpus-per-task");
+    launch.threads = sets_threads || !has_cpus || is_exact ? "own" : "";
+    return launch;
+}
+
+} // namespace cybele::schedulers
