@@ -361,15 +361,12 @@ preempted() {
     assert_equal "$(wc -l <turns)" 2
 }
 
-@test "a job that is preempted is continued: with PreemptMode=CANCEL by us, with REQUEUE by Slurm, or by us where it may not requeue" {
+@test "a job that is preempted is continued, with PreemptMode=CANCEL, and with REQUEUE where the job may not be requeued" {
     preempting CANCEL
     preempted cancelled 'continue: {on: [preempted], most: 2}'
     grep -q 'is continued (1 of 2)' cancelled.said
     assert_equal "$(jobs_named cancelled)" 2
     preempting REQUEUE
-    preempted requeued 'requeue: true' 'continue: {on: [preempted], most: 2}'
-    run ! grep -q 'is continued' requeued.said
-    assert_equal "$(jobs_named requeued)" 1
     preempted fixed 'requeue: false' 'continue: {on: [preempted], most: 2}'
     grep -q 'is continued (1 of 2)' fixed.said
     assert_equal "$(jobs_named fixed)" 2
