@@ -348,6 +348,7 @@ preempting() {
 preempted() {
     local name=$1 node
     node=n1
+    # shellcheck disable=SC2016
     host_job "$name" 'script: |' '  echo turn >>turns' '  [ "$(wc -l <turns)" = 2 ] || exec sleep 300' \
         'queue: low' "resources: {hosts: [$node], cpus-per-task: 4, time: 10 min}" "${@:2}"
     host_job urgent 'command: [sleep, "2"]' 'queue: high' "resources: {hosts: [$node], cpus-per-task: 4, time: 1 min}"
