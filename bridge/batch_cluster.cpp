@@ -107,6 +107,9 @@ BatchCluster::BatchCluster(ClusterSettings settings)
                                                              host(way, account));
     };
     reader_ = backend(settings_.reader, first);
+    if (settings_.reader.slurmrestd.empty()) {
+        reader_host_ = host(settings_.reader, first);
+    }
     for (const launchers::BridgeAccount& row : settings_.accounts) {
         Login& login = logins_[row.account];
         login.account = row.account;
@@ -131,6 +134,13 @@ void BatchCluster::report(const std::string& words) const {
     if (settings_.on_words && !words.empty()) {
         settings_.on_words(words);
     }
+}
+
+RecordSight BatchCluster::failed(const std::string& words) const {
+    report(words);
+    RecordSight sight;
+    sight.failure = plain_words(words);
+    return sight;
 }
 
 /// The queue forgets an end after minutes. What it showed of one stays known for a day, so that it
@@ -246,20 +256,17 @@ BatchCluster::exchange(Login& login, const Object& object, const std::vector<Cal
     const auto answers = login.host->exchange(calls, {});
     if (!answers) {
         const Fault& fault = answers.error().faults().front();
-        report(fault.message + ": " + fault.because);
-        return {};
+        return failed(fault.message + ": " + fault.because);
     }
     for (std::size_t at = 0; at + 1 < calls.size(); ++at) {
         const cybele::Outcome& outcome = answers->outcomes[at];
         if (!outcome.ok() && outcome.code != kClaimTaken) {
-            report(submission::words_of(outcome));
-            return {};
+            return failed(submission::words_of(outcome));
         }
     }
     const cybele::Outcome& last = answers->outcomes.back();
     if (!last.ok()) {
-        report(submission::words_of(last));
-        return {};
+        return failed(submission::words_of(last));
     }
     return read_record(last.output, *commands_, object.uid);
 }
@@ -316,9 +323,8 @@ BatchCluster::submit_held(const Object& object, const std::string& account, int 
                  object,
                  {hand_over_call(object, *login, attempt), search_call(object, *login, false)});
     if (!sight.trouble.empty() && sight.claims == attempt) {
-        report(sight.trouble);
         give_back(*login, object, attempt);
-        return {};
+        return failed(sight.trouble);
     }
     return sight;
 }
@@ -373,9 +379,8 @@ RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, 
         sight.refusal = plain_words(receipt.words);
         break;
     case submission::Receipt::Kind::kUnreachable:
-        report(receipt.words);
         give_back(login, object, attempt);
-        return {};
+        return failed(receipt.words);
     default:
         report(receipt.words); // the queue shows it, or the claim becomes old
         break;

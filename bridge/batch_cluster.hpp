@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bridge/cluster.hpp"
+#include "bridge/queue_sight.hpp"
 #include "bridge/ways.hpp"
 #include "launchers/documents/bridge.hpp"
 #include "submission/backends/backend.hpp"
@@ -50,6 +51,9 @@ class BatchCluster : public Cluster {
 public:
     explicit BatchCluster(ClusterSettings settings);
 
+    [[nodiscard]] bool serves(const std::string& account) const override {
+        return logins_.contains(account);
+    }
     [[nodiscard]] Poll poll() override;
     [[nodiscard]] RecordSight
     search(const Object& object, const std::string& account, bool closes) override;
@@ -62,15 +66,18 @@ public:
     void cancel(const std::vector<Named>& jobs) override;
     [[nodiscard]] OutputSight read_output(const Object& object,
                                           const std::string& account) override;
-    [[nodiscard]] std::optional<Collected> collect(const Object& object,
-                                                   const std::string& account) override;
+    [[nodiscard]] std::optional<Collected>
+    collect(const Object& object, const std::string& account, std::int64_t begun) override;
     void note_orphan(const Object& object, const std::string& account) override;
 
-    /// Queries of the queue that were made.
+    /// The queues as the batch system shows them; empty: it does not say.
+    [[nodiscard]] std::vector<LiveQueue> queues();
+
     /// How long the batch system took to answer the last poll.
     [[nodiscard]] std::chrono::milliseconds answer_time() const {
         return answer_time_;
     }
+    /// Queries of the queue that were made.
     [[nodiscard]] std::uint64_t polls() const {
         return polls_;
     }
@@ -103,6 +110,8 @@ private:
     void give_back(Login& login, const Object& object, int attempt);
     void keep_ends(Poll& poll);
     void report(const std::string& words) const;
+    /// A record that could not be read, and why.
+    [[nodiscard]] RecordSight failed(const std::string& words) const;
     [[nodiscard]] bool may_act() const {
         return !settings_.may_act || settings_.may_act();
     }
@@ -110,7 +119,8 @@ private:
     ClusterSettings settings_;
     std::unique_ptr<submission::Commands> commands_;
     std::unique_ptr<submission::Backend> reader_;
-    std::map<std::string, Login> logins_; ///< by account
+    std::unique_ptr<submission::Host> reader_host_; ///< null: a service without commands
+    std::map<std::string, Login> logins_;           ///< by account
     /// Ends that the queue showed: it forgets them, maybe while the API server is away.
     std::map<std::pair<std::string, std::string>, SeenJob> ends_; ///< by token and id
     std::uint64_t polls_ = 0;

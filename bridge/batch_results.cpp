@@ -8,6 +8,18 @@
 
 namespace cybele::bridge {
 
+std::vector<LiveQueue> BatchCluster::queues() {
+    if (!reader_host_) {
+        return {};
+    }
+    const auto answers = reader_host_->exchange({queues_call(settings_.dialect)}, {});
+    if (!answers || !answers->outcomes.front().ok()) {
+        report("the queues cannot be listed; nodes have the capacity of the Site");
+        return {};
+    }
+    return read_live_queues(settings_.dialect, answers->outcomes.front().output);
+}
+
 OutputSight BatchCluster::read_output(const Object& object, const std::string& account) {
     OutputSight sight;
     Login* login = login_of(account);
@@ -32,12 +44,19 @@ OutputSight BatchCluster::read_output(const Object& object, const std::string& a
     return sight;
 }
 
-std::optional<Collected> BatchCluster::collect(const Object& object, const std::string& account) {
+std::optional<Collected>
+BatchCluster::collect(const Object& object, const std::string& account, std::int64_t begun) {
     Login* login = login_of(account);
-    if (login == nullptr || !may_act()) {
+    if (!may_act()) {
         return std::nullopt;
     }
     const std::int64_t now = settings_.clock ? settings_.clock() : 0;
+    if (login == nullptr) {
+        return not_collected("NoAccount",
+                             "the Bridge has no row with account " + account +
+                                 "; results are where the job wrote them",
+                             now);
+    }
     const std::string target = host_path_of(object);
     if (login->token) {
         return not_collected("WayWithoutFiles",
@@ -65,6 +84,7 @@ std::optional<Collected> BatchCluster::collect(const Object& object, const std::
     const Streams output = output_paths(object, login->workdir);
     std::vector<std::string> words{login->workdir.native(),
                                    record_of(object, login->workdir).native(),
+                                   std::to_string(begun),
                                    target,
                                    object.spec.results.value_or(ResultsWish{}).from,
                                    output.standard_output,

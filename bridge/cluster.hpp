@@ -38,6 +38,10 @@ public:
     Cluster& operator=(const Cluster&) = delete;
     virtual ~Cluster() = default;
 
+    /// Whether anything can be done as the account; it may have been removed from the Bridge.
+    [[nodiscard]] virtual bool serves(const std::string& /*account*/) const {
+        return true;
+    }
     /// One query, however many jobs.
     [[nodiscard]] virtual Poll poll() = 0;
     /// The record of the object's job. `closes`: from then on no hand-over can begin through it.
@@ -61,9 +65,10 @@ public:
                                                   const std::string& /*account*/) {
         return {};
     }
-    /// Copies results; unset: not finished yet.
-    [[nodiscard]] virtual std::optional<Collected> collect(const Object& object,
-                                                           const std::string& account) = 0;
+    /// Copies results; unset: not finished yet. A failure is repeated where `begun`, a Unix time,
+    /// is later than that of the last call.
+    [[nodiscard]] virtual std::optional<Collected>
+    collect(const Object& object, const std::string& account, std::int64_t begun) = 0;
     /// Notes in the record that the job runs on without its object.
     virtual void note_orphan(const Object& object, const std::string& account) = 0;
 };

@@ -20,6 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::string_view kMissingResults = "collect-results-missing";
+
 std::string query_encoded(std::string_view text) {
     std::string encoded;
     for (const char letter : text) {
@@ -38,13 +40,32 @@ tl::unexpected<Error> collect_error(const char* name, std::string what, std::str
                 "see the log of the bridge; the pod is made again when it is removed");
 }
 
+/// The text of a file that an option names; a failure says which option it is.
+Result<std::string> text_of_option(const char* option, const char* what, const fs::path& file) {
+    auto text = read_file(file);
+    if (text) {
+        return text;
+    }
+    const Fault& fault = text.error().faults().front();
+    return fail(
+        ErrorCode::kInput,
+        problem(
+            "collect-file-unreadable",
+            fmt::format("cannot read the {} of {}, {}", what, option, printable(file.native()))),
+        fault.because.empty() ? fault.message : fault.because,
+        fmt::format("name an existing file with {}; in a collector pod it is mounted below "
+                    "/run/cybelectl",
+                    option));
+}
+
 class Collection {
 public:
     explicit Collection(const CollectRequest& request)
         : request_(request), client_(HttpClient::find(request.environment, request.program)) {}
 
     Result<std::vector<OfferedFile>> run() {
-        CYBELE_TRY(const std::string token, read_file(request_.token));
+        CYBELE_TRY(const std::string token, text_of_option("--token", "token", request_.token));
+        CYBELE_CHECK(text_of_option("--certificate", "certificate", request_.certificate));
         token_ = text::trimmed(token);
         HttpRequest list = asking("list");
         list.maximum_size = kLongestList;
@@ -78,8 +99,16 @@ private:
 
     static Result<void> expect(const HttpResponse& response) {
         constexpr int kGood = 200;
+        constexpr int kNotOffered = 404;
         if (response.status == kGood) {
             return {};
+        }
+        if (response.status == kNotOffered) {
+            return fail(ErrorCode::kInput,
+                        problem("collect-results-missing",
+                                printable(std::string(text::trimmed(response.body)))),
+                        "the bridge has no such results",
+                        "look at `spec.results.from` of the object");
         }
         return collect_error("collect-refused",
                              fmt::format("the bridge answers with HTTP status {}", response.status),
@@ -142,7 +171,9 @@ Result<std::size_t> collect_results(const CollectRequest& request) {
         report = collector_report(*files);
     } else {
         const Fault& fault = files.error().faults().front();
-        report = collector_failure("CopyFailed", fault.message + ": " + fault.because);
+        const bool is_missing = fault.id == kMissingResults;
+        report = collector_failure(is_missing ? "ResultsMissing" : "CopyFailed",
+                                   fault.message + ": " + fault.because);
     }
     if (!request.report.empty()) {
         CYBELE_CHECK(write_report(request.report, report));

@@ -5,13 +5,15 @@
 
 namespace cybele::bridge {
 
-/// WORKDIR RECORD TARGET FROM STDOUT STDERR ROOT…: copies results as the account, in a process of
-/// its own that survives the connection, and shows what came of it: `busy`, or the report, which
-/// begins with `collected` or `failed REASON WORDS` and ends with `complete`. Repeated, it
-/// continues: files whose digest is right are not copied again, and a part of a file is continued.
+/// WORKDIR RECORD BEGUN TARGET FROM STDOUT STDERR ROOT…: copies results as the account, in a
+/// process of its own that survives the connection, and shows what came of it: `busy`, or the
+/// report, which begins with `collected` or `failed REASON WORDS` and ends with `complete`.
+/// Repeated, it continues: files whose digest is right are not copied again, and a part of a file
+/// is continued. BEGUN is a number: with a higher one than before, a report of a failure is dropped
+/// first.
 inline constexpr std::string_view kCollectResults = R"sh(umask 077
-work=$1 record=$2 target=$3 from=$4 out=$5 err=$6 state=$2/results
-shift 6
+work=$1 record=$2 begun=$3 target=$4 from=$5 out=$6 err=$7 state=$2/results
+shift 7
 cd "$work" 2>/dev/null || {
     echo "the folder $work cannot be entered" >&2
     exit 1
@@ -96,14 +98,24 @@ collect() {
     finish
 }
 is_alive() {
-    IFS=' ' read -r host pid <"$state/worker" && [ "$host" = "$(uname -n)" ] && kill -0 "$pid"
+    IFS=' ' read -r host boot pid start <"$state/worker" && [ "$host" = "$(uname -n)" ] &&
+        [ "$boot" = "$(cat /proc/sys/kernel/random/boot_id)" ] && IFS= read -r stat <"/proc/$pid/stat" &&
+        [ "$(echo "${stat##*) }" | cut -d ' ' -f 20)" = "$start" ]
 }
+last=0
+[ ! -s "$state/begun" ] || read -r last <"$state/begun"
+if [ "$begun" -gt "$last" ] && ! is_alive 2>/dev/null; then
+    echo "$begun" >"$state/begun"
+    if [ -s "$state/report" ] && [ "$(head -c 7 "$state/report")" = 'failed ' ]; then
+        rm -f "$state/report"
+    fi
+fi
 if [ ! -e "$state/report" ] && ! is_alive 2>/dev/null; then
     seen=
     (
         trap '' HUP
-        IFS=' ' read -r pid rest </proc/self/stat
-        echo "$(uname -n) $pid" >"$state/worker"
+        IFS= read -r stat </proc/self/stat
+        echo "$(uname -n) $(cat /proc/sys/kernel/random/boot_id) ${stat%% *} $(echo "${stat##*) }" | cut -d ' ' -f 20)" >"$state/worker"
         collect "$@"
     ) </dev/null >/dev/null 2>&1 &
 fi

@@ -207,12 +207,31 @@ void cancel(Decision& decision, const Case& one) {
 
 void unreachable(Decision& decision, const Case& one) {
     if (wish_of(one) == Wish::kKeep) {
-        return; // it waits, and nothing about it changed
+        const auto refusal = refusal_of(one);
+        const bool has_lost_row =
+            refusal && one.object.status.job_id.empty() &&
+            (refusal->reason == kNoAccount || refusal->reason == kAccountNotAdmitted);
+        if (has_lost_row) { // after it was claimed: it waits for the row, and is searched for then
+            refuse(decision, one, *refusal);
+        }
+        return; // else it waits, and nothing about it changed
     }
-    const std::string_view reason = one.view.account.empty() ? kNoAccount : "Unreachable";
+    const bool has_no_way = one.view.account.empty() || !one.view.has_way;
+    const std::string_view reason = has_no_way ? kNoAccount : "Unreachable";
     if (write(decision, one, cancelling_status(one, "False", reason))) {
-        tell(decision, std::string(reason), "the deletion waits for the batch system", true);
+        tell(decision,
+             std::string(reason),
+             has_no_way ? "the deletion waits: the Bridge has no row with the account of the job"
+                        : "the deletion waits for the batch system",
+             true);
     }
+}
+
+/// What is done on the cluster as the account of the job.
+bool needs_way(Step step) {
+    constexpr Step kSteps[] = {
+        Step::kSearch, Step::kClose, Step::kInquire, Step::kSubmit, Step::kRelease, Step::kCancel};
+    return std::find(std::begin(kSteps), std::end(kSteps), step) != std::end(kSteps);
 }
 
 void let_go(Decision& decision, const Case& one) {
@@ -228,14 +247,46 @@ void let_go(Decision& decision, const Case& one) {
     }
 }
 
+/// A copy that failed for a reason that may pass.
+bool may_be_repeated(const Condition& collected) {
+    constexpr std::string_view kPassing[] = {"CopyFailed", "CollectorFailed", "CollectorRefused"};
+    return collected.status == "False" &&
+           std::find(std::begin(kPassing), std::end(kPassing), collected.reason) !=
+               std::end(kPassing);
+}
+
+/// How long after the first failure results are given up.
+bool is_repeated(const Condition& collected, const Case& one) {
+    const Times& times = one.world.times;
+    return may_be_repeated(collected) && one.object.deleted == 0 &&
+           one.world.now - collected.changed < times.collect_again * (times.collect_repeats + 1);
+}
+
 bool are_results_settled(const Case& one) {
     const Condition* collected = one.object.status.find("ResultsCollected");
     const bool has_none = !one.object.spec.results || one.object.status.job_id.empty();
-    const bool is_final = collected != nullptr && collected->status != "Unknown";
+    const bool is_final =
+        collected != nullptr && collected->status != "Unknown" && !is_repeated(*collected, one);
     const Condition* failed = one.object.status.find("Failed");
-    const bool was_cancelled =
-        failed != nullptr && (failed->reason == "Cancelled" || failed->reason == kLeftNoTrace);
+    const bool was_cancelled = failed != nullptr && failed->reason == "Cancelled";
     return has_none || is_final || was_cancelled;
+}
+
+/// Whether a copy is under way or is to begin now.
+bool is_copy_due(Decision& decision, const Case& one) {
+    Memory& memory = decision.memory;
+    if (memory.is_collecting) {
+        return true;
+    }
+    const Condition* collected = one.object.status.find("ResultsCollected");
+    const std::int64_t last =
+        std::max(collected != nullptr ? collected->changed : 0, memory.collect_try);
+    if (collected != nullptr && one.world.now - last < one.world.times.collect_again) {
+        return false;
+    }
+    memory.is_collecting = true;
+    memory.collect_try = one.world.now;
+    return true;
 }
 
 void collect(Decision& decision, const Case& one) {
@@ -252,7 +303,10 @@ void collect(Decision& decision, const Case& one) {
     if (decision.memory.collect_since == 0) {
         decision.memory.collect_since = one.world.now;
     }
-    act(decision, Do::kCollect);
+    if (is_copy_due(decision, one)) {
+        act(decision, Do::kCollect);
+        decision.actions.back().begun = decision.memory.collect_try;
+    }
 }
 
 void expire(Decision& decision, const Case& one) {
@@ -291,6 +345,9 @@ void ask(Decision& decision, Do kind, bool is_asked) {
 void add_actions(Decision& decision, const Case& one) {
     const RecordSight& record = one.view.record;
     const SeenJob* job = job_of(one);
+    if (!one.view.has_way && needs_way(decision.step)) {
+        return unreachable(decision, one);
+    }
     switch (decision.step) {
     case Step::kAdmit:
         return admit(decision, one);

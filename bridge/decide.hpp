@@ -24,7 +24,7 @@ struct Action {
         kRelease,     ///< cluster: `ids`
         kCancel,      ///< cluster: `ids`
         kReadOutput,  ///< cluster: the last of the output
-        kCollect,     ///< cluster: results
+        kCollect,     ///< cluster: results, the copy that was begun at `begun`
         kNoteOrphan,  ///< cluster: the record says that the job has no object
         kForget,      ///< drop what is remembered
     };
@@ -36,6 +36,7 @@ struct Action {
     Kind kind = Kind::kForget;
     std::vector<std::string> ids = {};
     int attempt = 0;
+    std::int64_t begun = 0; ///< of kCollect: which copy it is
     Status status = {};
     Event event = {};
 };

@@ -85,7 +85,7 @@ metadata:
 rules:
 - apiGroups: [""]
   resources: [nodes]
-  verbs: [create]
+  verbs: [create, patch]
 - apiGroups: [""]
   resources: [nodes/status]
   verbs: [patch]

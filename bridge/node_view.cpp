@@ -25,6 +25,31 @@ bool is_label_of_node(std::string_view text) {
                                   "._-") == std::string_view::npos;
 }
 
+/// The batch system's own numbers first.
+NodeJson capacity_of(const QueueOfNode& queue) {
+    const launchers::SiteQueue& listed = queue.listed;
+    LiveQueue known = queue.live != nullptr ? *queue.live : LiveQueue();
+    if (!known.nodes && listed.nodes) {
+        known.nodes = *listed.nodes;
+    }
+    if (!known.cores && known.nodes && listed.cores_per_node) {
+        known.cores = *known.nodes * *listed.cores_per_node;
+    }
+    if (!known.memory && known.nodes && listed.memory_per_node_bytes) {
+        known.memory = *known.nodes * *listed.memory_per_node_bytes;
+    }
+    NodeJson capacity{{"pods", "10000"}};
+    const auto add = [&capacity](const char* name, const std::optional<std::uint64_t>& value) {
+        if (value) {
+            capacity[name] = std::to_string(*value);
+        }
+    };
+    add("hpc.cybelectl.io/nodes", known.nodes);
+    add("cpu", known.cores);
+    add("memory", known.memory);
+    return capacity;
+}
+
 } // namespace
 
 std::string node_of(const Configuration& configuration, const std::string& queue) {
@@ -86,21 +111,11 @@ nlohmann::json node_json(const Configuration& configuration, const launchers::Si
                  {"effect", "NoSchedule"}}}}}}};
 }
 
-nlohmann::json node_status_json(const launchers::SiteQueue& queue,
+nlohmann::json node_status_json(const QueueOfNode& queue,
                                 bool is_ready,
                                 std::int64_t heartbeat,
                                 const NodeAddress& listener) {
-    NodeJson capacity{{"pods", "10000"}};
-    if (queue.nodes) {
-        const std::uint64_t nodes = *queue.nodes;
-        capacity["hpc.cybelectl.io/nodes"] = std::to_string(nodes);
-        if (queue.cores_per_node) {
-            capacity["cpu"] = std::to_string(nodes * *queue.cores_per_node);
-        }
-        if (queue.memory_per_node_bytes) {
-            capacity["memory"] = std::to_string(nodes * *queue.memory_per_node_bytes);
-        }
-    }
+    const NodeJson capacity = capacity_of(queue);
     const std::string time = time_text(heartbeat);
     NodeJson status{
         {"capacity", capacity},
@@ -120,7 +135,7 @@ nlohmann::json node_status_json(const launchers::SiteQueue& queue,
           {"kubeletVersion", "cybelectl"},
           {"machineID", ""},
           {"operatingSystem", "linux"},
-          {"osImage", "batch queue " + queue.name},
+          {"osImage", "batch queue " + queue.listed.name},
           {"systemUUID", ""}}}};
     if (listener.port != 0) {
         status["addresses"] = {{{"type", "InternalIP"}, {"address", listener.address}}};

@@ -3,6 +3,7 @@
 
 #include "bridge/configuration.hpp"
 #include "bridge/object.hpp"
+#include "bridge/queue_sight.hpp"
 
 #include <cstdint>
 #include <string>
@@ -29,8 +30,13 @@ struct NodeAddress {
 /// The node of a queue, as the API server gets it.
 [[nodiscard]] nlohmann::json node_json(const Configuration& configuration,
                                        const launchers::SiteQueue& queue);
+/// A queue as the Site lists it, and as the batch system shows it; null: not known.
+struct QueueOfNode {
+    const launchers::SiteQueue& listed;
+    const LiveQueue* live = nullptr;
+};
 /// Its status at a moment (Unix seconds) of its heartbeat.
-[[nodiscard]] nlohmann::json node_status_json(const launchers::SiteQueue& queue,
+[[nodiscard]] nlohmann::json node_status_json(const QueueOfNode& queue,
                                               bool is_ready,
                                               std::int64_t heartbeat,
                                               const NodeAddress& listener = {});

@@ -94,7 +94,7 @@ private:
             view_.output.was_asked = true; // an end is not late for its output
             return true;
         case Action::Kind::kCollect:
-            return take_results(cluster_.collect(object_, account));
+            return take_results(cluster_.collect(object_, account, action.begun));
         case Action::Kind::kNoteOrphan:
             cluster_.note_orphan(object_, account);
             return false;
@@ -103,8 +103,18 @@ private:
         }
     }
 
+    /// Who made the object reads why it waits; once, since it waits long.
+    void tell_failure() {
+        if (view_.record.failure.empty()) {
+            memory_.has_told_failure = memory_.has_told_failure && !view_.record.was_read;
+        } else if (!std::exchange(memory_.has_told_failure, true)) {
+            server_.tell(object_, {"ClusterUnavailable", view_.record.failure, true});
+        }
+    }
+
     bool take_record(RecordSight record) {
         view_.record = std::move(record);
+        tell_failure();
         if (!view_.record.answer.empty()) { // whose job the queue shows under this number
             view_.queue = index_.sight_of(object_, view_.record.answer);
         }
@@ -114,6 +124,7 @@ private:
     /// A job that was handed over held a moment ago is held, although the poll is older than it.
     bool take_receipt(RecordSight record) {
         view_.record = std::move(record);
+        tell_failure();
         if (view_.record.answer.empty()) {
             return !view_.record.refusal.empty();
         }
@@ -130,6 +141,7 @@ private:
         if (!collected) {
             return false;
         }
+        memory_.is_collecting = false;
         Status status = object_.status;
         status.set(std::move(collected->condition));
         status.output = std::move(collected->output);

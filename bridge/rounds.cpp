@@ -49,6 +49,7 @@ void Rounds::turn(Tracked& tracked, const Sides& sides, const World& world, Roun
     View view;
     view.refusal = admitted.refusal;
     view.account = object.status.account.empty() ? admitted.account : object.status.account;
+    view.has_way = view.account.empty() || sides.cluster.serves(view.account);
     view.queue = sides.index.sight_of(object);
     const Case seen{object, view, tracked.memory, world, tracked.is_gone};
     const Memory memory = observed(seen);

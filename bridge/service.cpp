@@ -32,6 +32,8 @@ using apiserver::Moment;
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr std::chrono::milliseconds kGoodbye{3'000}; ///< for giving the Lease back
 constexpr std::chrono::milliseconds kReadAgain{10'000};
+constexpr std::chrono::milliseconds kSilenceOfNodes{300'000};
+constexpr std::chrono::milliseconds kBetweenQueues{300'000};
 constexpr std::string_view kAuthentication =
     "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
 
@@ -116,7 +118,8 @@ public:
                 start_listener();
             }
             if (nodes_) {
-                nodes_->keep_nodes(boot_time(), was_answered_);
+                nodes_->keep_nodes(boot_time(), is_batch_system_known());
+                refuse_other_pods();
             }
             if (is_due()) {
                 round();
@@ -128,6 +131,10 @@ public:
 private:
     [[nodiscard]] std::string stamp() const {
         return apiserver::micro_time(request_.clock());
+    }
+    /// One query without an answer is no reason to call a node not ready.
+    [[nodiscard]] bool is_batch_system_known() const {
+        return was_answered_ || boot_time() - answered_at_ < kSilenceOfNodes;
     }
     [[nodiscard]] bool leads() const {
         return lease_.is_held(boot_time());
@@ -199,6 +206,15 @@ private:
         nodes_ = std::make_unique<VirtualNodes>(
             std::move(settings), connection_, writer_, seed_ + watches_.size() + 1);
         nodes_->add_to(pump_);
+    }
+
+    void refuse_other_pods() {
+        if (const auto path = nodes_->due_list(boot_time())) {
+            const auto reply = pump_.get(*path, kReadAgain);
+            if (reply && reply->ok()) {
+                nodes_->refuse_others(parse_json(reply->body));
+            }
+        }
     }
 
     /// Who listens: the API server asks for output, and pods for results.
@@ -318,6 +334,10 @@ private:
             before + pause_after(request_.configuration.document.poll, cluster_.answer_time());
         must_read_ = report.must_read;
         if (nodes_) {
+            if (report.is_complete && boot_time() >= next_queues_) {
+                next_queues_ = boot_time() + kBetweenQueues;
+                nodes_->show_queues(cluster_.queues());
+            }
             rounds_.each([this](const Object& object) { nodes_->show(object); });
         }
         if (report.is_complete && world_.is_rewound && is_synced()) {
@@ -326,6 +346,9 @@ private:
         }
         if (report.is_complete && !was_answered_) {
             reported_.clear();
+        }
+        if (report.is_complete) {
+            answered_at_ = boot_time();
         }
         if (report.is_complete != was_answered_) {
             was_answered_ = report.is_complete;
@@ -394,6 +417,8 @@ private:
     std::set<std::string> must_read_;
     std::set<std::string> reported_;
     Moment next_poll_{0};
+    Moment answered_at_ = boot_time();
+    Moment next_queues_{0};
     bool was_leader_ = false;
     bool has_led_ = false;
     bool has_synced_ = false;

@@ -44,6 +44,7 @@ struct RecordSight {
     std::string refusal;            ///< the words with which the batch system refused the job
     std::optional<SeenJob> end;     ///< of a script that this program rendered: its own word
     std::string trouble = {};       ///< why it could not be asked: nothing was submitted
+    std::string failure = {};       ///< why the account's folder could not be used; it was not read
     std::string remark = {};        ///< what the batch system said in addition to the id
 };
 
@@ -63,6 +64,7 @@ struct OutputSight {
 /// All that is known of one object's job at one moment.
 struct View {
     std::string account; ///< as which the job is, or would be, submitted; empty: not known
+    bool has_way = true; ///< commands can be run as the account: the Bridge has a row with it
     std::optional<Refusal> refusal; ///< of the namespace's row and the queue's limits
     QueueSight queue;
     RecordSight record;
@@ -79,16 +81,21 @@ struct Memory {
     std::int64_t cancel_asked = 0;  ///< when the batch system was last asked to end the job
     std::int64_t silent_since = 0;  ///< when the batch system last stopped answering
     std::int64_t collect_since = 0; ///< when the results were first asked for
+    std::int64_t collect_try = 0;   ///< when they were last begun to be copied
+    bool is_collecting = false;     ///< that copy has not ended
     bool was_claimed = false;       ///< our finalizer was seen
+    bool has_told_failure = false;  ///< that the hand-over waits for the account's folder
 };
 
 /// The times of the protocol in seconds; tests scale them together.
 struct Times {
-    std::int64_t claim = 60;        ///< age of a claim before its job counts as never submitted
-    std::int64_t vanished = 300;    ///< how long a job that nothing shows is waited for
-    std::int64_t dying = 30;        ///< how long an end that a requeue may follow must last
-    std::int64_t cancel_again = 30; ///< between two requests to end the same job
-    std::int64_t collect = 600;     ///< the longest that results delay a deletion
+    std::int64_t claim = 60;          ///< age of a claim before its job counts as never submitted
+    std::int64_t vanished = 300;      ///< how long a job that nothing shows is waited for
+    std::int64_t dying = 30;          ///< how long an end that a requeue may follow must last
+    std::int64_t cancel_again = 30;   ///< between two requests to end the same job
+    std::int64_t collect = 600;       ///< the longest that results delay a deletion
+    std::int64_t collect_again = 600; ///< between two copies of results, where one failed
+    int collect_repeats = 5;
     std::int64_t keep_records = 2592000;
     int attempts = 3;
 };

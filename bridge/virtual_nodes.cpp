@@ -7,6 +7,7 @@
 #include "support/boot_time.hpp"
 #include "support/json.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cybele::bridge {
@@ -23,11 +24,63 @@ constexpr std::chrono::milliseconds kPatienceOfView{20'000};
 constexpr std::string_view kNodeLeases =
     "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
+constexpr std::chrono::milliseconds kBetweenLists{15'000};
+constexpr const char* kStoppedNote = "cybelectl.io/queue-state";
+constexpr std::string_view kNotServed = "NotServed";
+
+/// Of the paths of pods in a namespace; empty: in all.
+std::string prefix_of(const std::string& space) {
+    return "/api/v1/" + (space.empty() ? "" : "namespaces/" + space + "/");
+}
+
+/// The namespaces that the bridge serves; an empty one stands for all.
+std::vector<std::string> spaces_of(const Configuration& configuration) {
+    const std::vector<std::string>& spaces = configuration.document.namespaces;
+    return spaces.empty() ? std::vector<std::string>{""} : spaces;
+}
+
 bool is_terminal(const Object& object) {
     return object.status.holds("Complete") || object.status.holds("Failed");
 }
 
 } // namespace
+
+/// The pods of one namespace, or of all. A list replaces what was known of that namespace only.
+class VirtualNodes::Watcher : public apiserver::Observer {
+public:
+    Watcher(VirtualNodes& owner, std::string prefix) : owner_(owner), prefix_(std::move(prefix)) {}
+
+    void on_list_begin() override {
+        listed_.clear();
+    }
+    void on_object(ViewJson& pod) override {
+        listed_.insert(owner_.put(pod));
+    }
+    void on_deleted(ViewJson& pod) override {
+        owner_.drop(pod);
+    }
+    void on_list_end() override {
+        owner_.drop_others(prefix_, listed_);
+        listed_.clear();
+    }
+    void on_rewound(const std::string& /*seen*/, const std::string& /*now*/) override {
+        owner_.drop_others(prefix_, {});
+    }
+    void on_trouble(const Error& error) override {
+        WriteResult outcome;
+        outcome.kind = WriteResult::Kind::kUnavailable;
+        outcome.error = error;
+        owner_.report(outcome);
+    }
+    void on_recovered() override {}
+
+private:
+    VirtualNodes& owner_;
+    std::string prefix_;           ///< of their paths
+    std::set<std::string> listed_; ///< by the uid of the object
+};
+
+VirtualNodes::~VirtualNodes() = default;
 
 VirtualNodes::VirtualNodes(Settings settings,
                            apiserver::Transport& transport,
@@ -40,17 +93,15 @@ std::string VirtualNodes::node_name(const std::string& queue) const {
 }
 
 void VirtualNodes::add_to(Pump& pump) {
-    std::vector<std::string> spaces = settings_.configuration.document.namespaces;
-    if (spaces.empty()) {
-        spaces.emplace_back();
-    }
-    for (const std::string& space : spaces) {
+    for (const std::string& space : spaces_of(settings_.configuration)) {
         apiserver::ListWatchSettings settings;
-        settings.path = "/api/v1/" + (space.empty() ? "" : "namespaces/" + space + "/") + "pods";
+        const std::string prefix = prefix_of(space);
+        settings.path = prefix + "pods";
         settings.selector =
             "labelSelector=cybelectl.io%2Fbridge%3D" + settings_.configuration.document.name;
-        watches_.push_back(
-            std::make_unique<apiserver::ListWatch>(settings, transport_, *this, ++seed_));
+        watchers_.push_back(std::make_unique<Watcher>(*this, prefix));
+        watches_.push_back(std::make_unique<apiserver::ListWatch>(
+            settings, transport_, *watchers_.back(), ++seed_));
         pump.add(*watches_.back());
     }
 }
@@ -99,14 +150,47 @@ void VirtualNodes::keep_node(const launchers::SiteQueue& queue, bool is_answered
     send("PATCH",
          "/api/v1/nodes/" + name + "/status",
          apiserver::kMergePatch,
-         node_status_json(queue, is_answered, seconds - seconds % kHeartbeat, listener_),
+         node_status_json({queue, live_queue(queue.name)},
+                          is_answered,
+                          seconds - seconds % kHeartbeat,
+                          listener_),
          [this, queue, name](const WriteResult& outcome) {
              if (outcome.kind == WriteResult::Kind::kGone) {
                  make_node(queue);
              } else if (outcome.kind == WriteResult::Kind::kDone) {
-                 keep_lease(name,
-                            view_text(view_part(parse_json(outcome.body), "metadata"), "uid"));
+                 const ViewJson node = parse_json(outcome.body);
+                 keep_lease(name, view_text(view_part(node, "metadata"), "uid"));
+                 mark_stopped(queue, node);
              }
+             report(outcome.kind == WriteResult::Kind::kGone ? WriteResult() : outcome);
+         });
+}
+
+const LiveQueue* VirtualNodes::live_queue(const std::string& name) const {
+    const auto found = std::find_if(
+        live_.begin(), live_.end(), [&](const LiveQueue& queue) { return queue.name == name; });
+    return found == live_.end() ? nullptr : &*found;
+}
+
+void VirtualNodes::mark_stopped(const launchers::SiteQueue& queue, const ViewJson& node) {
+    if (live_.empty()) {
+        return;
+    }
+    const LiveQueue* live = live_queue(queue.name);
+    const bool is_stopped = live == nullptr || !live->is_open;
+    const bool was_marked =
+        view_part(view_part(node, "metadata"), "annotations").contains(kStoppedNote);
+    if (is_stopped == was_marked) {
+        return;
+    }
+    const ViewJson note =
+        is_stopped ? ViewJson(live == nullptr ? "missing" : "stopped") : ViewJson();
+    send("PATCH",
+         "/api/v1/nodes/" + node_name(queue.name),
+         apiserver::kMergePatch,
+         {{"metadata", {{"annotations", {{kStoppedNote, note}}}}},
+          {"spec", {{"unschedulable", is_stopped ? ViewJson(true) : ViewJson()}}}},
+         [this](const WriteResult& outcome) {
              report(outcome.kind == WriteResult::Kind::kGone ? WriteResult() : outcome);
          });
 }
@@ -154,8 +238,14 @@ void VirtualNodes::keep_lease(const std::string& node, const std::string& uid) {
          });
 }
 
+/// Else a pod could be made that is there.
+bool VirtualNodes::is_listed() const {
+    return std::all_of(
+        watches_.begin(), watches_.end(), [](const auto& watch) { return watch->is_synced(); });
+}
+
 void VirtualNodes::show(const Object& object) {
-    if (!is_listed_ || !settings_.may_act() || object.status.job_id.empty() ||
+    if (!is_listed() || !settings_.may_act() || object.status.job_id.empty() ||
         pending_.contains(object.uid)) {
         return;
     }
@@ -198,29 +288,21 @@ void VirtualNodes::make_pod(const Object& object) {
          [this, uid = object.uid, path](const WriteResult& outcome) {
              pending_.erase(uid);
              report(outcome);
-             ViewJson pod = parse_json(outcome.body);
+             const ViewJson pod = parse_json(outcome.body);
              if (outcome.kind == WriteResult::Kind::kDone && pod.is_object()) {
-                 on_object(pod);
+                 put(pod);
              }
          });
 }
 
-void VirtualNodes::on_list_begin() {
-    pods_.clear();
-}
-
-void VirtualNodes::on_list_end() {
-    is_listed_ = true;
-}
-
-void VirtualNodes::on_object(ViewJson& pod) {
+std::string VirtualNodes::put(const ViewJson& pod) {
     const ViewJson& metadata = view_part(pod, "metadata");
-    const std::string owner = view_text(view_part(metadata, "labels"), kUidLabel);
+    std::string owner = view_text(view_part(metadata, "labels"), kUidLabel);
     const std::string uid = view_text(metadata, "uid");
-    const std::string path = "/api/v1/namespaces/" + view_text(metadata, "namespace") + "/pods/" +
-                             view_text(metadata, "name");
+    const std::string path =
+        prefix_of(view_text(metadata, "namespace")) + "pods/" + view_text(metadata, "name");
     if (owner.empty() || uid.empty()) {
-        return;
+        return {};
     }
     if (metadata.contains("deletionTimestamp") && settings_.may_act()) {
         // No kubelet will say that it has ended.
@@ -228,12 +310,13 @@ void VirtualNodes::on_object(ViewJson& pod) {
              path,
              apiserver::kJsonBody,
              parse_json(apiserver::delete_options({uid, {}, 0})));
-        return;
+        return owner;
     }
     pods_[owner] = {uid, path, shown_of(view_part(pod, "status"))};
+    return owner;
 }
 
-void VirtualNodes::on_deleted(ViewJson& pod) {
+void VirtualNodes::drop(const ViewJson& pod) {
     const ViewJson& metadata = view_part(pod, "metadata");
     const auto found = pods_.find(view_text(view_part(metadata, "labels"), kUidLabel));
     if (found != pods_.end() && found->second.uid == view_text(metadata, "uid")) {
@@ -241,15 +324,46 @@ void VirtualNodes::on_deleted(ViewJson& pod) {
     }
 }
 
-void VirtualNodes::on_rewound(const std::string& /*seen*/, const std::string& /*now*/) {
-    pods_.clear();
+void VirtualNodes::drop_others(const std::string& prefix, const std::set<std::string>& owners) {
+    std::erase_if(pods_, [&](const auto& entry) {
+        return entry.second.path.starts_with(prefix) && !owners.contains(entry.first);
+    });
 }
 
-void VirtualNodes::on_trouble(const Error& error) {
-    WriteResult outcome;
-    outcome.kind = WriteResult::Kind::kUnavailable;
-    outcome.error = error;
-    report(outcome);
+std::optional<std::string> VirtualNodes::due_list(apiserver::Moment now) {
+    const auto& queues = settings_.configuration.cluster.queues;
+    if (now < due_list_ || !settings_.may_act() || queues.empty()) {
+        return std::nullopt;
+    }
+    due_list_ = now + kBetweenLists;
+    const std::vector<std::string> spaces = spaces_of(settings_.configuration);
+    const std::size_t at = next_list_++ % (queues.size() * spaces.size());
+    return prefix_of(spaces[at / queues.size()]) + "pods?limit=100&fieldSelector=spec.nodeName%3D" +
+           node_name(queues[at % queues.size()].name) +
+           "&labelSelector=cybelectl.io%2Fbridge%21%3D" + settings_.configuration.document.name;
+}
+
+void VirtualNodes::refuse_others(const ViewJson& list) {
+    const ViewJson& items = view_part(list, "items");
+    for (const ViewJson& pod : items.is_array() ? items : ViewJson::array()) {
+        const ViewJson& metadata = view_part(pod, "metadata");
+        if (view_text(view_part(pod, "status"), "reason") == kNotServed) {
+            continue;
+        }
+        send("PATCH",
+             prefix_of(view_text(metadata, "namespace")) + "pods/" + view_text(metadata, "name") +
+                 "/status",
+             apiserver::kMergePatch,
+             {{"metadata", {{"resourceVersion", view_text(metadata, "resourceVersion")}}},
+              {"status",
+               {{"reason", kNotServed},
+                {"message",
+                 "this node stands for a queue of a batch system, and runs no pods; create a "
+                 "SlurmJob or TorqueJob"}}}},
+             [this](const WriteResult& outcome) {
+                 report(outcome.kind == WriteResult::Kind::kGone ? WriteResult() : outcome);
+             });
+    }
 }
 
 } // namespace cybele::bridge

@@ -13,6 +13,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@
 /// is decided by it: it is made from what the rounds know, and who deletes it changes no job.
 namespace cybele::bridge {
 
-class VirtualNodes : public apiserver::Observer {
+class VirtualNodes {
 public:
     struct Settings {
         const Configuration& configuration;
@@ -35,11 +36,22 @@ public:
                  apiserver::Transport& transport,
                  apiserver::Writer& writer,
                  std::uint64_t seed);
+    VirtualNodes(const VirtualNodes&) = delete;
+    VirtualNodes& operator=(const VirtualNodes&) = delete;
+    ~VirtualNodes();
 
     /// Watches the pods of this view.
     void add_to(Pump& pump);
     /// Makes nodes that are missing, and renews their Leases. Often; it knows when it is time.
     void keep_nodes(apiserver::Moment now, bool is_answered);
+    /// The list of pods of others on one node, when it is time to look at it; one after the other.
+    [[nodiscard]] std::optional<std::string> due_list(apiserver::Moment now);
+    /// Such pods never run: their status says so, once.
+    void refuse_others(const nlohmann::json& list);
+    /// What the batch system says of its queues; empty: it did not say.
+    void show_queues(std::vector<LiveQueue> queues) {
+        live_ = std::move(queues);
+    }
     /// Where the API server gets the output of pods.
     void listen_at(NodeAddress listener) {
         listener_ = std::move(listener);
@@ -48,15 +60,8 @@ public:
     /// Shows an object as its pod, after each round.
     void show(const Object& object);
 
-    void on_list_begin() override;
-    void on_object(nlohmann::json& pod) override;
-    void on_deleted(nlohmann::json& pod) override;
-    void on_list_end() override;
-    void on_rewound(const std::string& seen, const std::string& now) override;
-    void on_trouble(const Error& error) override;
-    void on_recovered() override {}
-
 private:
+    class Watcher;
     struct Pod {
         std::string uid;
         std::string path;
@@ -65,8 +70,17 @@ private:
 
     void keep_node(const launchers::SiteQueue& queue, bool is_answered);
     void make_node(const launchers::SiteQueue& queue);
+    /// A queue that is stopped, or that is gone, gets no pods. Undone where it was done here only.
+    void mark_stopped(const launchers::SiteQueue& queue, const nlohmann::json& node);
+    [[nodiscard]] const LiveQueue* live_queue(const std::string& name) const;
     void keep_lease(const std::string& node, const std::string& uid);
     void make_pod(const Object& object);
+    [[nodiscard]] bool is_listed() const;
+    /// The uid of the object that the pod stands for; empty: of none.
+    std::string put(const nlohmann::json& pod);
+    void drop(const nlohmann::json& pod);
+    /// Forgets the pods below a path, apart from these.
+    void drop_others(const std::string& prefix, const std::set<std::string>& owners);
     void send(std::string method,
               std::string path,
               std::string_view type,
@@ -78,14 +92,17 @@ private:
     Settings settings_;
     apiserver::Transport& transport_;
     apiserver::Writer& writer_;
+    std::vector<std::unique_ptr<Watcher>> watchers_;
     std::vector<std::unique_ptr<apiserver::ListWatch>> watches_;
     std::uint64_t seed_;
     std::map<std::string, Pod> pods_; ///< by the uid of the object
     std::set<std::string> pending_;   ///< pods that are being written
     std::set<std::string> reported_;
+    std::vector<LiveQueue> live_;
     apiserver::Moment due_{0};
+    apiserver::Moment due_list_{0};
+    std::size_t next_list_ = 0;
     NodeAddress listener_;
-    bool is_listed_ = false;
 };
 
 } // namespace cybele::bridge

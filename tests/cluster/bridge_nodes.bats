@@ -26,6 +26,12 @@ teardown_file() { stop_bridge_parts; }
 node=slurm-hall-batch
 of_node() { kubectl get node "$node" -o "jsonpath={$1}"; }
 is_ready() { [[ $(of_node '.status.conditions[?(@.type=="Ready")].status') == True ]]; }
+pod_is() { [[ $(kubectl get pod -n "$1" "there-$1-job" -o 'jsonpath={.status.phase}') == "$2" ]]; }
+# write_view: bridge.yaml with the view, which a case before may have removed.
+write_view() {
+    write_bridge
+    printf '%s\n' 'namespaces: [default]' 'virtual-nodes: {prefix: slurm-hall, labels: {site: hall}}' >>bridge.yaml
+}
 phase() { kubectl get pod "$1-job" -o 'jsonpath={.status.phase}'; }
 has_phase() { [[ $(phase "$1") == "$2" ]]; }
 shows() { wait_for "${3:-30}" has_phase "$1" "$2" || { kubectl get pods -o yaml && cat ./*.log && return 1; }; }
@@ -84,4 +90,44 @@ shows() { wait_for "${3:-30}" has_phase "$1" "$2" || { kubectl get pods -o yaml 
     ends last Succeeded 60
     run ! kubectl get node "$node"
     assert_equal "$(runs_of last)" 1
+}
+
+@test "a node shows the live capacity of its queue, is cordoned while the queue is stopped, and refuses pods of others" {
+    write_view
+    slurm scontrol update partitionname=batch state=DOWN
+    start_bridge one --kubeconfig bridge.conf
+    wait_for 60 is_ready
+    # What the Site does not know: two nodes of four cores and 4000 MiB.
+    is_live() { [[ $(of_node '.status.capacity.memory') == 8388608k && $(of_node .spec.unschedulable) == true ]]; }
+    wait_for 60 is_live || { kubectl get node "$node" -o yaml && cat one.log && return 1; }
+    assert_equal "$(of_node '.status.capacity.cpu')" 8
+    # A pod that tolerates everything, as those of a DaemonSet do.
+    printf '%s\n' '{apiVersion: v1, kind: Pod, metadata: {name: stray}, spec: {nodeName: slurm-hall-batch, tolerations: [{operator: Exists}],' \
+        'automountServiceAccountToken: false, containers: [{name: c, image: x}]}}' | kubectl create -f -
+    is_refused() { [[ $(kubectl get pod stray -o 'jsonpath={.status.reason} {.status.phase}') == 'NotServed Pending' ]]; }
+    wait_for 60 is_refused || { cat one.log && return 1; }
+    kubectl delete pod stray --force --grace-period=0
+    stop_bridge one
+    slurm scontrol update partitionname=batch state=UP
+    start_bridge two --kubeconfig bridge.conf
+    is_open() { [[ -z $(of_node .spec.unschedulable) ]]; }
+    wait_for 60 is_open || { cat two.log && return 1; }
+    assert_equal "$(grep -c Trouble two.log)" 0 || { cat two.log && return 1; }
+}
+
+@test "of two namespaces each keeps its pods when the bridge starts again" {
+    local one
+    write_view
+    kubectl get namespace second || kubectl create namespace second
+    sed -i "s/^namespaces: .*/namespaces: [default, second]/; s|^  - {namespace: default.*|&\n  - {namespace: second, account: $user, workdir: $place/work}|" bridge.yaml
+    "$CYBELECTL" bridge install | kubectl apply -f - >&2
+    start_bridge one --kubeconfig bridge.conf
+    for one in default second; do space=$one job "there-$one" "while [ ! -e $place/enough ]; do sleep 1; done"; done
+    for one in default second; do wait_for 60 pod_is "$one" Running; done
+    stop_bridge one
+    start_bridge two --kubeconfig bridge.conf
+    wait_for 60 grep -q Leading two.log
+    sleep 5 # each list was taken
+    touch enough
+    for one in default second; do wait_for 60 pod_is "$one" Succeeded || { kubectl get pods -A && cat two.log && return 1; }; done
 }

@@ -9,7 +9,7 @@ start_bridge_parts() {
     export KUBECONFIG=$place/kubernetes/kubeconfig
     "$parts_dir/kubernetes" start "$place" >&2
     mkdir -p commands work
-    for name in sbatch squeue scancel scontrol sacct; do
+    for name in sbatch squeue scancel scontrol sacct sinfo; do
         printf '%s\n' '#!/bin/sh' "echo $name >>'$place/calls'" "[ ! -x '$place/before-$name' ] || '$place/before-$name' \"\$@\" || exit" \
             "PATH='$PATH' exec '$parts_dir/slurm' exec '$place' $name \"\$@\"" >"commands/$name"
         chmod +x "commands/$name"

@@ -79,6 +79,19 @@ teardown_file() { stop_bridge_parts; }
     assert_equal "$(asked sbatch)" 0
 }
 
+@test "a folder of the account that does not exist: an Event of the object says so, and the job runs when it is there" {
+    sed -i "s|workdir: .*}|workdir: $place/later}|" bridge.yaml
+    start_bridge one
+    directive="#SBATCH --output=$place/work/early.out" job early
+    told() { kubectl get events.events.k8s.io -o json | jq -r '.items[] | select(.regarding.name == "early" and .reason == "ClusterUnavailable") | .note'; }
+    is_told() { [[ $(told) == *"$place/later cannot be read"* ]]; }
+    wait_for 40 is_told || { told && cat one.log && return 1; }
+    mkdir later
+    ends early Succeeded
+    assert_equal "$(runs_of early) $(told | wc -l)" '1 1'
+    write_bridge
+}
+
 @test "the object goes after its job: deletion while it runs, and while it waits" {
     local id
     start_bridge one

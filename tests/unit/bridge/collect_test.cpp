@@ -34,7 +34,8 @@ struct CollectPlace {
     static void write(const fs::path& file, const std::string& text) {
         std::ofstream(file) << text;
     }
-    std::optional<bridge::Collected> collect(const std::string& from, const fs::path& target) {
+    std::optional<bridge::Collected>
+    collect(const std::string& from, const fs::path& target, int begun = 1) {
         submission::Call call;
         call.argv = {"sh",
                      "-c",
@@ -42,6 +43,7 @@ struct CollectPlace {
                      "cybelectl",
                      work.native(),
                      (folder.path() / "record").native(),
+                     std::to_string(begun),
                      target.native(),
                      from,
                      "job.out",
@@ -102,6 +104,15 @@ TEST_CASE("a link that leads out of the roots, and a missing file, are reported 
     REQUIRE(collected);
     CHECK(collected->condition.reason == "ResultsMissing");
     CHECK(collected->tail.standard_output == "said?\n");
+    // The failure stands until a later copy is asked for.
+    CollectPlace::write(place.work / "nothing", "late\n");
+    collected = place.collect("nothing", place.root);
+    REQUIRE(collected);
+    CHECK(collected->condition.reason == "ResultsMissing");
+    collected = place.collect("nothing", place.root, 2);
+    REQUIRE(collected);
+    CHECK(collected->condition.status == "True");
+    CHECK(fs::exists(place.root / "nothing"));
 }
 
 TEST_CASE("a report that is cut is not a report") {

@@ -210,6 +210,77 @@ TEST_CASE("results come before the finalizer goes, and delay a deletion for ten 
     CHECK(find(scene.decide(), Action::Kind::kCancel) != nullptr);
 }
 
+TEST_CASE("a copy that failed is repeated five times within an hour, and not after a deletion") {
+    Scene scene;
+    scene.with_id("9", "COMPLETED").shows("9", State::kDone, "COMPLETED");
+    scene.object.status.set({"Complete", "True", "Completed", "", 1});
+    scene.object.spec.results = bridge::ResultsWish{"out", "{}"};
+    const std::int64_t first = scene.world.now;
+    std::vector<std::int64_t> begun;
+    for (std::int64_t at = first; at < first + 8000; at += 15) {
+        scene.world.now = at;
+        const auto decision = scene.decide();
+        scene.memory = decision.memory;
+        const Action* collect = find(decision, Action::Kind::kCollect);
+        if (collect == nullptr) {
+            continue;
+        }
+        CHECK(find(decision, Action::Kind::kLetGo) == nullptr);
+        if (begun.empty() || begun.back() != collect->begun) {
+            begun.push_back(collect->begun);
+            continue; // it is under way
+        }
+        scene.memory.is_collecting = false;
+        scene.object.status.set({"ResultsCollected", "False", "CopyFailed", "no space", at});
+    }
+    CHECK(begun.size() == 6);
+    CHECK(begun.back() - begun.front() <= 3600);
+    CHECK(begun.back() - begun.front() >= 5 * 600);
+    CHECK(find(scene.decide(), Action::Kind::kLetGo) != nullptr);
+    // Results come after an end that nothing explains, too.
+    Scene lost;
+    lost.with_id("9", "RUNNING");
+    lost.object.spec.results = scene.object.spec.results;
+    lost.object.status.set({"Failed", "True", std::string(bridge::kLeftNoTrace), "", 1});
+    CHECK(find(lost.decide(), Action::Kind::kCollect) != nullptr);
+    // What was deleted, or cannot be copied for a lasting reason, does not wait.
+    scene.world.now = first + 100;
+    CHECK(find(scene.decide(), Action::Kind::kLetGo) == nullptr);
+    Scene gone = scene;
+    gone.deleted();
+    CHECK(find(gone.decide(), Action::Kind::kLetGo) != nullptr);
+    scene.object.status.set({"ResultsCollected", "False", "RootNotAdmitted", "", first});
+    CHECK(find(scene.decide(), Action::Kind::kLetGo) != nullptr);
+}
+
+TEST_CASE("an account that was removed from the Bridge: the object says so, and goes when its job "
+          "ended") {
+    Scene scene;
+    scene.with_id("9", "RUNNING").shows("9", State::kRunning, "RUNNING");
+    scene.view.has_way = false;
+    CHECK(scene.decide().step == bridge::Step::kFollow);
+    scene.deleted();
+    const auto decision = scene.decide();
+    CHECK(find(decision, Action::Kind::kCancel) == nullptr);
+    const Action* status = find(decision, Action::Kind::kWriteStatus);
+    REQUIRE(status != nullptr);
+    REQUIRE(status->status.find("Cancelling") != nullptr);
+    CHECK(status->status.find("Cancelling")->status == "False");
+    CHECK(status->status.find("Cancelling")->reason == bridge::kNoAccount);
+    CHECK(find(decision, Action::Kind::kEvent) != nullptr);
+    scene.view.queue.jobs[0].state = State::kDone;
+    scene.view.queue.jobs[0].native = "COMPLETED";
+    CHECK(find(scene.decide(), Action::Kind::kLetGo) != nullptr);
+    // Claimed, and the row is gone before anything was submitted.
+    Scene early;
+    early.claimed();
+    early.view.account.clear();
+    const auto refused = early.decide();
+    status = find(refused, Action::Kind::kWriteStatus);
+    REQUIRE(status != nullptr);
+    CHECK(status->status.find("Accepted")->reason == bridge::kNoAccount);
+}
+
 TEST_CASE("an object that has ended goes after its time") {
     Scene scene;
     scene.with_id("9", "COMPLETED");

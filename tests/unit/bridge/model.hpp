@@ -209,7 +209,8 @@ public:
     }
 
     std::optional<bridge::Collected> collect(const bridge::Object& /*object*/,
-                                             const std::string& /*account*/) override {
+                                             const std::string& /*account*/,
+                                             std::int64_t /*begun*/) override {
         world_.point();
         if (world_.chance(50)) {
             return std::nullopt;
