@@ -6,7 +6,10 @@ load ../parts/suite.bash
 load ../cluster/nodes.bash
 load ../cluster/bridge_parts.bash
 
-setup_file() { start_bridge_parts; }
+setup_file() {
+    export BATS_TEST_TIMEOUT=900 # five times 30 s for the Lease of a bridge that was killed, and 40 jobs
+    start_bridge_parts
+}
 setup() {
     enter_nodes
     rm -f ran calls ./*.log before-*
