@@ -8,7 +8,6 @@ load ../cluster/bridge_parts.bash
 
 count=${CYBELE_BRIDGE_KILLED:-100}
 kills=$((count / 5)) # at each step
-lives=()             # what keeps the proxies
 
 setup_file() {
     export BATS_TEST_TIMEOUT=3600
@@ -22,7 +21,7 @@ teardown() {
     local name
     rm -f alive
     for name in alpha beta; do [[ ! -e $name.loop ]] || wait "$(cat "$name.loop")" 2>/dev/null || true; done
-    for life in "${lives[@]}"; do exec {life}>&-; done
+    for name in alpha beta; do [[ ! -e proxy-$name/process ]] || kill "$(cat "proxy-$name/process")" 2>/dev/null || true; done
 }
 teardown_file() { stop_bridge_parts; }
 
@@ -86,9 +85,10 @@ begin() {
     local name=$1
     mkdir "proxy-$name"
     mkfifo "proxy-$name/life"
+    # shellcheck disable=SC2034 # it stays open: the proxy ends with its input
     exec {life}<>"proxy-$name/life"
-    lives+=("$life")
     "$parts_dir/apiserver-proxy" "$place/kubernetes" "$place/proxy-$name" <"proxy-$name/life" >/dev/null 2>"proxy-$name/errors" 3>&- &
+    echo $! >"proxy-$name/process"
     wait_for 20 test -e "proxy-$name/kubeconfig"
     cat >"proxy-$name/hook" <<END
 #!/bin/bash
