@@ -294,16 +294,22 @@ private:
     }
 
     void follow_lease() {
+        if (const auto& trouble = lease_.trouble(); trouble && !leads()) {
+            const Fault& fault = trouble->faults().front();
+            report("the Lease: " + fault.message + ": " + fault.because);
+        }
         if (leads() != was_leader_) {
             was_leader_ = leads();
             has_led_ = has_led_ || was_leader_;
-            log(was_leader_ ? "Leading" : "Standby",
-                was_leader_ ? "" : "the Lease is held by " + holder());
+            log(was_leader_ ? "Leading" : "Standby", was_leader_ ? "" : why_standby());
         }
     }
 
-    [[nodiscard]] std::string holder() const {
-        return lease_.holder().empty() ? "unknown" : lease_.holder();
+    [[nodiscard]] std::string why_standby() const {
+        if (lease_.holder() == identity_) {
+            return "the Lease could not be renewed in time";
+        }
+        return "the Lease is held by " + (lease_.holder().empty() ? "unknown" : lease_.holder());
     }
 
     [[nodiscard]] bool is_synced() const {
