@@ -6,6 +6,8 @@
 #include "builder/layers/kept_image.hpp"
 #include "builder/layers/layers.hpp"
 #include "builder/pack/builder.hpp"
+#include "builder/pack/failed_step.hpp"
+#include "builder/pack/id_choice.hpp"
 #include "builder/pack/keys.hpp"
 #include "builder/pack/plan.hpp"
 #include "builder/pack/side_by_side.hpp"
@@ -35,33 +37,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kImages = "images";
 constexpr std::uint64_t kImageCacheBytes = std::uint64_t{10} << 30U;
-
-/// Root needs no user namespace; a user needs the range of subordinate ids, for packages own files
-/// by many ids. Without one everything belongs to one id.
-Result<namespaces::IdMap> choose_map(const std::function<void(const std::string&)>& tell) {
-    if (::geteuid() == 0) {
-        return namespaces::IdMap::kNone;
-    }
-    const namespaces::Abilities abilities = namespaces::probe_abilities();
-    if (!abilities.user_namespaces) {
-        return fail(ErrorCode::kEnvironment,
-                    problem("user-namespaces-missing", "this user cannot build images here"),
-                    abilities.user_namespaces_because,
-                    "'cybelectl doctor' says what is missing and how to fix it");
-    }
-    if (abilities.subordinate_ids) {
-        return namespaces::IdMap::kSubordinate;
-    }
-    tell("built with one id (" + abilities.subordinate_ids_because +
-         "): every file belongs to root, ownership changes are faked, and programs that check "
-         "them may fail");
-    return namespaces::IdMap::kOwnRoot;
-}
-
-/// How files of this user's builds are owned: a layer made otherwise cannot stand in.
-std::string_view owners_of(namespaces::IdMap map) {
-    return map == namespaces::IdMap::kOwnRoot ? "one id" : "all ids";
-}
 
 /// One build on its way through the rooms.
 class Build {
@@ -326,6 +301,7 @@ Result<BuildResult> Build::run() {
     if (!result) {
         CYBELE_TRY(result, make_output());
     }
+    forget_failed_step(cache_, absolute_path(request_.definition_file));
     if (request_.tells_bases) {
         result->bases = used_bases(plan_);
     }

@@ -5,6 +5,8 @@
 #include "builder/bases/header.hpp"
 #include "builder/bases/image_base.hpp"
 #include "builder/files/output.hpp"
+#include "builder/pack/failed_step.hpp"
+#include "builder/pack/step_fault.hpp"
 #include "builder/pack/writable_test.hpp"
 #include "builder/steps/host_script.hpp"
 #include "builder/steps/libraries.hpp"
@@ -93,12 +95,17 @@ private:
     [[nodiscard]] Result<void> run_step(const Step& step);
     [[nodiscard]] Result<void> run_script(const Step& step);
     [[nodiscard]] KeptStep describe(std::size_t step) const;
+    [[nodiscard]] bool keep_failed(const Step& step, const ScriptEnd& end) const;
     void keep(const std::string& key, const fs::path& folder, const KeptStep& what);
     [[nodiscard]] Result<void> write_metadata();
     void check_libraries() const;
     [[nodiscard]] Result<void> test();
-    [[nodiscard]] Error
-    step_failed(const Section& section, const std::string& name, const ScriptEnd& end) const;
+    [[nodiscard]] Error step_failed(const Section& section,
+                                    const std::string& name,
+                                    const ScriptEnd& end,
+                                    bool is_cached = false) const {
+        return step_fault(context_.request, {section, name, end, root_, is_cached});
+    }
     [[nodiscard]] CopyFrom from_stage(const Step& step) const {
         return {context_.roots[step.from_stage], "/", true};
     }
@@ -115,57 +122,6 @@ private:
     bool is_layered_ = false;
     std::shared_ptr<Layers> layers_;
 };
-
-Error StageBuilder::step_failed(const Section& section,
-                                const std::string& name,
-                                const ScriptEnd& end) const {
-    Fault fault;
-    fault.code = ErrorCode::kExecution;
-    fault.set(problem("step-failed",
-                      end.code > 128
-                          ? fmt::format("{} was killed by signal {}", name, end.code - 128)
-                          : fmt::format("{} failed with exit code {}", name, end.code)));
-    if (end.code == namespaces::kTimeIsUp) {
-        fault.set(problem(
-            "step-too-slow",
-            fmt::format("{} did not end within {} s", name, context_.request.step_timeout)));
-        fault.help = "give it more with --timeout";
-    }
-    if (!end.last_lines.empty()) {
-        fault.because = output_because("the end of its output", end.last_lines);
-        const std::string package = first_missing_package(end.last_lines);
-        if (!package.empty()) {
-            fault.set(
-                problem("step-package-missing",
-                        fmt::format("{}: there is no package '{}'", name, printable(package))));
-            fault.help = "correct its name or version under `packages`, or in the step";
-        } else if (is_network_fault(end.last_lines)) {
-            fault.set(problem("step-without-network", std::move(fault.message)));
-            fault.help = fault.help.empty()
-                             ? "build where the network is reached, and check https_proxy"
-                             : fault.help;
-        } else if (fault.help.empty()) {
-            fault.help = "-v shows the complete output";
-        }
-    } else if (fault.help.empty() && !surroundings_.is_verbose) {
-        fault.because = "it printed nothing";
-        fault.help = "add `set -x` to it, which prints each command";
-    }
-    constexpr std::uint64_t kFull = std::uint64_t{1} << 20U;
-    if (end.last_lines.find("No space left on device") != std::string::npos ||
-        free_space(root_).value_or(kFull) < kFull) {
-        fault.set(problem("step-without-space", std::move(fault.message)));
-        fault.help = "set CYBELE_TMPDIR to a folder with more space, on a local disk";
-    }
-    if (section.line > 0) {
-        const std::string text =
-            "%" + section.name + (section.arguments.empty() ? "" : " " + section.arguments);
-        fault.where =
-            definitions::fault_at(context_.request.definition_file.native(), section.line, text)
-                .where;
-    }
-    return Error(std::move(fault));
-}
 
 const Section* StageBuilder::last_section(std::string_view name) const {
     const Section* last = nullptr;
@@ -295,10 +251,31 @@ Result<void> StageBuilder::run_script(const Step& step) {
         !packages.empty() && surroundings_.is_verbose) {
         report_(step.name + ": " + packages);
     }
-    if (end.code != 0) {
-        return fail(step_failed(*step.section, step.name, end));
+    if (end.code == 0) {
+        return {};
     }
-    return {};
+    return fail(step_failed(*step.section, step.name, end, keep_failed(step, end)));
+}
+
+/// What the step left, for `build --shell`. Where it cannot be kept, the error stays as it is.
+bool StageBuilder::keep_failed(const Step& step, const ScriptEnd& end) const {
+    FailedStep failed;
+    const auto number = static_cast<std::size_t>(&step - plan_.steps.data());
+    failed.kept = describe(number);
+    failed.kept.parts.clear();
+    failed.code = end.code;
+    failed.section = step.section->name;
+    failed.state = readable_state(end.state);
+    failed.attributes = context_.way.attributes;
+    failed.owners = context_.owners;
+    fs::path changed = root_;
+    if (layers_ && layers_->files().size() == layers_->folders().size()) {
+        for (const LayerFile& layer : layers_->files()) {
+            failed.layers.push_back(layer.entry);
+        }
+        changed = layers_->upper();
+    }
+    return keep_failed_step(context_.cache, failed, changed).has_value();
 }
 
 Result<void> StageBuilder::run_step(const Step& step) {

@@ -28,8 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Mount point of the files that the builder brings; removed from the tree after each script.
-constexpr const char* kBrought = "/.cybelectl-build";
+constexpr const char* kBrought = kBroughtPath.data();
+constexpr std::size_t kMostState = std::size_t{32} << 10U; ///< of a shell's variables
 
 /// Variables by which programs are told of a CA file; asked of the machine in this order.
 constexpr std::array<const char*, 7> kCaVariables = {"SSL_CERT_FILE",
@@ -112,14 +112,16 @@ ns::Mount bind(const fs::path& source, const fs::path& target, bool is_read_only
 }
 
 /// `command` in the tree, enclosed as each step is.
-ns::Sandbox
-step_sandbox(const fs::path& root, std::vector<std::string> command, EnvironmentMap environment) {
+ns::Sandbox step_sandbox(const fs::path& root,
+                         std::vector<std::string> command,
+                         EnvironmentMap environment,
+                         ns::Terminal terminal = ns::Terminal::kNone) {
     ns::Sandbox sandbox;
     sandbox.root = root;
     sandbox.new_pid_namespace = true;
     sandbox.argv = std::move(command);
     sandbox.environment = std::move(environment);
-    ns::enclose_build_step(sandbox);
+    ns::enclose_build_step(sandbox, terminal);
     return sandbox;
 }
 
@@ -297,14 +299,50 @@ Result<std::vector<std::string>> script_command(const std::string& arguments,
     return command;
 }
 
+namespace {
+
+/// The command of a script, or of the shell in its place, whose file is brought.
+Result<std::vector<std::string>> bring_script(const InsideScript& script, const fs::path& brought) {
+    const std::string file = fmt::format("{}/{}.script", kBrought, script.section);
+    CYBELE_CHECK(write_file(brought / (script.section + ".script"),
+                            script.shell != nullptr
+                                ? shell_file(*script.shell)
+                                : recording_script(script.arguments, script.text),
+                            0755));
+    CYBELE_CHECK(write_file(brought / "load-environment", load_environment()));
+    std::vector<std::string> command = {"/bin/sh", std::string(kBrought) + "/load-environment"};
+    std::vector<std::string> words;
+    if (script.shell != nullptr) {
+        words = shell_command(*script.shell, file);
+    } else {
+        CYBELE_TRY(words, script_command(script.arguments, file));
+    }
+    command.insert(command.end(), words.begin(), words.end());
+    return command;
+}
+
+/// Runs it with what the shell knows at its end, where it fails.
+Result<ScriptEnd>
+run_recorded(ns::Sandbox& sandbox, const fs::path& brought, const Surroundings& surroundings) {
+    const fs::path state = surroundings.work / "state";
+    CYBELE_CHECK(write_file(state, ""));
+    CYBELE_CHECK(write_file(brought / "state", "")); // where the file is mounted
+    sandbox.mounts.push_back(bind(state, fs::path(kStatePath), false));
+    auto result = run_logged(sandbox, surroundings);
+    if (result && result->code != 0) {
+        result->state = read_file(state, kMostState).value_or("");
+    }
+    return result;
+}
+
+} // namespace
+
 Result<ScriptEnd>
 run_inside(const fs::path& root, const InsideScript& script, const Surroundings& surroundings) {
-    const std::string file = fmt::format("{}/{}.script", kBrought, script.section);
     const fs::path brought = surroundings.work / "brought";
     CYBELE_CHECK(remove_tree(brought));
     CYBELE_CHECK(make_directories(brought));
-    CYBELE_CHECK(write_file(brought / (script.section + ".script"), script.text, 0755));
-    CYBELE_CHECK(write_file(brought / "load-environment", load_environment()));
+    CYBELE_TRY(auto command, bring_script(script, brought));
     ScriptPackages packages(surroundings);
     CYBELE_CHECK(packages.prepare(brought));
     CYBELE_TRY(const std::string methods, packages.options(root));
@@ -313,10 +351,14 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
         CYBELE_TRY(const std::string certificates, read_file(surroundings.ca_file));
         CYBELE_CHECK(write_file(brought / "ca.pem", certificates));
     }
-    std::vector<std::string> command = {"/bin/sh", std::string(kBrought) + "/load-environment"};
-    CYBELE_TRY(const auto words, script_command(script.arguments, file));
-    command.insert(command.end(), words.begin(), words.end());
-    ns::Sandbox sandbox = step_sandbox(root, std::move(command), script_environment(surroundings));
+    const bool is_shell = script.shell != nullptr;
+    ns::Sandbox sandbox = step_sandbox(root,
+                                       std::move(command),
+                                       script_environment(surroundings),
+                                       is_shell ? ns::Terminal::kShared : ns::Terminal::kNone);
+    if (is_shell && !script.shell->terminal.empty()) {
+        sandbox.environment["ENV"] = fmt::format("{}/{}.script", kBrought, script.section);
+    }
     CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
     sandbox.mounts.push_back(bind(brought, kBrought, true));
     add_step_binds(surroundings, sandbox.mounts);
@@ -327,7 +369,10 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     }
     sandbox.umask = mode_t{0022};
     sandbox.time_limit = surroundings.step_timeout;
-    auto result = run_logged(sandbox, surroundings);
+    auto result = is_shell ? namespaces::run_sandboxed(sandbox).map([](int code) {
+        return ScriptEnd{code, {}, {}, {}};
+    })
+                           : run_recorded(sandbox, brought, surroundings);
     (void)::rmdir((root / fs::path(kBrought).relative_path()).c_str());
     PackageCount count = packages.take();
     if (wheels) {

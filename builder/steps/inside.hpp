@@ -2,6 +2,7 @@
 #pragma once
 
 #include "builder/request/request.hpp"
+#include "builder/steps/shell_state.hpp"
 #include "builder/steps/surroundings.hpp"
 #include "runtime/namespaces/sandbox.hpp"
 #include "support/error.hpp"
@@ -25,6 +26,7 @@ struct InsideScript {
     std::string section; ///< "post"
     std::string arguments;
     std::string text;
+    const ShellInside* shell = nullptr; ///< opened in the place of the script
 };
 
 /// Runs a script in the tree: working directory /, clean environment, umask 0022 (the reference's

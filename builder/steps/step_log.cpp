@@ -5,6 +5,7 @@
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
+#include "support/split.hpp"
 
 #include <algorithm>
 #include <array>
@@ -169,6 +170,25 @@ bool is_network_fault(std::string_view output) {
     return std::any_of(kNetworkFaults.begin(), kNetworkFaults.end(), [&](std::string_view words) {
         return output.find(words) != std::string_view::npos;
     });
+}
+
+std::string refused_repository(std::string_view output) {
+    constexpr std::array<std::string_view, 6> kRefusals = {"is not signed.",
+                                                           "is expired (invalid since",
+                                                           "is not valid yet",
+                                                           "no longer signed.",
+                                                           "repomd.xml GPG signature verification",
+                                                           "GPG check FAILED"};
+    for (std::string_view line : split(output, '\n')) {
+        line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+        if (std::any_of(kRefusals.begin(), kRefusals.end(), [&](std::string_view words) {
+                return line.find(words) != std::string_view::npos;
+            })) {
+            line.remove_prefix(line.starts_with("E: ") || line.starts_with("W: ") ? 3 : 0);
+            return std::string(line);
+        }
+    }
+    return {};
 }
 
 std::string output_because(const std::string& who, std::string_view output) {

@@ -25,6 +25,10 @@ namespace cybele::builder {
 /// The first that the lines of a step's output name.
 [[nodiscard]] std::string first_missing_package(std::string_view output);
 
+/// The line by which apt or dnf says that a repository is not signed by its key, or is out of date;
+/// nothing where none does.
+[[nodiscard]] std::string refused_repository(std::string_view output);
+
 /// What a fault of a program that printed `output` says of it: its end, and where that is so that
 /// the network was not reached (cli/common/refusal.cpp has a page for these words).
 [[nodiscard]] std::string output_because(const std::string& who, std::string_view output);

@@ -34,6 +34,7 @@ struct ScriptEnd {
     int code = 0;
     std::string last_lines;
     PackageCount packages = {};
+    std::string state = {}; ///< of a failed script's shell (recording_script())
 };
 
 } // namespace cybele::builder

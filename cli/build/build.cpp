@@ -215,6 +215,9 @@ Result<int> build(Session& session, BuildOptions& options) {
         return build_all(session, options);
     }
     CYBELE_CHECK(prepare_request(session, options));
+    if (options.is_shell) {
+        return look_inside(session, options);
+    }
     if (options.build.sign_key.empty()) { // nothing will be asked for
         session.doing("preparing the build");
     }
@@ -325,6 +328,14 @@ void add_step_options(CLI::App& verb, BuildOptions& options) {
         ->type_name("NAMES")
         ->delimiter(',');
     verb.add_flag("--no-cache", options.no_cache, "run every step again");
+    CLI::Option* shell = verb.add_flag(
+        "--shell",
+        options.is_shell,
+        "open a shell where the last build failed, with the step's variables and folder");
+    shell->excludes("--all");
+    verb.add_flag(
+            "--keep", options.is_keeping, "with --shell: print what was changed there, as a step")
+        ->needs(shell);
     verb.add_flag("--verify-reproducible",
                   options.build.verifies_reproducible,
                   "build two times and report whether the images are equal, or which files differ");
@@ -351,6 +362,7 @@ void install_build(CLI::App& app, Session& session) {
                                "cybelectl build recipe.yaml -o app.sif --sign-key centre.pem",
                                "cybelectl build matrix.yaml --all --jobs 2",
                                "cybelectl build . --all",
+                               "cybelectl build app.def --shell --keep",
                                "cybelectl build app.def -o app.sif --builder apptainer",
                                "cybelectl build docker://debian:12 -o debian.sif"});
     verb->add_option("source",

@@ -39,6 +39,8 @@ struct BuildOptions : SandboxWords {
     std::vector<std::string> sections;
     bool no_cache = false;
     std::string timeout;
+    bool is_shell = false;
+    bool is_keeping = false; ///< tells what is changed in the shell
 };
 
 /// The line that tells an image of `bytes` bytes.
@@ -48,5 +50,8 @@ struct BuildOptions : SandboxWords {
 /// messages. Gives the highest of their exit codes. Options that no two images can share are
 /// refused (kUsage).
 [[nodiscard]] Result<int> build_all(Session& session, const BuildOptions& options);
+
+/// `build --shell`: a shell where the last build of the source failed; its exit code.
+[[nodiscard]] Result<int> look_inside(Session& session, const BuildOptions& options);
 
 } // namespace cybele::cli

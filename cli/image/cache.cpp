@@ -301,9 +301,10 @@ void install_cache(CLI::App& app, Session& session) {
         return verb;
     };
     const auto add_kind = [&](CLI::App* verb) {
-        verb->add_option("--kind",
-                         options->kind,
-                         "only this kind: bases, steps, images, packages, unpacked (by starts)")
+        verb->add_option(
+                "--kind",
+                options->kind,
+                "only this kind: bases, steps, failed, images, packages, unpacked (by starts)")
             ->type_name("KIND");
     };
     CLI::App* list_verb =

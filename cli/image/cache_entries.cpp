@@ -42,14 +42,14 @@ entries_of(const Session& session, const Cache& cache, const std::string& kind) 
 }
 
 Result<void> check_kind(const std::string& kind) {
-    constexpr std::array<std::string_view, 6> kKinds = {
-        "", "bases", "steps", "images", "packages", kUnpacked};
+    constexpr std::array<std::string_view, 7> kKinds = {
+        "", "bases", "steps", "failed", "images", "packages", kUnpacked};
     if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end()) {
         return {};
     }
     return fail(ErrorCode::kUsage,
                 problem("cache-kind-unknown", "the cache has no kind '" + printable(kind) + "'"),
-                "the kinds are bases, steps, images, packages and unpacked",
+                "the kinds are bases, steps, failed, images, packages and unpacked",
                 "leave out --kind to see everything in the cache");
 }
 

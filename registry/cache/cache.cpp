@@ -35,8 +35,10 @@ struct Kind {
 };
 constexpr std::string_view kTar = ".tar";
 constexpr std::string_view kSif = ".sif";
-constexpr std::array kKinds = {
-    Kind{"steps", ".squashfs"}, Kind{"images", ".parts"}, Kind{"packages", ".package", true}};
+constexpr std::array kKinds = {Kind{"steps", ".squashfs"},
+                               Kind{"failed", ".squashfs"},
+                               Kind{"images", ".parts"},
+                               Kind{"packages", ".package", true}};
 
 Kind kind_of(std::string_view name) {
     const auto* const found = std::find_if(

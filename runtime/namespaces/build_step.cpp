@@ -3,7 +3,6 @@
 
 #include "runtime/namespaces/id_maps.hpp"
 #include "runtime/namespaces/privileges.hpp"
-#include "runtime/namespaces/small_devices.hpp"
 #include "runtime/namespaces/step_filter.hpp"
 #include "support/quote.hpp"
 
@@ -130,7 +129,6 @@ void leave_session() {
         (void)close(STDIN_FILENO);
     }
     (void)setsid();
-    (void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
 }
 
 /// Keeps abstract sockets and signals of other processes out of reach, where the kernel can.
@@ -148,7 +146,7 @@ void leave_sockets() {
     }
 }
 
-Result<void> enclose(const std::string& program, int proc) {
+Result<void> enclose(const std::string& program, Terminal terminal, int proc) {
     if (leads_to_own_program(program)) {
         return fail(ErrorCode::kInput,
                     problem("interpreter-is-self",
@@ -156,7 +154,10 @@ Result<void> enclose(const std::string& program, int proc) {
                     "its interpreter is /proc/self/exe, the program that builds",
                     "use a base whose shell is a program");
     }
-    leave_session();
+    if (terminal == Terminal::kNone) {
+        leave_session();
+    }
+    (void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);
     CYBELE_TRY(const bool has_own, enter_same_ids(proc));
     if (!has_own && unshare(CLONE_NEWIPC | CLONE_NEWUTS) != 0) {
         return fail(system_error("cannot separate a build step from the host", errno));
@@ -168,9 +169,9 @@ Result<void> enclose(const std::string& program, int proc) {
 
 } // namespace
 
-void enclose_build_step(Sandbox& sandbox) {
+void enclose_build_step(Sandbox& sandbox, Terminal terminal) {
     std::vector<Mount> mounts;
-    add_small_devices(mounts, Terminal::kNone);
+    add_small_devices(mounts, terminal);
     add_proc(mounts);
     add_sys(mounts);
     sandbox.mounts.insert(sandbox.mounts.begin(), mounts.begin(), mounts.end());
@@ -178,8 +179,8 @@ void enclose_build_step(Sandbox& sandbox) {
         link_small_devices();
         return {};
     };
-    sandbox.when_entered = [program = sandbox.argv.front()](int proc) {
-        return enclose(program, proc);
+    sandbox.when_entered = [program = sandbox.argv.front(), terminal](int proc) {
+        return enclose(program, terminal, proc);
     };
 }
 

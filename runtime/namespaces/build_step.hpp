@@ -2,6 +2,7 @@
 #pragma once
 
 #include "runtime/namespaces/sandbox.hpp"
+#include "runtime/namespaces/small_devices.hpp"
 
 /// What encloses a step of a build, whoever builds: what it does ends in its tree.
 namespace cybele::namespaces {
@@ -13,7 +14,8 @@ namespace cybele::namespaces {
 ///   kernel has no user namespace left, a few capabilities instead;
 /// * a filter that refuses the calls of refused_in_steps();
 /// * no terminal, no keyring of the caller's session, and no abstract socket of another process
-///   (where the kernel has Landlock with scopes, Linux 6.12).
-void enclose_build_step(Sandbox& sandbox);
+///   (where the kernel has Landlock with scopes, Linux 6.12). A shell that a person opens has its
+///   terminal and its input.
+void enclose_build_step(Sandbox& sandbox, Terminal terminal = Terminal::kNone);
 
 } // namespace cybele::namespaces

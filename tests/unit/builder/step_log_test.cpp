@@ -22,3 +22,14 @@ TEST_CASE("a line of apt names the package that is missing, lines of others do n
           "a"); // as the end of a step's output is passed on
     CHECK(builder::first_missing_package("Reading lists\n").empty());
 }
+
+TEST_CASE("a repository that apt or dnf refuses is named by its own line") {
+    CHECK(
+        builder::refused_repository(
+            "Hit:1 x\n  W: GPG error: y\n  E: The repository 'http://h/r stable InRelease' is not "
+            "signed.\n") == "The repository 'http://h/r stable InRelease' is not signed.");
+    CHECK(builder::refused_repository("E: Release file for http://h/r/dists/stable/InRelease is "
+                                      "expired (invalid since 1d). Updates")
+              .starts_with("Release file for http://h/r"));
+    CHECK(builder::refused_repository("Reading lists\n").empty());
+}

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "builder/pack/step_fault.hpp"
+
+#include "builder/steps/step_log.hpp"
+#include "definitions/grammar/scan.hpp"
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace cybele::builder {
+namespace {
+
+constexpr const char* kNothingPrinted = "it printed nothing";
+
+/// A fault without a remedy of its kind: a step whose end is cached can be looked at.
+void add_usual_help(Fault& fault, const BuildRequest& request, bool is_cached) {
+    if (!fault.help.empty()) {
+        return;
+    }
+    if (is_cached) {
+        fault.help =
+            "cybelectl build " + shell_quote(request.definition_file.native()) + " --shell";
+    } else if (!fault.because.empty()) {
+        fault.help = fault.because == kNothingPrinted
+                         ? "add `set -x` to it, which prints each command"
+                         : "-v shows the complete output";
+    }
+}
+
+} // namespace
+
+Error step_fault(const BuildRequest& request, const FailedScript& failed) {
+    const auto& [section, name, end, root, is_cached] = failed;
+    Fault fault;
+    fault.code = ErrorCode::kExecution;
+    fault.set(problem("step-failed",
+                      end.code > 128
+                          ? fmt::format("{} was killed by signal {}", name, end.code - 128)
+                          : fmt::format("{} failed with exit code {}", name, end.code)));
+    if (end.code == namespaces::kTimeIsUp) {
+        fault.set(problem("step-too-slow",
+                          fmt::format("{} did not end within {} s", name, request.step_timeout)));
+        fault.help = "give it more with --timeout";
+    }
+    if (!end.last_lines.empty()) {
+        fault.because = output_because("the end of its output", end.last_lines);
+        const std::string refused = refused_repository(end.last_lines);
+        const std::string package = first_missing_package(end.last_lines);
+        if (!refused.empty()) {
+            fault.code = ErrorCode::kVerification;
+            fault.set(problem("step-repository-refused",
+                              fmt::format("{}: {}", name, printable(refused))));
+            fault.help = "use a repository that its owner signs and keeps up to date, with its key";
+        } else if (!package.empty()) {
+            fault.set(
+                problem("step-package-missing",
+                        fmt::format("{}: there is no package '{}'", name, printable(package))));
+            fault.help = "correct its name or version under `packages`, or in the step";
+        } else if (is_network_fault(end.last_lines)) {
+            fault.set(problem("step-without-network", std::move(fault.message)));
+            fault.help = fault.help.empty()
+                             ? "build where the network is reached, and check https_proxy"
+                             : fault.help;
+        }
+    } else if (fault.help.empty() && !request.is_verbose) {
+        fault.because = kNothingPrinted;
+    }
+    constexpr std::uint64_t kFull = std::uint64_t{1} << 20U;
+    if (end.last_lines.find("No space left on device") != std::string::npos ||
+        free_space(root).value_or(kFull) < kFull) {
+        fault.set(problem("step-without-space", std::move(fault.message)));
+        fault.help = "set CYBELE_TMPDIR to a folder with more space, on a local disk";
+    }
+    add_usual_help(fault, request, is_cached);
+    if (section.line > 0) {
+        const std::string text =
+            "%" + section.name + (section.arguments.empty() ? "" : " " + section.arguments);
+        fault.where =
+            definitions::fault_at(request.definition_file.native(), section.line, text).where;
+    }
+    return Error(std::move(fault));
+}
+
+} // namespace cybele::builder

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// `build --shell`: looks at a step that failed.
+#include "builder/pack/look_inside.hpp"
+#include "cli/build/options.hpp"
+#include "cli/common/session.hpp"
+#include "pipeline/document_kind.hpp"
+#include "support/split.hpp"
+
+#include <unistd.h>
+
+namespace cybele::cli {
+namespace {
+
+/// Commands as a step of the source: of `steps` in a Recipe, else of %post.
+std::string as_step(const std::string& commands, bool is_recipe) {
+    if (commands.empty()) {
+        return "# nothing was changed\n";
+    }
+    if (!is_recipe) {
+        return "%post\n" + commands;
+    }
+    std::string text = "steps:\n  - |\n";
+    for (const std::string_view line : split(commands, '\n')) {
+        text += (line.empty() ? "" : "    " + std::string(line)) + "\n";
+    }
+    return text;
+}
+
+} // namespace
+
+Result<int> look_inside(Session& session, const BuildOptions& options) {
+    builder::BuildRequest request;
+    CYBELE_TRY(request.definition_file, pipeline::find_source(options.build.source));
+    request.binds = options.build.binds;
+    request.mirror = options.build.mirror;
+    request.pip_index = options.build.pip_index;
+    request.ca_file = options.build.ca_file;
+    request.on_step = [&session](const std::string& line) {
+        if (!session.is_quiet) {
+            (void)!::write(STDERR_FILENO, (line + "\n").data(), line.size() + 1);
+        }
+    };
+    builder::LookInside look;
+    look.tells_changes = options.is_keeping;
+    if (::isatty(STDIN_FILENO) != 0) {
+        look.terminal = session.environment.get_or("TERM", "dumb");
+    }
+    CYBELE_TRY(const builder::LookedInside done,
+               builder::look_inside(request, look, options.build.environment));
+    if (options.is_keeping) {
+        const bool is_recipe =
+            pipeline::source_kind(request.definition_file) == pipeline::SourceKind::kRecipe;
+        Session::print(as_step(done.changes, is_recipe));
+    }
+    return done.code;
+}
+
+} // namespace cybele::cli
