@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -70,7 +71,22 @@ std::string shell_of(std::string_view text) {
                : "";
 }
 
-void check(Lint& lint, const Joined& script, const std::string& program) {
+/// What shellcheck itself calls an info or a matter of style, told once per code.
+struct Advice {
+    Lint::Spot spot;
+    std::string message;
+    std::size_t count = 0;
+};
+using AllAdvice = std::map<int, Advice>;
+
+/// An unquoted variable is a fault wherever a blank gets into it.
+bool is_advice(const nlohmann::json& comment, int code) {
+    constexpr int kUnquoted = 2086;
+    const std::string level = comment.value("level", "");
+    return (level == "info" || level == "style") && code != kUnquoted;
+}
+
+void check(Lint& lint, const Joined& script, const std::string& program, AllAdvice& advice) {
     Command command;
     command.argv = {program,
                     "--shell=" + script.shell,
@@ -90,10 +106,20 @@ void check(Lint& lint, const Joined& script, const std::string& program) {
     for (const auto& comment : answer["comments"]) {
         const auto index = comment.value("line", std::size_t{1}) - 1;
         const int code = comment.value("code", 0);
-        if (index < script.lines.size() && !is_of_template(lint, script.lines[index], code)) {
+        if (index >= script.lines.size() || is_of_template(lint, script.lines[index], code)) {
+            continue;
+        }
+        const Lint::Spot spot{script.lines[index], comment.value("column", std::size_t{1})};
+        std::string message =
+            fmt::format("SC{}: {}", code, printable(comment.value("message", "")));
+        if (is_advice(comment, code)) {
+            Advice& one =
+                advice.try_emplace(code, Advice{spot, std::move(message), 0}).first->second;
+            ++one.count;
+        } else {
             lint.tell("CD107",
-                      {script.lines[index], comment.value("column", std::size_t{1})},
-                      fmt::format("SC{}: {}", code, printable(comment.value("message", ""))),
+                      spot,
+                      std::move(message),
                       "shellcheck says so",
                       fmt::format("see shellcheck's page of SC{}", code));
         }
@@ -109,6 +135,7 @@ void lint_shellcheck(Lint& lint) {
     }
     constexpr std::array<std::string_view, 7> kScripts = {
         "pre", "setup", "post", "environment", "runscript", "startscript", "test"};
+    AllAdvice advice;
     for (const Stage& stage : lint.stages()) {
         for (const std::string_view name : kScripts) {
             Joined script = join(stage, name);
@@ -120,9 +147,17 @@ void lint_shellcheck(Lint& lint) {
                 script.shell = "bash"; // read by the runtime's own shell, which knows its words
             }
             if (!script.text.empty() && !script.shell.empty()) {
-                check(lint, script, program->string());
+                check(lint, script, program->string(), advice);
             }
         }
+    }
+    for (const auto& [code, one] : advice) {
+        lint.tell("CD110",
+                  one.spot,
+                  one.count == 1 ? one.message
+                                 : fmt::format("{} ({} places)", one.message, one.count),
+                  "shellcheck says so",
+                  fmt::format("see shellcheck's page of SC{}", code));
     }
 }
 

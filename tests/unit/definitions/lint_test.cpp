@@ -279,7 +279,8 @@ TEST_CASE("a note is said once per file, with the number of the others") {
 }
 
 TEST_CASE("every rule of the table is used by a test") {
-    std::set<std::string_view> tested = {"CD027", "CD107", "CD405"}; // in cases of their own
+    std::set<std::string_view> tested = {
+        "CD027", "CD107", "CD110", "CD405"}; // in cases of their own
     for (const LintRow& row : kLintRows) {
         tested.insert(row.rule);
     }
@@ -369,6 +370,25 @@ TEST_CASE("shellcheck's findings have the place in the definition") {
     CHECK(told.contains({5, "SC2086"}));
     CHECK(told.contains({8, "SC3046"}));
     CHECK(told.size() == 2);
+}
+
+TEST_CASE("what shellcheck calls style is a note, once per code with a count") {
+    LintOptions options;
+    options.shellcheck = find_program("shellcheck");
+    REQUIRE(options.shellcheck);
+    const LintReport report =
+        lint_of(post("a=`date`\nb=`date`\necho 'cost: $X' >>/env\nrm \"$a\" \"$b\""), options);
+    std::vector<std::string> told;
+    for (const Finding& finding : report.findings) {
+        CHECK(finding.rule != "CD107");
+        if (finding.rule == "CD110") {
+            told.push_back(finding.fault.message);
+        }
+    }
+    REQUIRE(told.size() == 2);
+    CHECK(told[0].starts_with("SC2006: "));
+    CHECK(told[0].ends_with("(2 places)"));
+    CHECK(told[1].starts_with("SC2016: "));
 }
 
 TEST_CASE("reports: text, JSON, SARIF") {
