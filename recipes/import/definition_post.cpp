@@ -134,10 +134,14 @@ private:
         std::size_t at = 0;
         while (at < words.size() && words[at].text.find('=') != std::string::npos &&
                !words[at].text.starts_with('-')) {
-            if (is_read_by_managers(words[at].text.substr(0, words[at].text.find('=')))) {
+            const std::string name = words[at].text.substr(0, words[at].text.find('='));
+            if (is_read_by_managers(name) && !(name == "TZ" && sets_localtime())) {
                 return Sense::kUnknown;
             }
             ++at;
+        }
+        if (sets_time_zone(command, words, at)) {
+            return Sense::kKept;
         }
         if (command.find_first_of("`<>") != std::string::npos ||
             command.find("$(") != std::string::npos) {
@@ -161,11 +165,35 @@ private:
         return row != nullptr ? install(*row, command, words) : idle(command);
     }
 
-    static bool is_harmless(const std::vector<dockerfile::Word>& words, std::size_t at) {
+    /// The machine's time zone, set before the packages or after them: it stays as it was set last.
+    static bool sets_time_zone(const std::string& command,
+                               const std::vector<dockerfile::Word>& words,
+                               std::size_t at) {
+        if (at + 1 >= words.size() || command.find_first_of("`<") != std::string::npos ||
+            command.find("$(") != std::string::npos) {
+            return false;
+        }
+        const std::string& last = words.back().text;
+        return (words[at].text == "ln" && last == "/etc/localtime" &&
+                command.find('>') == std::string::npos) ||
+               (words[at].text == "echo" &&
+                (last == ">/etc/timezone" ||
+                 (last == "/etc/timezone" && words[words.size() - 2].text == ">")) &&
+                command.find('>') == command.rfind('>'));
+    }
+
+    /// With it, TZ is the time zone that the script sets.
+    [[nodiscard]] bool sets_localtime() const {
+        return script_.find("/etc/localtime") != std::string_view::npos;
+    }
+
+    [[nodiscard]] bool is_harmless(const std::vector<dockerfile::Word>& words,
+                                   std::size_t at) const {
         for (std::size_t i = at + 1; i < words.size(); ++i) {
             const std::string& word = words[i].text;
             if ((words[at].text == "set" && word.starts_with('+')) ||
-                is_read_by_managers(word.substr(0, word.find('=')))) {
+                (is_read_by_managers(word.substr(0, word.find('='))) &&
+                 !(word.starts_with("TZ=") && sets_localtime()))) {
                 return false;
             }
         }

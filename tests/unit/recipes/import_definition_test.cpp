@@ -106,6 +106,15 @@ TEST_CASE("installations in front of %post become packages, with what they recom
          1},
         {"rockylinux/rockylinux:9", "dnf install -y gcc && make\n", {"gcc"}, true, "", 1},
         {"alpine:3.22", "apk add --no-cache jq\n", {"jq"}, false, "", 0},
+        {"ubuntu:22.04", // the time zone stays, whether it is set before the packages or after
+         "TZ=Etc/UTC\nln -snf /usr/share/zoneinfo/$TZ /etc/localtime && echo $TZ > /etc/timezone "
+         "&& apt-get install -y jq\n",
+         {"jq"},
+         true,
+         "",
+         1},
+        {"ubuntu:22.04", "export TZ=Etc/UTC\napt-get install -y jq\n", {}, false, "", 1},
+        {"ubuntu:22.04", "echo $(make) > /etc/timezone\napt-get install -y jq\n", {}, false, "", 1},
     };
     for (const auto& row : rows) {
         CAPTURE(row.post);
