@@ -2,6 +2,7 @@
 #include "pipeline/apt_lock.hpp"
 
 #include "builder/steps/step_log.hpp"
+#include "images/openpgp/armor.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/process.hpp"
@@ -116,6 +117,12 @@ Error apt_fault(std::string_view errors) {
     if (faults.has_errors()) {
         return faults.take();
     }
+    if (const std::string refused = builder::refused_repository(errors); !refused.empty()) {
+        return {ErrorCode::kVerification,
+                problem("repository-refused", printable(refused)),
+                because,
+                "use a repository that its owner signs and keeps up to date, with its own key"};
+    }
     return {ErrorCode::kEnvironment,
             problem(builder::is_network_fault(because) ? "packages-without-network" : "apt-failed",
                     "apt cannot determine the packages"),
@@ -156,6 +163,7 @@ std::optional<std::uint64_t> parse_release_date(std::string_view text) {
 
 Result<AptSuite> AptSuite::open(const std::string& suite,
                                 const std::string& mirror,
+                                const std::vector<recipes::Repository>& repositories,
                                 const Environment& environment) {
     CYBELE_TRY(TempDirectory folder,
                TempDirectory::make(environment.temporary_directory(), "cybelectl-lock."));
@@ -167,10 +175,25 @@ Result<AptSuite> AptSuite::open(const std::string& suite,
     const std::string key =
         fs::exists(kKeyring, error) ? "[signed-by=" + std::string(kKeyring) + "] " : "";
     CYBELE_CHECK(write_file(path / "status", ""));
-    CYBELE_CHECK(
-        write_file(path / "sources.list", "deb " + key + mirror + " " + suite + " main\n"));
+    std::string sources = "deb " + key + mirror + " " + suite + " main\n";
+    for (std::size_t i = 0; i < repositories.size(); ++i) {
+        const bool is_armored = images::openpgp::has_armor(repositories[i].key_text);
+        const fs::path signer =
+            path / ("repository-" + std::to_string(i) + (is_armored ? ".asc" : ".gpg"));
+        CYBELE_CHECK(write_file(signer, repositories[i].key_text));
+        for (const std::string& one : repositories[i].suites) {
+            sources += "deb [signed-by=" + signer.native() + " check-valid-until=yes] " +
+                       repositories[i].url + " " + one;
+            for (const std::string& component : repositories[i].components) {
+                sources += " " + component;
+            }
+            sources += "\n";
+        }
+    }
+    CYBELE_CHECK(write_file(path / "sources.list", sources));
     AptSuite own(std::move(folder), environment);
     CYBELE_CHECK(own.update());
+    own.note_repositories(repositories);
     return own;
 }
 
@@ -209,6 +232,30 @@ Result<void> AptSuite::update() {
     // Without this apt reports a mirror that it cannot reach by a warning, and succeeds.
     CYBELE_CHECK(run({"apt-get", "-o", "APT::Update::Error-Mode=any", "update"}));
     return read_release();
+}
+
+/// apt names a list by its address, with `_` for each slash.
+void AptSuite::note_repositories(const std::vector<recipes::Repository>& repositories) {
+    for (const recipes::Repository& one : repositories) {
+        std::string url = one.url;
+        while (url.ends_with('/')) {
+            url.pop_back();
+        }
+        const std::size_t scheme = url.find("://");
+        const std::string host =
+            scheme == std::string::npos ? url.substr(url.find('/')) : url.substr(scheme + 3);
+        for (const std::string& suite : one.suites) {
+            std::string name = host + "/" + (suite.ends_with('/') ? suite : "dists/" + suite + "/");
+            std::replace(name.begin(), name.end(), '/', '_');
+            for (const char* file : {"InRelease", "Release"}) {
+                if (const auto text = read_file(folder_.path() / "state/lists" / (name + file))) {
+                    repositories_.push_back(
+                        {one.url, suite, "amd64", "sha256:" + hex(sha256(*text))});
+                    break;
+                }
+            }
+        }
+    }
 }
 
 Result<void> AptSuite::read_release() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "recipes/model/lock.hpp"
+#include "recipes/model/recipe.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
 #include "support/file.hpp"
@@ -17,9 +18,12 @@ namespace cybele::pipeline {
 /// package state is read or changed.
 class AptSuite {
 public:
-    /// Downloads the suite's lists. kEnvironment where apt or the network is missing.
-    [[nodiscard]] static Result<AptSuite>
-    open(const std::string& suite, const std::string& mirror, const Environment& environment);
+    /// Downloads the lists of the suite and of further repositories. kEnvironment where apt or the
+    /// network is missing.
+    [[nodiscard]] static Result<AptSuite> open(const std::string& suite,
+                                               const std::string& mirror,
+                                               const std::vector<recipes::Repository>& repositories,
+                                               const Environment& environment);
 
     /// What a bootstrap of the suite and an installation of `packages` (NAME or NAME=VERSION) put
     /// into an empty root. kInput where a package does not exist.
@@ -30,6 +34,10 @@ public:
     [[nodiscard]] const std::vector<std::string>& release() const {
         return release_;
     }
+    /// Of each repository and suite the digest of its signed release file, as the Lock has it.
+    [[nodiscard]] const std::vector<recipes::LockedPackage>& repositories() const {
+        return repositories_;
+    }
     /// Seconds since 1970 of the newest of them.
     [[nodiscard]] std::uint64_t epoch() const {
         return epoch_;
@@ -39,12 +47,14 @@ private:
     AptSuite(TempDirectory folder, Environment environment)
         : folder_(std::move(folder)), environment_(std::move(environment)) {}
     [[nodiscard]] Result<void> update();
+    void note_repositories(const std::vector<recipes::Repository>& repositories);
     [[nodiscard]] Result<std::string> run(std::vector<std::string> argv) const;
     [[nodiscard]] Result<void> read_release();
 
     TempDirectory folder_;
     Environment environment_;
     std::vector<std::string> release_;
+    std::vector<recipes::LockedPackage> repositories_;
     std::uint64_t epoch_ = 0;
 };
 

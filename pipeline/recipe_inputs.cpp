@@ -67,6 +67,11 @@ public:
                 look(context.prefix + "files[" + std::to_string(i) + "].from", files[i].from);
             }
         }
+        const auto& repositories = context.fields->packages.repositories;
+        for (std::size_t i = 0; i < repositories.size(); ++i) {
+            look(fmt::format("{}packages.repositories[{}].key", context.prefix, i),
+                 repositories[i].key);
+        }
         if (!context.fields->base) {
             return;
         }

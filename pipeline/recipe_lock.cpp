@@ -18,6 +18,7 @@
 #include <memory>
 #include <set>
 
+#include <fmt/format.h>
 #include <nlohmann/json.hpp>
 
 namespace cybele::pipeline {
@@ -58,7 +59,8 @@ public:
         }
         CYBELE_CHECK(check(recipe, last));
         variant.distribution = last.base.row->id;
-        CYBELE_TRY(const AptSuite* suite, suite_of(std::string(last.base.row->suite)));
+        const std::string release(last.base.row->suite);
+        CYBELE_TRY(const AptSuite* suite, suite_of(release, {}));
         variant.release = suite->release();
         variant.epoch = suite->epoch();
         for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
@@ -67,7 +69,11 @@ public:
                 CYBELE_CHECK(add_image(context, variant));
                 continue;
             }
-            auto resolved = suite->resolve(recipes::system_packages(context));
+            const auto& further = context.fields->packages.repositories;
+            CYBELE_TRY(const AptSuite* own, suite_of(release, further));
+            auto& listed = variant.packages["repository"];
+            listed.insert(listed.end(), own->repositories().begin(), own->repositories().end());
+            auto resolved = own->resolve(recipes::system_packages(context));
             if (!resolved) {
                 return fail(at_packages(context, resolved.error()));
             }
@@ -191,16 +197,25 @@ private:
         return context.base.row == nullptr ? Result<void>() : add_others(context, variant);
     }
 
-    Result<const AptSuite*> suite_of(const std::string& suite) {
-        if (const auto found = suites_.find(suite); found != suites_.end()) {
+    Result<const AptSuite*> suite_of(const std::string& suite,
+                                     const std::vector<recipes::Repository>& repositories) {
+        std::string name = suite;
+        for (const recipes::Repository& one : repositories) {
+            name += fmt::format("\n{} {} {} {}",
+                                one.url,
+                                fmt::join(one.suites, " "),
+                                fmt::join(one.components, ","),
+                                one.key_text);
+        }
+        if (const auto found = suites_.find(name); found != suites_.end()) {
             return found->second.get();
         }
         std::string mirror = request_.packages.mirror;
         if (mirror.empty()) {
             CYBELE_TRY(mirror, builder::machine_mirror());
         }
-        CYBELE_TRY(AptSuite own, AptSuite::open(suite, mirror, environment_));
-        return suites_.emplace(suite, std::make_unique<AptSuite>(std::move(own)))
+        CYBELE_TRY(AptSuite own, AptSuite::open(suite, mirror, repositories, environment_));
+        return suites_.emplace(name, std::make_unique<AptSuite>(std::move(own)))
             .first->second.get();
     }
 

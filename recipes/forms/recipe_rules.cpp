@@ -161,6 +161,42 @@ Complaint check_lock_line(std::string_view text) {
                            "write the Lock again with `cybelectl recipe lock`"};
 }
 
+Complaint check_repository_url(std::string_view text) {
+    if (text.find('@') != std::string_view::npos) {
+        return {"an address with a user or password would be in the image's definition",
+                "use a repository that needs none, or a mirror of it"};
+    }
+    const bool has_scheme =
+        text.starts_with("http://") || text.starts_with("https://") || text.starts_with("file:/");
+    return has_scheme && text.find_first_of(" \t\"'\\$`") == std::string_view::npos
+               ? Complaint{}
+               : Complaint{"an address begins with https://, http:// or file:/ and has no blanks",
+                           "write it as `https://host/folder`"};
+}
+
+Complaint check_fingerprint(std::string_view text) {
+    std::size_t digits = 0;
+    const bool is_word = std::all_of(text.begin(), text.end(), [&](char c) {
+        digits += c == ' ' ? 0 : 1;
+        return c == ' ' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
+               (c >= 'A' && c <= 'F');
+    });
+    return is_word && digits == 40
+               ? Complaint{}
+               : Complaint{"a fingerprint has 40 hexadecimal digits; a key's id can be forged",
+                           "copy what `gpg --show-keys FILE` prints"};
+}
+
+Complaint check_apt_word(std::string_view text) {
+    return !text.empty() &&
+                   text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+                                          "0123456789./_+~-") == std::string_view::npos &&
+                   text.front() != '-'
+               ? Complaint{}
+               : Complaint{"suites and components are words, one per item",
+                           "write them as `[bookworm]`, `[main, contrib]`"};
+}
+
 Complaint check_epoch(std::string_view text) {
     const bool is_number = !text.empty() && text.size() <= 12 &&
                            text.find_first_not_of("0123456789") == std::string_view::npos &&

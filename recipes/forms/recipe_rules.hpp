@@ -17,6 +17,9 @@ namespace cybele::recipes {
 [[nodiscard]] document::Complaint check_digest(std::string_view text);
 [[nodiscard]] document::Complaint check_commit(std::string_view text);
 [[nodiscard]] document::Complaint check_lock_line(std::string_view text);
+[[nodiscard]] document::Complaint check_repository_url(std::string_view text);
+[[nodiscard]] document::Complaint check_fingerprint(std::string_view text);
+[[nodiscard]] document::Complaint check_apt_word(std::string_view text);
 /// Seconds since 1970, which outgrow a count.
 [[nodiscard]] document::Complaint check_epoch(std::string_view text);
 
@@ -42,6 +45,12 @@ inline constexpr document::Rule kCommitRule{
     "a commit", "^[0-9a-f]{40}([0-9a-f]{24})?$", check_commit};
 inline constexpr document::Rule kLockLineRule{
     "a locked package", "^[^ ]+ [^ ]+ [^ ]+ sha256:[0-9a-f]{64}$", check_lock_line};
+inline constexpr document::Rule kRepositoryUrlRule{
+    "an address", "^(https?|file)://?[^ @]+$", check_repository_url};
+inline constexpr document::Rule kFingerprintRule{
+    "a fingerprint", "^[0-9A-Fa-f ]{40,50}$", check_fingerprint};
+inline constexpr document::Rule kAptWordRule{
+    "a suite or component", "^[A-Za-z0-9./][A-Za-z0-9./_+~-]*$", check_apt_word};
 inline constexpr document::Rule kEpochRule{
     "seconds since 1970", "^(0|[1-9][0-9]{0,11})$", check_epoch};
 

@@ -57,6 +57,7 @@ constexpr Field kVariantFields[] = {
     {"conda", &kLines, "packages: `name version build sha256:…`"},
     {"spack", &kLines, "packages: `name version arch sha256:…`"},
     {"source", &kLines, "sources: `name URL-or-commit arch sha256:…`"},
+    {"repository", &kLines, "repositories: `URL suite arch sha256:…` of the signed release file"},
 };
 constexpr Table kVariantTable{.title = "variants", .fields = kVariantFields};
 constexpr Shape kVariant{.type = Type::kMap, .table = &kVariantTable};

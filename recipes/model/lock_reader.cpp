@@ -13,7 +13,8 @@ namespace {
 using document::Reading;
 using document::View;
 
-constexpr std::array<std::string_view, 5> kLists{"system", "pip", "conda", "spack", "source"};
+constexpr std::array<std::string_view, 6> kLists{
+    "system", "pip", "conda", "spack", "source", "repository"};
 
 LockedPackage read_line(std::string_view line) {
     std::array<std::string, 4> words;

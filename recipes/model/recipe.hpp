@@ -56,6 +56,16 @@ struct SourcePackage {
     std::string script;
 };
 
+/// A further repository of the base's package manager.
+struct Repository {
+    std::string url;
+    std::vector<std::string> suites;     ///< of apt
+    std::vector<std::string> components; ///< of apt
+    std::string key;                     ///< a file: the OpenPGP key that signs it
+    std::string fingerprint;             ///< of that key
+    std::string key_text;                ///< what the file holds; empty: it cannot be read
+};
+
 struct Packages {
     std::vector<std::string> system; ///< name[=version], for the base's manager
     bool recommends = false;         ///< with what the manager recommends, as it does by default
@@ -66,6 +76,7 @@ struct Packages {
     std::vector<std::string> conda_packages;
     std::vector<std::string> spack;
     std::vector<SourcePackage> source;
+    std::vector<Repository> repositories{};
 };
 
 struct FileCopy {

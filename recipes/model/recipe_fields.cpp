@@ -119,6 +119,20 @@ constexpr Shape kSource{.type = Type::kList, .item = &kSourceItem};
 constexpr std::string_view kManagerWords[] = {"apt", "dnf", "microdnf", "yum", "zypper", "apk"};
 constexpr Shape kManager{.type = Type::kWord, .words = kManagerWords};
 constexpr Shape kFlag{.type = Type::kFlag};
+constexpr Shape kRepositoryUrl{.type = Type::kText, .rule = &kRepositoryUrlRule};
+constexpr Shape kFingerprint{.type = Type::kText, .rule = &kFingerprintRule};
+constexpr Shape kAptWord{.type = Type::kText, .rule = &kAptWordRule};
+constexpr Shape kAptWords{.type = Type::kList, .item = &kAptWord};
+constexpr Field kRepositoryFields[] = {
+    {"url", &kRepositoryUrl, "its address; of RPMs the folder that holds `repodata`", true},
+    {"suites", &kAptWords, "of apt, as `bookworm`; `./` of a flat one"},
+    {"components", &kAptWords, "of apt, as `main`"},
+    {"key", &kPath, "a file with the one OpenPGP key that signs it", true},
+    {"fingerprint", &kFingerprint, "of this key, from its owner: another key ends with 4", true},
+};
+constexpr Table kRepositoryTable{.title = "packages.repositories", .fields = kRepositoryFields};
+constexpr Shape kRepository{.type = Type::kMap, .table = &kRepositoryTable};
+constexpr Shape kFurtherRepositories{.type = Type::kList, .item = &kRepository};
 constexpr Field kPackagesFields[] = {
     {"system", &kPackageList, "for the base's package manager: `name[=version]`"},
     {"recommends", &kFlag, "also install the packages that those recommend", false, "false"},
@@ -130,6 +144,9 @@ constexpr Field kPackagesFields[] = {
     {"conda", &kConda, "conda packages"},
     {"spack", &kTexts, "specs"},
     {"source", &kSource, "programs built from source"},
+    {"repositories",
+     &kFurtherRepositories,
+     "further repositories for `system`, of apt or dnf; removed after the installation"},
 };
 constexpr Table kPackagesTable{.title = "packages", .fields = kPackagesFields};
 constexpr Shape kPackages{.type = Type::kMap, .table = &kPackagesTable};

@@ -8,6 +8,7 @@
 #include "support/document_substitute.hpp"
 #include "support/document_view.hpp"
 #include "support/encoding.hpp"
+#include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <set>
@@ -37,7 +38,24 @@ RecipeMpi read_mpi(const View& view) {
     return mpi;
 }
 
-Packages read_packages(const View& view) {
+/// A key that cannot be read is reported by who needs it (recipes/packages/repositories.cpp).
+void read_repositories(const View& view,
+                       const std::filesystem::path& folder,
+                       std::vector<Repository>& repositories) {
+    constexpr std::size_t kMostKeyBytes = std::size_t{1} << 20U;
+    for (const View& item : view.tables("repositories")) {
+        Repository one{item.text("url"),
+                       item.list("suites"),
+                       item.list("components"),
+                       item.text("key"),
+                       item.text("fingerprint"),
+                       {}};
+        one.key_text = read_file(folder / one.key, kMostKeyBytes).value_or("");
+        repositories.push_back(std::move(one));
+    }
+}
+
+Packages read_packages(const View& view, const std::filesystem::path& folder) {
     Packages packages;
     packages.system = view.list("system");
     packages.recommends = view.flag("recommends");
@@ -57,6 +75,7 @@ Packages read_packages(const View& view) {
                                    item.list("options"),
                                    item.text("script")});
     }
+    read_repositories(view, folder, packages.repositories);
     return packages;
 }
 
@@ -96,7 +115,7 @@ std::vector<Step> read_steps(const View& view) {
     return steps;
 }
 
-void read_stage_fields(const View& view, StageFields& fields) {
+void read_stage_fields(const View& view, const std::filesystem::path& folder, StageFields& fields) {
     if (view.has("base")) {
         fields.base = read_base(view.table("base"));
     }
@@ -113,7 +132,7 @@ void read_stage_fields(const View& view, StageFields& fields) {
         fields.compiler_version = compilers.text("version");
         fields.compiler_target = compilers.text("target");
     }
-    fields.packages = read_packages(view.table("packages"));
+    fields.packages = read_packages(view.table("packages"), folder);
     fields.files = read_files(view);
     fields.environment = read_environment(view);
     fields.steps = read_steps(view);
@@ -147,7 +166,7 @@ RecipeApp read_app(const View& view) {
 void read_top(const View& root, Recipe& recipe) {
     recipe.name = root.text("name");
     recipe.version = root.text("version");
-    read_stage_fields(root, recipe);
+    read_stage_fields(root, recipe.folder, recipe);
     read_run(root, recipe.run_argv, recipe.run_script);
     recipe.test = root.text("test");
     recipe.help = root.text("help");
@@ -155,7 +174,7 @@ void read_top(const View& root, Recipe& recipe) {
     for (const View& view : root.tables("stages")) {
         RecipeStage stage;
         stage.name = view.text("name");
-        read_stage_fields(view, stage);
+        read_stage_fields(view, recipe.folder, stage);
         recipe.stages.push_back(std::move(stage));
     }
     for (const auto& [name, view] : root.entries("apps")) {
@@ -226,6 +245,7 @@ Result<Recipe> read_tree(yaml::Document document,
         reading.faults().add(fault);
     }
     const View root = reading.root();
+    recipe.folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
     read_top(root, recipe);
     recipe.args = values;
     if (!variant.values.empty()) {
@@ -237,7 +257,6 @@ Result<Recipe> read_tree(yaml::Document document,
         return fail(reading.faults().take());
     }
     recipe.text = resolved_text(reading.tree(), recipe);
-    recipe.folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
     recipe.source = reading.source();
     recipe.marks = reading.marks();
     recipe.not_yet = reading.not_yet();

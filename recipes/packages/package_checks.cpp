@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/packages/packages.hpp"
+#include "recipes/packages/repositories.hpp"
 #include "recipes/stage/compilers.hpp"
 #include "support/quote.hpp"
 
@@ -53,6 +54,7 @@ public:
         }
         gpu();
         compilers();
+        check_repositories(context_, faults_);
         needs();
         traps();
         installers();

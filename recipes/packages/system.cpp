@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/mpi/mpi.hpp"
 #include "recipes/packages/packages.hpp"
+#include "recipes/packages/repositories.hpp"
 #include "recipes/stage/compilers.hpp"
 
 #include <algorithm>
@@ -42,6 +43,12 @@ bool must_erase(const StageContext& context, const std::vector<std::string>& pac
            std::any_of(packages.begin(), packages.end(), [](const std::string& package) {
                return package == "curl" || package == "libcurl-devel";
            });
+}
+
+bool has_encrypted(const std::vector<Repository>& repositories) {
+    return std::any_of(repositories.begin(), repositories.end(), [](const Repository& one) {
+        return one.url.starts_with("https:");
+    });
 }
 
 std::string preferences(const LockVariant& lock) {
@@ -187,7 +194,14 @@ std::string system_script(const StageContext& context, const std::vector<std::st
     if (repository != nullptr && (wants_repositories || context.is_building())) {
         lines += repository->lines;
     }
+    const auto& own = context.fields->packages.repositories;
+    if (has_encrypted(own) && context.base.agent != "debootstrap") {
+        lines += transaction(*known, {"ca-certificates"}); // which a bootstrapped base has
+    }
+    lines += repository_lines(*known, own);
     ManagerRow manager = *known;
+    const std::string after = repository_end_lines(*known, own) + std::string(known->after);
+    manager.after = after;
     std::string install(context.fields->packages.recommends ? manager.install_all
                                                             : manager.install);
     if (must_erase(context, packages)) {

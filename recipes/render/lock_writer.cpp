@@ -18,7 +18,7 @@
 namespace cybele::recipes {
 namespace {
 
-constexpr std::string_view kOrder[] = {"system", "pip", "conda", "spack", "source"};
+constexpr std::string_view kOrder[] = {"system", "pip", "conda", "spack", "source", "repository"};
 
 std::string image_words(const std::string& image, const std::string& digest) {
     return "{image: \"" + image + "\", digest: \"" + digest + "\"}\n";

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+# packages.repositories: further repositories of apt and dnf, made here, each with a key pinned by its fingerprint.
+load ../parts/suite.bash
+load ../parts/serve.bash
+
+setup_file() {
+    own_home
+    # shellcheck disable=SC2154 # set by own_home
+    export made=$place
+    CYBELE_TMPDIR=$(mktemp -d /dev/shm/cybelectl-test.XXXXXX)
+    export GNUPGHOME=$made/gpg
+    mkdir -m 700 gpg
+    for name in good other; do
+        gpg --batch --quiet --passphrase '' --quick-generate-key $name@example.org rsa2048 sign never 2>/dev/null
+        gpg --batch --armor --export $name@example.org >$name.asc
+    done
+    fingerprint=$(gpg --batch --with-colons --list-keys good@example.org | awk -F: '/^fpr/ { print $10; exit }')
+    make_package
+    repository good "$(date -Ru -d '+1 day')"
+    repository past "$(date -Ru -d '-1 day')"
+    repository bare "$(date -Ru -d '+1 day')"
+    rm served/bare/dists/stable/InRelease
+    python3 -u -m http.server 0 --bind 127.0.0.1 --directory served >port 2>/dev/null 3>&- &
+    echo $! >server
+    wait_for 30 grep -q ' port ' port
+    export fingerprint
+    url=http://127.0.0.1:$(sed 's/.* port \([0-9]*\) .*/\1/' port)
+    export url
+}
+teardown_file() {
+    end_process "$(cat "$made/server")"
+    gpgconf --kill all
+    rm -rf --one-file-system "$CYBELE_TMPDIR"
+    place=$made leave_place
+}
+setup() { cd "$made" || return; }
+
+# A package whose program says where it comes from.
+make_package() {
+    mkdir -p package/DEBIAN package/usr/bin
+    printf '%s\n' 'Package: toy-tool' 'Version: 1.0-1' 'Architecture: all' 'Maintainer: toy <toy@example.org>' \
+        'Description: toy' >package/DEBIAN/control
+    printf '#!/bin/sh\necho toy\n' >package/usr/bin/toy-tool
+    chmod 755 package/usr/bin/toy-tool
+    dpkg-deb --root-owner-group --build package toy-tool.deb >/dev/null
+}
+
+# repository NAME UNTIL: signed by the good key.
+repository() {
+    local folder=served/$1 list
+    mkdir -p "$folder/pool" "$folder/dists/stable/main/binary-amd64"
+    cp toy-tool.deb "$folder/pool"
+    (cd "$folder" && dpkg-scanpackages --multiversion pool >dists/stable/main/binary-amd64/Packages 2>/dev/null)
+    list=$folder/dists/stable/main/binary-amd64/Packages
+    {
+        printf '%s\n' 'Origin: toy' 'Suite: stable' 'Codename: stable' "Date: $(date -Ru -d '-2 days')" "Valid-Until: $2" \
+            'Architectures: amd64 all' 'Components: main' 'SHA256:'
+        printf ' %s %s main/binary-amd64/Packages\n' "$(sha256sum <"$list" | cut -d' ' -f1)" "$(stat -c %s "$list")"
+    } | sed 's/+0000/UTC/' >"$folder/Release"
+    gpg --batch --quiet --local-user good@example.org --clearsign --output "$folder/dists/stable/InRelease" "$folder/Release"
+    rm "$folder/Release"
+}
+
+# recipe NAME REPOSITORY [KEY [FINGERPRINT]]
+recipe() {
+    printf '%s\n' 'kind: Recipe' "name: $1" 'base: debian:12' 'packages:' '  system: [toy-tool]' \
+        "  repositories: [{url: $url/$2, suites: [stable], components: [main], key: ${3:-good.asc}, fingerprint: ${4:-$fingerprint}}]" >"$1.yaml"
+}
+
+@test "a Lock holds the package and the signed release file of a further repository" {
+    recipe tool good
+    run -0 "$CYBELECTL" recipe lock tool.yaml
+    run -0 grep -A1 'repository:' tool.lock.yaml
+    assert_line --partial "$url/good stable amd64 sha256:"
+    run -0 grep 'toy-tool 1.0-1 all sha256:' tool.lock.yaml
+}
+
+@test "a package of a further repository is installed as locked; list and key are gone afterwards" {
+    run -0 "$CYBELECTL" build tool.yaml
+    run -0 "$CYBELECTL" exec tool.sif toy-tool
+    assert_output toy
+    run -0 "$CYBELECTL" exec tool.sif sh -c 'find /etc -name "*cybelectl*"; grep -rl "PGP PUBLIC" /etc/apt || :'
+    assert_output ''
+}
+
+@test "a key with another fingerprint, or more than one key, ends with 4 before anything is built" {
+    recipe other good other.asc
+    refuses 4 "$CYBELECTL" build --unlocked other.yaml
+    assert_output --partial "'other.asc' is not the key of the fingerprint"
+    assert_output --partial 'other.yaml:6:'
+    refuses 4 "$CYBELECTL" recipe render other.yaml
+    refuses 4 "$CYBELECTL" recipe lock other.yaml
+    cat good.asc other.asc >both.asc
+    recipe both good both.asc
+    refuses 4 "$CYBELECTL" recipe check both.yaml
+    assert_output --partial 'it holds 2 keys'
+    recipe none good missing.asc
+    refuses 3 "$CYBELECTL" recipe render none.yaml
+    recipe short good good.asc 12345678
+    refuses 3 "$CYBELECTL" recipe check short.yaml
+    assert_output --partial 'a fingerprint has 40 hexadecimal digits'
+    assert_file_not_exists other.sif
+}
+
+@test "no Lock is made of a repository that is unsigned or in the past, which is named" {
+    local name
+    for name in bare past; do
+        recipe $name $name
+        refuses 4 "$CYBELECTL" recipe lock $name.yaml
+        assert_output --partial "$url/$name"
+        assert_file_not_exists $name.lock.yaml
+    done
+}
+
+@test "a repository that is unsigned, signed by another key, or in the past is refused in a build by its name" {
+    local name
+    for name in bare past; do
+        recipe $name $name
+        refuses 4 "$CYBELECTL" build --unlocked $name.yaml
+        assert_output --partial "$url/$name"
+        assert_file_not_exists $name.sif
+    done
+    recipe forged good other.asc "$(gpg --batch --with-colons --list-keys other@example.org | awk -F: '/^fpr/ { print $10; exit }')"
+    refuses 4 "$CYBELECTL" build --unlocked forged.yaml
+    assert_output --partial "$url/good"
+}
+
+@test "the rendered definition carries the repository, for apt and for dnf, and definition files of it are accepted" {
+    recipe tool good
+    run -0 "$CYBELECTL" recipe render tool.yaml
+    printf '%s\n' "$output" >tool.def
+    assert_line "URIs: $url/good"
+    assert_line 'Check-Valid-Until: yes'
+    run -0 "$CYBELECTL" def check --no-shellcheck tool.def
+    printf '%s\n' 'kind: Recipe' 'name: rpm' 'base: rocky:9' 'packages:' '  system: [toy]' \
+        "  repositories: [{url: $url/rpm, key: good.asc, fingerprint: $fingerprint}]" >rpm.yaml
+    run -0 "$CYBELECTL" recipe render rpm.yaml
+    assert_line "baseurl=$url/rpm"
+    assert_line 'repo_gpgcheck=1'
+    assert_line --partial "rpm -e --allmatches \$(rpm -qa 'gpg-pubkey-"
+    sed -i 's/url:/suites: [x], url:/' rpm.yaml
+    refuses 3 "$CYBELECTL" recipe check rpm.yaml
+    assert_output --partial 'a repository of RPMs has no suites or components'
+    printf '%s\n' 'kind: Recipe' 'name: a' 'base: alpine:3.20' 'packages:' '  system: [toy]' \
+        "  repositories: [{url: $url/x, key: good.asc, fingerprint: $fingerprint}]" >alpine.yaml
+    refuses 3 "$CYBELECTL" recipe check alpine.yaml
+}
