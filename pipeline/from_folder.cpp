@@ -3,6 +3,7 @@
 
 #include "launchers/documents/job.hpp"
 #include "pipeline/batch_job.hpp"
+#include "pipeline/document_kind.hpp"
 #include "pipeline/evidence.hpp"
 #include "pipeline/job_text.hpp"
 #include "pipeline/native_build.hpp"
@@ -253,6 +254,24 @@ Result<void> check_recipe(const Planner& planner) {
     return {};
 }
 
+fs::path recipe_file(const FromFolder& plan) {
+    return plan.folder / (plan.name + ".yaml");
+}
+
+/// Whether `build FOLDER` builds the Recipe: it is named after the folder, or no other one is
+/// there.
+bool is_found_by_folder(const FromFolder& plan) {
+    std::error_code error;
+    const fs::path whole = fs::absolute(plan.folder, error).lexically_normal();
+    if (plan.name == (whole.has_filename() ? whole : whole.parent_path()).filename().native()) {
+        return true;
+    }
+    const std::vector<fs::path> recipes = recipes_in(plan.folder);
+    return std::all_of(recipes.begin(), recipes.end(), [&](const fs::path& recipe) {
+        return recipe.filename() == recipe_file(plan).filename();
+    });
+}
+
 void plan_next(Planner& planner) {
     const std::string folder = shell_quote(planner.plan.folder.native());
     auto& next = planner.plan.next;
@@ -262,11 +281,13 @@ void plan_next(Planner& planner) {
                        shell_quote((planner.plan.folder / planner.image).native()));
     } else {
         if (planner.has_pip) { // packages of PyPI are built by their checksums
-            next.push_back(
-                "cybelectl recipe lock " +
-                shell_quote((planner.plan.folder / (planner.plan.name + ".yaml")).native()));
+            next.push_back("cybelectl recipe lock " +
+                           shell_quote(recipe_file(planner.plan).native()));
         }
-        next.push_back("cybelectl build " + folder);
+        next.push_back("cybelectl build " +
+                       (is_found_by_folder(planner.plan)
+                            ? folder
+                            : shell_quote(recipe_file(planner.plan).native())));
     }
     next.push_back("cybelectl submit " + folder + " --wait");
 }
@@ -277,6 +298,21 @@ std::string name_of_folder(const fs::path& folder) {
     const std::string name =
         suggest_name((path.has_filename() ? path : path.parent_path()).filename().native());
     return name.empty() ? "program" : name;
+}
+
+/// `made`: the files that were not there before.
+Result<void> write_documents(const FromFolder& plan, std::vector<fs::path>& made) {
+    std::error_code error;
+    CYBELE_CHECK(make_directories(plan.folder));
+    for (const auto& [file, text] : plan.documents) {
+        const bool is_new = fs::symlink_status(file, error).type() == fs::file_type::not_found;
+        CYBELE_CHECK(write_file(file, text));
+        if (is_new) {
+            made.push_back(file);
+        }
+    }
+    CYBELE_CHECK(write_schemas(plan.folder, {"Recipe", "Job"}));
+    return {};
 }
 
 } // namespace
@@ -320,8 +356,7 @@ Result<FromFolder> plan_from_folder(const FromFolderRequest& request) {
     CYBELE_CHECK(check_recipe(planner));
     CYBELE_TRY(std::string job, plan_job(planner, draft));
     if (!planner.recipe.empty()) {
-        planner.plan.documents.emplace_back(planner.plan.folder / (planner.plan.name + ".yaml"),
-                                            planner.recipe);
+        planner.plan.documents.emplace_back(recipe_file(planner.plan), planner.recipe);
     }
     planner.plan.documents.emplace_back(planner.plan.folder / kJobFile, std::move(job));
     plan_next(planner);
@@ -344,22 +379,22 @@ Result<void> write_from_folder(const FromFolder& plan, bool replaces) {
     if (faults.has_errors()) {
         return fail(faults.take());
     }
-    CYBELE_CHECK(make_directories(plan.folder));
+    fs::path first_made; // the topmost folder that is not there yet
+    for (fs::path folder = plan.folder; !folder.empty() && !fs::exists(folder, error);
+         folder = folder.parent_path()) {
+        first_made = folder;
+    }
     std::vector<fs::path> made;
-    for (const auto& [file, text] : plan.documents) {
-        const bool is_new = fs::symlink_status(file, error).type() == fs::file_type::not_found;
-        if (auto written = write_file(file, text); !written) {
-            for (const fs::path& other : made) {
-                fs::remove(other, error);
-            }
-            return written;
+    auto written = write_documents(plan, made);
+    if (!written) { // all or nothing
+        for (const fs::path& file : made) {
+            fs::remove(file, error);
         }
-        if (is_new) {
-            made.push_back(file);
+        if (!first_made.empty()) {
+            fs::remove_all(first_made, error);
         }
     }
-    CYBELE_CHECK(write_schemas(plan.folder, {"Recipe", "Job"}));
-    return {};
+    return written;
 }
 
 } // namespace cybele::pipeline

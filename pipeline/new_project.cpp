@@ -33,7 +33,11 @@ Result<std::vector<fs::path>> new_project(const fs::path& folder,
     const fs::path whole = fs::absolute(folder, error).lexically_normal();
     const std::string name =
         (whole.has_filename() ? whole : whole.parent_path()).filename().native();
-    CYBELE_TRY(const auto files, recipes::project_template(name, template_name));
+    CYBELE_TRY(auto files, recipes::project_template(name, template_name));
+    // A repository that was just made has one already, which stays.
+    std::erase_if(files, [&](const auto& file) {
+        return file.first == ".gitignore" && fs::exists(folder / file.first, error);
+    });
     Faults faults;
     for (const auto& [file, text] : files) {
         if (fs::exists(folder / file, error)) {

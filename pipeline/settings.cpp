@@ -12,6 +12,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace cybele::pipeline {
 
 namespace fs = std::filesystem;
@@ -165,8 +167,13 @@ Untrusted read_untrusted(const fs::path& file) {
                 ignored(file, fault.because.empty() ? fault.message : fault.because, fault.help)};
     }
     auto values = read_values(*text, file);
-    if (!values) {
-        return {{}, ignored(file, values.error().message(), allow)};
+    if (!values) { // to allow its folder would not help
+        const Fault& fault = values.error().faults().front();
+        return {{},
+                ignored(file,
+                        fault.where ? fmt::format("line {}: {}", fault.where->line, fault.message)
+                                    : fault.message,
+                        fault.help)};
     }
     Untrusted result;
     std::string names;
@@ -267,6 +274,15 @@ std::string Settings::get(std::string_view name) const {
     for (const Setting& setting : settings_) {
         if (setting.name == name) {
             return setting.value;
+        }
+    }
+    return {};
+}
+
+std::string Settings::origin(std::string_view name) const {
+    for (const Setting& setting : settings_) {
+        if (setting.name == name) {
+            return setting.origin;
         }
     }
     return {};

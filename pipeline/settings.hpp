@@ -53,6 +53,8 @@ public:
         return settings_;
     }
     [[nodiscard]] std::string get(std::string_view name) const;
+    /// Where its value comes from, as Setting::origin.
+    [[nodiscard]] std::string origin(std::string_view name) const;
     /// The files that were read and counted, the strongest last.
     [[nodiscard]] const std::vector<std::filesystem::path>& files() const {
         return files_;

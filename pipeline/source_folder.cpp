@@ -105,6 +105,9 @@ Result<SourceFolder> read_source_folder(const fs::path& root) {
     if (!fd.valid()) {
         const int saved = errno;
         const bool is_file = saved == ENOTDIR;
+        if (!is_file && saved != ENOENT) {
+            return fail(system_error("cannot open the folder " + printable(root.native()), saved));
+        }
         return fail(ErrorCode::kInput,
                     problem("folder-unreadable",
                             printable(root.native()) +

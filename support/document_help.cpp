@@ -172,12 +172,27 @@ std::string write(std::string_view text) {
     return "write `" + printable(text) + "`";
 }
 
+/// Whether a map has one of the fields.
+bool has_fields_of(const Table& table, const yaml::Node& value) {
+    const auto fields = table.all();
+    return std::any_of(value.entries.begin(), value.entries.end(), [&](const auto& entry) {
+        return std::any_of(fields.begin(), fields.end(), [&](const Field* field) {
+            return field->name == entry.first.scalar;
+        });
+    });
+}
+
 std::string help_for_list(const Shape& shape, const yaml::Node& value, std::string_view flow) {
     if (value.kind == Kinds::kMapping && is_argv(shape)) {
         return "write for example `" + example_of(shape) + "`";
     }
     if (value.kind == Kinds::kMapping && shape.item != nullptr && shape.item->type != Type::kMap) {
         return "write for example `" + example_of(shape) + "`";
+    }
+    const bool is_of_words =
+        shape.item != nullptr && shape.item->scalar != nullptr && shape.item->table != nullptr;
+    if (value.kind == Kinds::kMapping && is_of_words && !has_fields_of(*shape.item->table, value)) {
+        return "write for example `[" + example_of(*shape.item->scalar) + "]`";
     }
     if (value.kind == Kinds::kMapping) {
         return flow.empty() ? write("- ") + " before each map, and indent its other fields"
@@ -228,6 +243,11 @@ std::string help_for_map(const Shape& shape, const yaml::Node& value, std::strin
         return flow.empty() ? "write each item as a field: `" + fields.substr(0, fields.find(',')) +
                                   "` in place of `- " + printable(value.items.front().scalar) + "`"
                             : write("{" + fields + "}");
+    }
+    if (value.items.size() == 1 && value.items.front().kind == Kinds::kScalar &&
+        shape.scalar != nullptr && !shape.scalar->words.empty() &&
+        check_scalar(*shape.scalar, value.items.front().scalar, true).because.empty()) {
+        return write(yaml::flow_value(value.items.front().scalar));
     }
     for (const Field* field : table.all()) {
         if (field->shape->type == Type::kList && !flow.empty() && holds(*field->shape, value)) {

@@ -28,8 +28,8 @@ constexpr Start kStarts[] = {
     {"kind: bridge", {"a Bridge", ""}},
     {"kind: job", {"a Job", "job check", "submit"}},
     {"kind: lock", {"a Lock", ""}},
-    {"kind: policy", {"a Policy", ""}},
-    {"kind: project", {"a Project", ""}},
+    {"kind: policy", {"a Policy", "verify IMAGE --policy"}},
+    {"kind: project", {"a Project", "generate"}},
     {"kind: recipe", {"a Recipe", "recipe check", "build"}},
     {"kind: site", {"a Site", "site check"}},
 };
@@ -111,7 +111,7 @@ std::string command_line(std::string_view command, std::string_view file) {
     const std::string_view folder =
         slash == std::string_view::npos ? std::string_view(".") : file.substr(0, slash + 1);
     return "`cybelectl " + std::string(command) + " " +
-           shell_quote(command == kFromFolder ? folder : file) + "`";
+           shell_quote(command == kFromFolder || command == "generate" ? folder : file) + "`";
 }
 
 } // namespace

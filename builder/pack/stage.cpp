@@ -18,6 +18,7 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/http.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -104,7 +105,9 @@ private:
                                     const std::string& name,
                                     const ScriptEnd& end,
                                     bool is_cached = false) const {
-        return step_fault(context_.request, {section, name, end, root_, is_cached});
+        return step_fault(
+            context_.request,
+            {section, name, end, root_, is_cached, system_certificates(context_.environment)});
     }
     [[nodiscard]] CopyFrom from_stage(const Step& step) const {
         return {context_.roots[step.from_stage], "/", true};

@@ -33,7 +33,7 @@ void add_usual_help(Fault& fault, const BuildRequest& request, bool is_cached) {
 } // namespace
 
 Error step_fault(const BuildRequest& request, const FailedScript& failed) {
-    const auto& [section, name, end, root, is_cached] = failed;
+    const auto& [section, name, end, root, is_cached, certificates] = failed;
     Fault fault;
     fault.code = ErrorCode::kExecution;
     fault.set(problem("step-failed",
@@ -59,6 +59,11 @@ Error step_fault(const BuildRequest& request, const FailedScript& failed) {
                 problem("step-package-missing",
                         fmt::format("{}: there is no package '{}'", name, printable(package))));
             fault.help = "correct its name or version under `packages`, or in the step";
+        } else if (is_certificate_fault(end.last_lines)) {
+            fault.set(problem("step-certificate-unknown", std::move(fault.message)));
+            fault.help = "name the certificates that this network needs: `--ca-file " +
+                         (certificates.empty() ? "FILE" : printable(certificates.native())) + "`" +
+                         (certificates.empty() ? "" : " has those of this machine");
         } else if (is_network_fault(end.last_lines)) {
             fault.set(problem("step-without-network", std::move(fault.message)));
             fault.help = fault.help.empty()

@@ -15,8 +15,9 @@ struct FailedScript {
     const definitions::Section& section;
     const std::string& name; ///< "%post 2 of 3"
     const ScriptEnd& end;
-    const std::filesystem::path& root; ///< where it ran
-    bool is_cached = false;            ///< what it left can be looked at (failed_step.hpp)
+    const std::filesystem::path& root;    ///< where it ran
+    bool is_cached = false;               ///< what it left can be looked at (failed_step.hpp)
+    std::filesystem::path certificates{}; ///< of this machine; empty: it has none
 };
 
 /// Why it failed, as its output says, and the line of the definition file.

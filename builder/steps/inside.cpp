@@ -239,7 +239,9 @@ fs::path ca_of(const BuildRequest& request, const Environment& environment) {
             return *value;
         }
     }
-    return {};
+    // What this machine's pip is told counts for the other tools, too, as PIP_CERT above does.
+    const fs::path certificates = pip_certificates(environment);
+    return ::access(certificates.c_str(), R_OK) == 0 ? certificates : fs::path();
 }
 
 } // namespace

@@ -30,6 +30,9 @@ constexpr std::array<SettingRow, 7> kSettings = {{
     {"retries", "PIP_RETRIES", false},
 }};
 
+/// Of a file, those that an installation reads; a later one wins.
+constexpr std::array<const char*, 2> kReadSections = {"global", "install"};
+
 /// As a variable has several values: words with a blank between; the reachable ones of a place.
 std::string joined(std::string_view value, bool is_place) {
     std::istringstream stream{std::string(value)};
@@ -121,7 +124,7 @@ std::vector<fs::path> files(const Environment& environment, const fs::path& etc)
 EnvironmentMap read_pip_settings(std::string_view text) {
     const Sections sections = read_sections(text);
     EnvironmentMap settings;
-    for (const char* section : {"global", "install"}) {
+    for (const char* section : kReadSections) {
         const auto found = sections.find(section);
         if (found == sections.end()) {
             continue;
@@ -151,6 +154,23 @@ EnvironmentMap pip_settings(const Environment& environment, const fs::path& etc)
         }
     }
     return settings;
+}
+
+fs::path pip_certificates(const Environment& environment, const fs::path& etc) {
+    if (const auto own = environment.get("PIP_CERT")) {
+        return *own;
+    }
+    fs::path certificates;
+    for (const fs::path& file : files(environment, etc)) {
+        const auto text = read_file(file);
+        Sections sections = read_sections(text ? *text : std::string());
+        for (const char* section : kReadSections) {
+            if (const std::string value = sections[section]["cert"]; !value.empty()) {
+                certificates = value;
+            }
+        }
+    }
+    return certificates;
 }
 
 } // namespace cybele::builder

@@ -18,6 +18,10 @@ namespace cybele::builder {
 [[nodiscard]] EnvironmentMap pip_settings(const Environment& environment,
                                           const std::filesystem::path& etc = "/etc");
 
+/// The certificates that this machine's pip trusts (`cert`); empty: its own.
+[[nodiscard]] std::filesystem::path pip_certificates(const Environment& environment,
+                                                     const std::filesystem::path& etc = "/etc");
+
 /// The settings of one file, as variables.
 [[nodiscard]] EnvironmentMap read_pip_settings(std::string_view text);
 

@@ -37,6 +37,15 @@ constexpr std::array<std::string_view, 11> kNetworkFaults = {"Temporary failure 
                                                              "Failed to establish a new connection",
                                                              "Network is unreachable",
                                                              "Connection timed out"};
+/// As OpenSSL, Python, curl, git, apt and Java say it.
+constexpr std::array<std::string_view, 7> kCertificateFaults = {
+    "CERTIFICATE_VERIFY_FAILED",
+    "certificate verify failed",
+    "unable to get local issuer certificate",
+    "self-signed certificate in certificate chain",
+    "server certificate verification failed",
+    "Certificate verification failed",
+    "unable to find valid certification path"};
 constexpr std::size_t kShownStepLines = 20;
 constexpr std::size_t kLogTail = std::size_t{256} << 10U;
 
@@ -127,7 +136,9 @@ std::string last_lines(std::string_view text, std::size_t count) {
             line.erase(0, overwritten + 1);
         }
         if (line.find_first_not_of(" \t\r") != std::string::npos) {
-            lines.push_back("  " + printable(line.substr(0, line.find_last_not_of(" \t\r") + 1)));
+            line.resize(line.find_last_not_of(" \t\r") + 1);
+            std::replace(line.begin(), line.end(), '\t', ' '); // an escape would not be read
+            lines.push_back("  " + printable(line));
         }
     }
     const std::size_t skipped = lines.size() > count ? lines.size() - count : 0;
@@ -189,6 +200,13 @@ std::string refused_repository(std::string_view output) {
         }
     }
     return {};
+}
+
+bool is_certificate_fault(std::string_view output) {
+    return std::any_of(
+        kCertificateFaults.begin(), kCertificateFaults.end(), [&](std::string_view words) {
+            return output.find(words) != std::string_view::npos;
+        });
 }
 
 std::string output_because(const std::string& who, std::string_view output) {

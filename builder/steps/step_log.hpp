@@ -18,6 +18,9 @@ namespace cybele::builder {
 /// Whether the output of apt, dnf, zypper, pip or curl says that the network was not reached.
 [[nodiscard]] bool is_network_fault(std::string_view output);
 
+/// Whether an output says that the certificate of a server could not be verified.
+[[nodiscard]] bool is_certificate_fault(std::string_view output);
+
 /// The package that apt does not know, by a line of its output (`E: Unable to locate package NAME`,
 /// `E: Package 'NAME' has no installation candidate`, `E: Version '1' for 'NAME' was not found`);
 /// nothing of other lines.

@@ -28,7 +28,19 @@ Result<std::map<std::string, std::string>> read_assignments(const AssignmentOpti
             fault.help = "write " + name + " NAME=VALUE";
             faults.push_back(std::move(fault));
         } else {
-            values[word.substr(0, equals)] = word.substr(equals + 1);
+            const std::string key = word.substr(0, equals);
+            const auto [known, is_new] = values.try_emplace(key, word.substr(equals + 1));
+            if (!is_new && option.is_once && known->second != word.substr(equals + 1)) {
+                Fault fault;
+                fault.code = ErrorCode::kUsage;
+                fault.set(problem("assignment-twice",
+                                  name + " gives '" + printable(key) + "' two values"));
+                fault.because = "'" + printable(known->second) + "' and '" +
+                                printable(word.substr(equals + 1)) + "'";
+                fault.help = "leave one of them out";
+                faults.push_back(std::move(fault));
+            }
+            known->second = word.substr(equals + 1);
         }
     }
     if (!faults.empty()) {

@@ -2,6 +2,7 @@
 #include "cli/common/build_settings.hpp"
 
 #include "cli/common/image_store.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -19,6 +20,21 @@ struct Folder {
 };
 constexpr Folder kFolders[] = {{"cache-dir", "CYBELE_CACHE_DIR"}, {"tmpdir", "CYBELE_TMPDIR"}};
 
+/// The address of a server, of which the part before `://` is often left out.
+Result<void> check_address(const std::string& option, const std::string& address) {
+    const bool is_place = address.empty() || address.front() == '/' ||
+                          address.find(':') < address.find('/') ||
+                          address.find(' ') != std::string::npos;
+    if (is_place) {
+        return {};
+    }
+    return fail(ErrorCode::kUsage,
+                problem("server-address",
+                        option + ": '" + printable(address) + "' is not an address of a server"),
+                "it begins with https:// or http://",
+                "write `" + option + " https://" + printable(address) + "`");
+}
+
 } // namespace
 
 unsigned cores() {
@@ -34,6 +50,8 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
     build.builder = choose(flags.builder, "builder");
     build.packages.mirror = choose(flags.mirror, "mirror");
     build.packages.pip_index = flags.pip_index;
+    CYBELE_CHECK(check_address("--mirror", build.packages.mirror));
+    CYBELE_CHECK(check_address("--pip-index", build.packages.pip_index));
     build.packages.ca_file = choose(flags.access.ca_file, "ca-file");
     build.sign_key = choose(flags.sign_key, "sign-key");
     const HttpClient client = HttpClient::find(session.environment, session.program);

@@ -217,6 +217,51 @@ std::optional<Usage> wrong_choice(std::string_view message) {
         "option-value"};
 }
 
+/// `0.100000` as it is written by hand.
+std::string plain_number(std::string_view text) {
+    if (text.find('.') != std::string_view::npos) {
+        text = text.substr(0, text.find_last_not_of('0') + 1);
+        text = text.substr(0, text.find_last_not_of('.') + 1);
+    }
+    return std::string(text);
+}
+
+/// `--jobs two`, in CLI11's words "--jobs: Value two not in range 1 to 64".
+std::optional<Usage> wrong_number(std::string_view message) {
+    constexpr std::string_view kValue = ": Value ";
+    constexpr std::string_view kRange = " not in range ";
+    constexpr std::string_view kTo = " to ";
+    const std::size_t value = message.find(kValue);
+    const std::size_t range = message.rfind(kRange);
+    const std::size_t to = message.rfind(kTo);
+    if (value == std::string_view::npos || range == std::string_view::npos ||
+        to == std::string_view::npos || to < range || range < value) {
+        return std::nullopt;
+    }
+    const std::string option(message.substr(0, value));
+    const std::string least =
+        plain_number(message.substr(range + kRange.size(), to - range - kRange.size()));
+    const std::string most = plain_number(message.substr(to + kTo.size()));
+    return Usage{
+        option + " requires a number from " + least + " to " + most + ", not '" +
+            printable(message.substr(value + kValue.size(), range - value - kValue.size())) + "'",
+        "write `" + option + " " + least + "`, or a greater number up to " + most,
+        "option-value"};
+}
+
+/// In CLI11's words "--scheduler: At Most 1 required but received 2".
+std::optional<Usage> given_again(std::string_view message) {
+    constexpr std::string_view kSays = ": At Most 1 required but received ";
+    const std::size_t at = message.find(kSays);
+    if (at == std::string_view::npos) {
+        return std::nullopt;
+    }
+    return Usage{std::string(message.substr(0, at)) + " is given " +
+                     std::string(message.substr(at + kSays.size())) + " times",
+                 "leave all of them out but one",
+                 "option-twice"};
+}
+
 } // namespace
 
 Fault usage_fault(const CLI::App& app,
@@ -241,6 +286,10 @@ Fault usage_fault(const CLI::App& app,
         usage = std::move(*option);
     } else if (auto choice = wrong_choice(line)) {
         usage = std::move(*choice);
+    } else if (auto number = wrong_number(line)) {
+        usage = std::move(*number);
+    } else if (auto again = given_again(line)) {
+        usage = std::move(*again);
     }
     fault.set(problem(usage.id, std::move(usage.message)));
     fault.help = std::move(usage.help);

@@ -4,6 +4,7 @@
 #include "cli/common/image_store.hpp"
 #include "support/quote.hpp"
 
+#include <cerrno>
 #include <ctime>
 #include <memory>
 
@@ -11,6 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 namespace cybele::cli {
 
@@ -83,6 +85,10 @@ Result<int> list_images(const Session& session, const ImageOptions& options) {
     }
     CYBELE_TRY(const auto root, store_root(session));
     std::vector<StoredImage> images;
+    if (::access(root.path.c_str(), X_OK) != 0 && errno != ENOENT) {
+        return fail(system_error("cannot open the store of images " + printable(root.path.native()),
+                                 errno));
+    }
     if (registry::Store::exists(root)) {
         CYBELE_TRY(const registry::Store store,
                    registry::Store::open_for_reading(root).map_error(

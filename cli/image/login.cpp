@@ -8,11 +8,13 @@
 #include "support/passphrase.hpp"
 #include "support/quote.hpp"
 
+#include <cerrno>
 #include <memory>
 #include <thread>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 namespace cybele::cli {
 
@@ -54,8 +56,10 @@ Result<int> login(const Session& session, const LoginOptions& options) {
     CYBELE_TRY(const std::string host, registry::read_host(options.host));
     CYBELE_TRY(const registry::Login login, read_login(session, options));
     const HttpClient client = HttpClient::find(session.environment, session.program);
+    AccessOptions access = options;
+    access.authfile.clear(); // it is written, and may not be there yet
     CYBELE_TRY(registry::Transport transport,
-               make_transport(session, options, client, "logging in to " + host));
+               make_transport(session, access, client, "logging in to " + host));
     transport.access.login = login;
     if (!options.token_server.empty()) {
         CYBELE_TRY(transport.access.token_server, registry::read_host(options.token_server));
@@ -104,6 +108,22 @@ Result<std::chrono::seconds> stall_limit(const std::string& text) {
     return *limit;
 }
 
+/// A file that an option names is there, and can be read: without it another server, or none, would
+/// be trusted, and another login, or none, would be used.
+Result<void> check_given(const std::string& file) {
+    if (file.empty() || ::access(file.c_str(), R_OK) == 0) {
+        return {};
+    }
+    const int number = errno;
+    if (number == ENOENT) {
+        return fail(ErrorCode::kInput,
+                    problem("file-missing", "no such file: " + printable(file)),
+                    {},
+                    "check the name and the folder that it is relative to");
+    }
+    return fail(system_error("cannot open " + printable(file), number));
+}
+
 using LoginVerb = Result<int> (*)(const Session&, const LoginOptions&);
 
 void finish_login_verb(CLI::App& verb,
@@ -140,6 +160,8 @@ Result<registry::Transport> make_transport(const Session& session,
                                            const HttpClient& client,
                                            const std::string& what) {
     CYBELE_TRY(const pipeline::Settings settings, session.settings());
+    CYBELE_CHECK(check_given(options.ca_file));
+    CYBELE_CHECK(check_given(options.authfile));
     registry::Transport transport;
     CYBELE_TRY(transport.access.stall, stall_limit(settings.get("stall-limit")));
     transport.client = &client;

@@ -88,6 +88,7 @@ std::string name_of(std::string_view uri) {
 
 AccessOptions access_of(const StartOptions& options) {
     AccessOptions access;
+    access.ca_file = options.ca_file;
     access.authfile = options.authfile;
     access.is_plain = options.has_plain_http;
     return access;
@@ -129,6 +130,9 @@ Result<void> convert(const Session& session,
     }
     if (!options.authfile.empty()) {
         command.argv.push_back("--authfile=" + options.authfile);
+    }
+    if (!options.ca_file.empty()) {
+        command.argv.push_back("--ca-file=" + options.ca_file);
     }
     command.environment = environment_of(session, options).all();
     command.environment->erase("SOURCE_DATE_EPOCH");
@@ -374,12 +378,32 @@ Result<std::string> find_start_image(const Session& session, const StartOptions&
                 std::string(row->reason));
 }
 
+/// What a registry's error says of options, for a command whose options come before the image: what
+/// follows it are the program's words.
+Error with_own_options(const Session& session, const Error& error) {
+    constexpr std::string_view kPlain = "`--plain-http`";
+    std::vector<Fault> faults = error.faults();
+    for (Fault& fault : faults) {
+        const std::size_t at = fault.help.find(kPlain);
+        if (at != std::string::npos) {
+            const bool is_other = !session.other_name.empty();
+            fault.help.replace(at,
+                               kPlain.size(),
+                               std::string(is_other ? "`--no-https`" : kPlain) +
+                                   " before the image");
+        } else if (fault.help.ends_with("--ca-file FILE")) {
+            fault.help += ", before the image";
+        }
+    }
+    return Error(std::move(faults));
+}
+
 } // namespace
 
 Result<std::string> start_image(const Session& session, const StartOptions& options) {
     auto found = find_start_image(session, options);
     session.doing({}); // a start needs a process with one thread
-    return found;
+    return found.map_error([&](const Error& error) { return with_own_options(session, error); });
 }
 
 std::string pulled_name(const std::string& uri) {

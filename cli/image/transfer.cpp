@@ -239,7 +239,23 @@ Result<void> check_outputs(const std::vector<TransferOptions>& wanted) {
     return {};
 }
 
+/// Apptainer's order: the file, then the image.
+Result<void> check_order(const std::vector<std::string>& words) {
+    const auto is_reference = [](const std::string& word) {
+        return word.find("://") != std::string::npos;
+    };
+    if (words.size() != 2 || is_reference(words[0]) || !is_reference(words[1])) {
+        return {};
+    }
+    return fail(ErrorCode::kUsage,
+                problem("pull-order", printable(words[0]) + " names no image of a registry"),
+                "the file of an image is an option",
+                "write `cybelectl image pull " + shell_quote(words[1]) + " -o " +
+                    shell_quote(words[0]) + "`");
+}
+
 Result<int> pull_all(const Session& session, const TransferOptions& options) {
+    CYBELE_CHECK(check_order(options.sources));
     std::error_code error;
     const bool is_folder = options.output.ends_with('/') || fs::is_directory(options.output, error);
     const bool names_one = (!options.output.empty() && !is_folder) || !options.name.empty();

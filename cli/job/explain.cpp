@@ -6,6 +6,7 @@
 #include "schedulers/reading/symptoms.hpp"
 #include "support/file.hpp"
 #include "support/other_file.hpp"
+#include "support/quote.hpp"
 
 #include <array>
 #include <memory>
@@ -35,6 +36,13 @@ schedulers::Reader reader_of(const std::string& scheduler) {
 Result<int> explain_log(const Session& session, const ExplainOptions& options) {
     CYBELE_TRY(const std::string text,
                read_file(options.log, kMostOfLog).map_error(during("reading the log")));
+    if (const auto other = recognize_file(text); other && other->command == "inspect") {
+        return fail(ErrorCode::kInput,
+                    problem("log-is-image", printable(options.log) + " is an image, not a log"),
+                    "a log is what a job printed",
+                    "name the file with its output or its errors: `cybelectl job status ID` shows "
+                    "them");
+    }
     const auto findings = schedulers::find_symptoms(text);
     Session::print(session.is_json() ? schedulers::findings_json(findings, options.log)
                                      : schedulers::findings_text(findings, options.log));

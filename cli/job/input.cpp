@@ -112,6 +112,23 @@ void add_overrides(CLI::App& verb, JobOptions& options) {
     verb.add_flag("--allow-root", overrides.allow_root, of_job("start mpirun also as root"));
 }
 
+namespace {
+
+/// A word that is no scheduler is somewhere else than in the command line.
+Result<void> check_scheduler_setting(const pipeline::Settings& settings) {
+    const std::string word = settings.get("scheduler");
+    const auto known = schedulers::find_dialect(word.empty() ? "local" : word);
+    if (known) {
+        return {};
+    }
+    Fault fault = known.error().faults().front();
+    fault.because = "the setting `scheduler` is from " + printable(settings.origin("scheduler")) +
+                    "; " + fault.because;
+    return fail(Error(std::move(fault)));
+}
+
+} // namespace
+
 Result<submission::JobRequest> job_request(const Session& session, const JobOptions& options) {
     if (options.overrides.tasks == "p") { // mpirun's -np, read as `-n p`
         return fail(ErrorCode::kUsage,
@@ -127,6 +144,7 @@ Result<submission::JobRequest> job_request(const Session& session, const JobOpti
     request.scheduler = options.scheduler;
     if (request.scheduler.empty() && request.site.empty()) {
         request.scheduler = settings.get("scheduler");
+        CYBELE_CHECK(check_scheduler_setting(settings));
     }
     CYBELE_TRY(request.store, store_root(session));
     request.overrides = options.overrides;

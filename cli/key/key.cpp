@@ -4,6 +4,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/passphrase.hpp"
 #include "cli/common/session.hpp"
+#include "cli/key/git_tree.hpp"
 #include "images/keys/new.hpp"
 #include "images/openpgp/armor.hpp"
 #include "images/openpgp/generate.hpp"
@@ -47,6 +48,13 @@ struct KeyOptions {
     std::string output;
 };
 
+/// A private key that git would add is worth a word.
+void note_git(const Session& session, const std::string& file) {
+    if (const auto warning = warn_of_git(session.environment, file)) {
+        session.note({*warning});
+    }
+}
+
 Result<int> new_pem(const Session& session, const KeyOptions& options) {
     if (options.file.empty()) {
         return fail(ErrorCode::kUsage,
@@ -75,6 +83,7 @@ Result<int> new_pem(const Session& session, const KeyOptions& options) {
                                    PassphraseUse::kChoose));
     }
     CYBELE_TRY(const auto public_file, images::new_key(wanted));
+    note_git(session, options.file);
     Session::print(fmt::format("private key {} ({}), public key {} (share)\n",
                                printable(options.file),
                                encrypts ? "encrypted" : "keep secret",
@@ -94,6 +103,18 @@ Result<pgp::Certificate> closed(const Session& session,
                read_passphrase(
                    passphrase_source(session, options.passphrase), what, PassphraseUse::kChoose));
     return pgp::lock_certificate(certificate, passphrase);
+}
+
+/// A home that does not exist is the machine's fault, not that of what was given.
+Error as_own_folder(const Error& error) {
+    std::vector<Fault> faults = error.faults();
+    for (Fault& fault : faults) {
+        if (fault.id == "no-such-file") {
+            fault.code = ErrorCode::kEnvironment;
+            fault.help = "name a folder that you can write: APPTAINER_KEYSDIR=DIR";
+        }
+    }
+    return Error(std::move(faults));
 }
 
 Result<int> new_pgp(const Session& session, const KeyOptions& options) {
@@ -120,7 +141,7 @@ Result<int> new_pgp(const Session& session, const KeyOptions& options) {
     pgp::Keyring ring;
     ring.add(kept);
     const auto directory = pgp::KeyDirectory::of(session.environment);
-    CYBELE_CHECK(directory.import(ring));
+    CYBELE_CHECK(directory.import(ring).map_error(as_own_folder));
     Session::print(fmt::format(
         "made key {} in {}\n", made.fingerprint(), printable(directory.path().native())));
     return 0;
@@ -195,7 +216,7 @@ Result<int> import(const Session& session, const KeyOptions& options) {
                     "export one with `gpg --export`, or `gpg --export-secret-keys`");
     }
     const auto directory = pgp::KeyDirectory::of(session.environment);
-    CYBELE_TRY(const auto imported, directory.import(all));
+    CYBELE_TRY(const auto imported, directory.import(all).map_error(as_own_folder));
     CYBELE_TRY(const pgp::Keyring kept, directory.public_ring());
     const std::int64_t now = Session::clock();
     for (const auto& one : imported) {
@@ -211,7 +232,8 @@ Result<int> import(const Session& session, const KeyOptions& options) {
     return 0;
 }
 
-Result<int> write_export(const KeyOptions& options, const std::string& bytes) {
+Result<int>
+write_export(const Session& session, const KeyOptions& options, const std::string& bytes) {
     if (options.output.empty() || options.output == "-") {
         if (!options.armors && ::isatty(STDOUT_FILENO) != 0) {
             return fail(ErrorCode::kUsage,
@@ -230,6 +252,9 @@ Result<int> write_export(const KeyOptions& options, const std::string& bytes) {
             "choose another name, or remove the file yourself");
     }
     CYBELE_CHECK(write_file(options.output, bytes, options.is_secret ? kPrivateMode : kPublicMode));
+    if (options.is_secret) {
+        note_git(session, options.output);
+    }
     return 0;
 }
 
@@ -248,7 +273,7 @@ Result<int> export_key(const Session& session, const KeyOptions& options) {
         wipe(bytes);
         bytes = std::move(text);
     }
-    auto written = write_export(options, bytes);
+    auto written = write_export(session, options, bytes);
     wipe(bytes);
     return written;
 }

@@ -111,6 +111,14 @@ Result<recipes::ImportRequest> import_request(const RecipeImportOptions& options
     const bool has_file = !options.output.empty() && options.output != "-";
     request.folder_name = has_file ? suggest_name(fs::path(options.output).stem().native())
                                    : folder_name(options.file);
+    if (has_file && options.file != "-") {
+        std::error_code error;
+        const auto folder_of = [&](const std::string& file) {
+            return fs::weakly_canonical(fs::absolute(file, error).parent_path(), error);
+        };
+        const fs::path way = folder_of(options.file).lexically_relative(folder_of(options.output));
+        request.way = way == "." ? fs::path() : way;
+    }
     if (!options.sources.empty()) {
         request.sources = options.sources;
     }

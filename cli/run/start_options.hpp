@@ -25,6 +25,7 @@ struct StartOptions {
     /// For an image of a registry: see cli/image/uri.hpp.
     bool has_no_cache = false;
     bool has_plain_http = false;
+    std::string ca_file;
     std::string authfile;
     std::string temporary;
     std::string user;

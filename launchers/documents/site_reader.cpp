@@ -122,7 +122,12 @@ void check_queues(Reading& reading, const View& root, const Site& site) {
                 "its limits must be known",
                 "keep one of them");
         }
-        if (queue.time && queue.max_time && *queue.time > *queue.max_time) {
+        if (queue.max_time && queue.max_time->count() == 0) {
+            reading.complain(path + ".max-time",
+                             problem("queue-without-time", "'max-time' is 0"),
+                             "no job could run in the queue",
+                             "write for example `max-time: 2 d`, or leave it out");
+        } else if (queue.time && queue.max_time && *queue.time > *queue.max_time) {
             reading.complain(path + ".time",
                              problem("queue-time-beyond-limit", "'time' is longer than 'max-time'"),
                              "jobs without a time of their own would be refused",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/import.hpp"
 
+#include "recipes/forms/words.hpp"
 #include "recipes/import/definition.hpp"
 #include "recipes/import/dockerfile.hpp"
 #include "recipes/import/lists.hpp"
@@ -248,6 +249,46 @@ void check_imported_base(const Draft& draft, Ledger& ledger) {
     }
 }
 
+/// Files of the host are named from the Recipe's folder.
+void move_files(const std::string& way, std::vector<FileCopy>& files) {
+    for (FileCopy& file : files) {
+        if (file.stage.empty() && !file.from.starts_with('/')) {
+            file.from = file.from == "." ? way : way + "/" + file.from;
+        }
+    }
+}
+
+/// The paths of the imported file begin at its own folder, those of the Recipe at the Recipe's.
+void move_paths(const ImportRequest& request, Draft& draft, Ledger& ledger) {
+    if (request.way.empty()) {
+        return;
+    }
+    const std::string way = literal(request.way.native());
+    const auto move_stage = [&](DraftStage& stage) {
+        move_files(way, stage.files);
+        if (stage.image.ends_with(".sif") && stage.image.find(':') == std::string::npos &&
+            !stage.image.starts_with('/')) {
+            stage.image = way + "/" + stage.image;
+        }
+    };
+    move_stage(draft);
+    for (DraftStage& stage : draft.stages) {
+        move_stage(stage);
+    }
+    for (auto& [name, app] : draft.apps) {
+        move_files(way, app.files);
+    }
+    for (const char* name : {".containerignore", ".dockerignore"}) {
+        if (request.look && request.look(request.file.parent_path() / name) == PathKind::kFile) {
+            ledger.remark({1, 1},
+                          {std::string("the ") + name + " of its folder is not used",
+                           "that of the Recipe's folder is, which is another one",
+                           "copy it there, with its paths from there"});
+            break;
+        }
+    }
+}
+
 } // namespace
 
 std::string_view import_word(ImportKind kind) {
@@ -349,6 +390,7 @@ Result<Imported> import_recipe(const ImportRequest& request) {
     if (draft.name.empty() || !request.name.empty()) {
         draft.name = name_of(request);
     }
+    move_paths(request, draft, ledger);
     ledger.settle();
     std::vector<std::string> head{"Made from " + std::string(row_of(request.kind).title) + ", " +
                                   printable(request.file.filename().native()) + "."};

@@ -60,6 +60,8 @@ struct ImportRequest {
     /// Reads a file that the imported one names (`-r other.txt`); empty: such lines are named.
     std::function<Result<std::string>(const std::filesystem::path&)> read;
     std::function<PathKind(const std::filesystem::path&)> look; ///< empty: nothing is known
+    /// From the Recipe's folder to the file's; empty: they are the same.
+    std::filesystem::path way;
 };
 
 /// A Recipe made from another format.

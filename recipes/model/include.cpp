@@ -149,13 +149,17 @@ private:
         }
         auto text = read_file(path);
         if (!text) {
-            return fail(Error(fault_at(
+            const Fault& cause = text.error().faults().front();
+            const bool is_here = cause.code == ErrorCode::kEnvironment;
+            Fault fault = fault_at(
                 source_,
                 item.mark,
                 problem("include-unreadable",
                         "the included Recipe '" + printable(item.scalar) + "' cannot be read"),
-                text.error().message(),
-                "name a file, relative to the Recipe's folder")));
+                cause.because.empty() ? cause.message : cause.because,
+                is_here ? cause.help : "name a file, relative to the Recipe's folder");
+            fault.code = is_here ? cause.code : fault.code;
+            return fail(Error(std::move(fault)));
         }
         CYBELE_TRY(yaml::Document document, yaml::parse(std::move(*text), path.native()));
         if (auto head = document::Reading::open(recipe_kind(), document); !head) {

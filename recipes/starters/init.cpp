@@ -62,6 +62,10 @@ project_template(std::string_view name, std::string_view template_name) {
     const std::string folder = "templates/" + std::string(template_name) + "/";
     std::vector<std::pair<std::string, std::string>> files;
     for (const auto& file : embedded::recipe_files()) {
+        if (file.name == "templates/gitignore") {
+            files.emplace_back(".gitignore", file.bytes);
+            continue;
+        }
         if (!file.name.starts_with(folder)) {
             continue;
         }

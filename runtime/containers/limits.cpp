@@ -9,6 +9,7 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
 #include <sched.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
@@ -22,13 +23,35 @@ constexpr std::int64_t kLeastWeight = 10;
 constexpr std::int64_t kMostWeight = 1000;
 constexpr std::size_t kMostLimitsFile = std::size_t{1} << 20U;
 
+/// A value that each option accepts.
+struct LimitExample {
+    std::string_view option;
+    std::string_view value;
+};
+constexpr LimitExample kLimitExamples[] = {{"--cpus", "0.5"},
+                                           {"--blkio-weight", "500"},
+                                           {"--blkio-weight-device", "/dev/sda:500"},
+                                           {"--cpu-shares", "512"},
+                                           {"--cpuset-cpus", "0"},
+                                           {"--cpuset-mems", "0"},
+                                           {"--pids-limit", "100"}};
+
+std::string example_of(std::string_view option) {
+    for (const LimitExample& example : kLimitExamples) {
+        if (example.option == option) {
+            return std::string(example.value);
+        }
+    }
+    return "4G"; // the others are sizes
+}
+
 tl::unexpected<Error>
 refuse_limit(std::string_view option, const std::string& value, std::string because) {
     return fail(
         ErrorCode::kUsage,
         problem("limit-value", std::string(option) + ": '" + printable(value) + "' is not valid"),
         std::move(because),
-        "see `cybelectl explain apptainer`");
+        fmt::format("write for example `{} {}`", option, example_of(option)));
 }
 
 /// Digits, and with a point some more: in units of 1/kNano. Nothing for any other text.

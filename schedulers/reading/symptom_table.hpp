@@ -156,7 +156,9 @@ inline constexpr std::array kSymptoms{
             "seen"},
     Symptom{"python-module-missing",
             "the Python that runs does not have the module",
-            "install it in the Recipe's `packages.pip`; keep ~/.local out (PYTHONNOUSERSITE=1)",
+            "add its package to the Recipe: Debian's, as `packages: {system: [python3-NAME]}`, or "
+            "that of PyPI to `packages.pip`, and then `cybelectl recipe lock`; keep ~/.local out "
+            "(PYTHONNOUSERSITE=1)",
             "seen"},
     Symptom{"read-only-image",
             "a program writes into the image, which is read-only",

@@ -33,7 +33,7 @@ bool starts_ranks(const Job& job) {
 }
 
 std::string help_with_cores(const Job& job, const Machine& machine) {
-    constexpr std::string_view kShare = "`oversubscribe: true` under `launch`";
+    constexpr std::string_view kShare = "`oversubscribe: true` under `launch` (or --oversubscribe)";
     if (starts_ranks(job)) {
         return fmt::format("ask for fewer tasks, or let ranks share cores to try it here: {}",
                            kShare);

@@ -57,6 +57,11 @@ constexpr std::array kOptionOverrides{
         "--open-mode", "--open-mode", "append-output", "mode of opening the output files"},
     OptionOverride{"-b,--begin", "--begin", "begin", "earliest start, e.g. 2026-11-26T22:00"},
     OptionOverride{"--comment", "--comment", "comment", "comment that the batch system stores"},
+    OptionOverride{"--oversubscribe",
+                   "--oversubscribe",
+                   "launch.oversubscribe",
+                   "let ranks or threads share cores",
+                   true},
 };
 
 /// Of one option while it is applied: its value, and what is wrong with it.
@@ -195,6 +200,19 @@ bool put_begin(Applied& applied) {
     return true;
 }
 
+/// The launch kinds whose processes may share cores, as in the Job's own field.
+bool put_oversubscribe(Applied& applied) {
+    using launchers::LaunchKind;
+    constexpr std::array kSharing{
+        LaunchKind::kMpi, LaunchKind::kMpiBind, LaunchKind::kHorovod, LaunchKind::kOpenmp};
+    if (std::find(kSharing.begin(), kSharing.end(), applied.job.launch.kind) == kSharing.end()) {
+        return applied.refuse("only ranks of MPI and threads of OpenMP share cores",
+                              "leave the option out");
+    }
+    applied.job.launch.oversubscribe = true;
+    return true;
+}
+
 template <std::string Job::*kMember>
 bool put_text(Applied& applied) {
     applied.job.*kMember = applied.value;
@@ -222,6 +240,7 @@ constexpr std::array kPutters{
     Putter{"--open-mode", put_open_mode},
     Putter{"--begin", put_begin},
     Putter{"--comment", put_text<&Job::comment>},
+    Putter{"--oversubscribe", put_oversubscribe},
 };
 
 Fault option_usage_fault(Problem problem, const document::Complaint& complaint) {

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # What somebody meets first: `init --from` on a folder of source, `job new`, and the wrong file given to a command. Half a minute.
 load ../parts/suite.bash
+load ../parts/serve.bash
 
 setup() { work_place; }
-teardown() { leave_place; }
+teardown() {
+    end_servers
+    leave_place
+}
 
 # project NAME FILE TEXT [FILE TEXT]…: a folder with those files.
 project() {
@@ -403,7 +407,11 @@ ROWS
     # Threads of their own number: the remedy is another one, and works.
     sed -i "s/^launch:.*/launch: {kind: openmp, threads: $many}/" wide.yaml
     refuses 3 "$CYBELECTL" submit wide.yaml
-    assert_line "help: let the $many threads share cores to try it here: \`oversubscribe: true\` under \`launch\`, or submit it to a cluster"
+    assert_line "help: let the $many threads share cores to try it here: \`oversubscribe: true\` under \`launch\` (or --oversubscribe), or submit it to a cluster"
+    run -0 "$CYBELECTL" submit wide.yaml --oversubscribe --wait
+    sed 's/^launch:.*/launch: serial/' wide.yaml >serial.yaml
+    run -2 "$CYBELECTL" submit serial.yaml --oversubscribe
+    assert_line 'because: only ranks of MPI and threads of OpenMP share cores'
     sed -i "s/threads: $many/&, oversubscribe: true/; s/^command:.*/command: [sh, -c, 'echo \$OMP_NUM_THREADS \$OMP_PROC_BIND']/" wide.yaml
     run -0 "$CYBELECTL" submit wide.yaml --wait
     assert_equal "$(cat wide-*.out | tail -n 1)" "$many false"
@@ -531,4 +539,171 @@ ROWS
     refuses 3 "$CYBELECTL" generate demo
     assert_line "error: no distribution 'debian:99'"
     refute_line --partial 'an image that is not a file'
+}
+
+@test "a private key that git would add is named when it is made; one that is ignored is not" {
+    run -0 "$CYBELECTL" key new outside.pem
+    refute_line --partial warning:
+    git init -q tree
+    mkdir -p tree/keys tree/own
+    run -0 --separate-stderr "$CYBELECTL" key new tree/keys/centre.pem
+    assert_output 'private key tree/keys/centre.pem (keep secret), public key tree/keys/centre.pub (share)'
+    [[ $stderr == 'warning: the next `git add` may add the private key tree/keys/centre.pem'* ]]
+    [[ $stderr == *'echo /keys/centre.pem >>'* ]]
+    assert_not_exist tree/.gitignore
+    # The help, word by word: git agrees, and so does the next key of this name.
+    eval "$(sed -n 's/^help: .*`\(.*\)`$/\1/p' <<<"$stderr")"
+    run -0 git -C tree check-ignore keys/centre.pem
+    run -1 git -C tree check-ignore keys/centre.pub
+    rm tree/keys/centre.*
+    run -0 --separate-stderr "$CYBELECTL" key new tree/keys/centre.pem
+    assert_equal "$stderr" ''
+    run -0 --separate-stderr "$CYBELECTL" -q key new tree/quiet.pem
+    assert_equal "$stderr" ''
+}
+
+@test "what a .gitignore keeps out is what git says it keeps out" {
+    git init -q tree
+    mkdir -p tree/a/b
+    export HOME=$place XDG_CONFIG_HOME=$place/config
+    local pattern differing=0 verdict told
+    while read -r pattern; do
+        printf '%b\n' "$pattern" >tree/.gitignore
+        rm -f tree/a/b/k*.p*
+        verdict=0
+        git -C tree check-ignore -q a/b/k1.pem || verdict=1
+        told=1
+        "$CYBELECTL" key new tree/a/b/k1.pem 2>&1 | grep -q '^warning:' || told=0
+        [[ $verdict == "$told" ]] || { echo "$pattern: git $verdict, told $told" && differing=1; }
+    done <<'PATTERNS'
+*.pem
+/*.pem
+a/
+b/
+/a/b
+a/b/*.pem
+a/*.pem
+b/k1.pem
+**/b
+**/k?.pem
+k[0-9].pem
+k1.pem/
+# *.pem
+*.pem\n!k1.pem
+!k1.pem\n*.pem
+*.key
+\x20
+k1.pem  
+*
+PATTERNS
+    ((!differing))
+    : >tree/.gitignore
+    echo '*.pem' >tree/a/.gitignore
+    rm -f tree/a/b/k*.p*
+    run -0 "$CYBELECTL" key new tree/a/b/k1.pem
+    refute_line --partial warning:
+    echo '!k1.pem' >tree/a/b/.gitignore
+    rm -f tree/a/b/k*.p*
+    run -0 "$CYBELECTL" key new tree/a/b/k1.pem
+    assert_line --partial 'a line of a .gitignore that begins with `!` includes it'
+    rm tree/a/.gitignore tree/a/b/.gitignore tree/a/b/k*
+    echo k1.pem >tree/.git/info/exclude
+    run -0 "$CYBELECTL" key new tree/a/b/k1.pem
+    refute_line --partial warning:
+}
+
+@test "a project that init makes keeps images, outputs and keys out of git, and replaces no .gitignore" {
+    "$CYBELECTL" init demo -q
+    git init -q demo
+    touch demo/demo.sif demo/demo-1.out demo/centre.pem
+    run -0 git -C demo ls-files -o --exclude-standard
+    assert_equal "$(grep -vx '.schemas/.*' <<<"$output")" $'.gitignore\nREADME.md\ndemo.yaml\njob.yaml\nsrc/hello.c'
+    run -0 "$CYBELECTL" key new demo/other.pem
+    refute_line --partial warning:
+    git init -q mine
+    echo mine >mine/.gitignore
+    run -0 "$CYBELECTL" init mine --template serial
+    assert_equal "$(cat mine/.gitignore)" mine
+}
+
+@test "a Recipe that is imported into another folder names its files from there" {
+    project src Dockerfile 'FROM debian:12 AS make\nCOPY . /all\nFROM debian:12\nCOPY --from=make /all/run.sh /opt/\nCOPY run.sh /usr/local/bin/run\nCMD ["run"]\n' run.sh '#!/bin/sh\n'
+    mkdir recipes
+    run -0 "$CYBELECTL" recipe import src/Dockerfile --name tool -o recipes/tool.yaml
+    has recipes/tool.yaml 'from: ../src/run.sh$'
+    has recipes/tool.yaml 'from: ../src$'
+    has recipes/tool.yaml 'from: .*/all/run.sh$'
+    run -0 "$CYBELECTL" recipe check recipes/tool.yaml --strict
+    run -0 "$CYBELECTL" recipe import src/Dockerfile --name tool -o src/tool.yaml
+    has src/tool.yaml 'from: run.sh$'
+    echo '*.log' >src/.dockerignore
+    run -0 "$CYBELECTL" recipe import src/Dockerfile --name tool -o recipes/tool.yaml --force
+    assert_line --partial 'the .dockerignore of its folder is not used'
+}
+
+@test "init --from into a folder with other Recipes names the new one, also by what it says next" {
+    project wave Makefile 'wave: wave.c\n\tcc -o $@ $<\n' wave.c 'int main() {}\n'
+    project calm main.py 'print(1)\n'
+    run -0 "$CYBELECTL" init --from wave -o recipes
+    assert_line 'next: cybelectl build recipes && cybelectl submit recipes --wait'
+    mv recipes/job.yaml wave.job.yaml
+    run -0 "$CYBELECTL" init --from calm -o recipes
+    assert_line 'next: cybelectl build recipes/calm.yaml && cybelectl submit recipes --wait'
+}
+
+@test "the command that job check proposes works where job check was called" {
+    mkdir recipes jobs
+    printf 'kind: Recipe\nname: ranks\nbase: debian:12\nmpi: mpich\nrun: [true]\n' >recipes/ranks.yaml
+    printf 'kind: Job\nname: ranks\nimage: {recipe: ../recipes/ranks.yaml}\nlaunch: {kind: mpi, allow-root: true}\n' >jobs/ranks.yaml
+    run -0 "$CYBELECTL" job check jobs/ranks.yaml
+    [[ $output =~ \`cybelectl\ build\ ([^\`]*)\` ]]
+    run -0 "$CYBELECTL" recipe check "${BASH_REMATCH[1]}"
+}
+
+@test "a step's last lines have no escapes for tabs; a certificate that is not known names --ca-file" {
+    cp /bin/busybox .
+    printf '%s\n' 'Bootstrap: scratch' '%files' 'busybox /bin/busybox' 'busybox /bin/sh' '%post' "    printf '\\t1 - sieve (Failed)\\n'" '    exit 8' >tab.def
+    refuses 6 "$CYBELECTL" build tab.def
+    assert_line --partial '1 - sieve (Failed)'
+    refute_line --regexp '^ +[\\]t1 - sieve'
+    sed -i "s/^    printf.*/    echo 'SSLCertVerificationError: CERTIFICATE_VERIFY_FAILED'/" tab.def
+    refuses 6 "$CYBELECTL" build tab.def
+    assert_line --regexp '^help: name the certificates that this network needs: `--ca-file .*`'
+}
+
+@test "words for a Job without a script are named as its command has them" {
+    printf '%s\n' 'kind: Job' 'name: a' 'command: [sh, -c, "echo $0 $1"]' >job.yaml
+    refuses 2 "$CYBELECTL" submit job.yaml -- 1000 'two words'
+    local help="write \`command: [sh, '-c', 'echo \$0 \$1', '1000', 'two words']\` into the Job"
+    assert_line "help: $help"
+    sed -i "s/^command:.*/$(sed 's/^[^`]*`\(.*\)`.*/\1/' <<<"$help")/" job.yaml
+    run -0 "$CYBELECTL" submit job.yaml --wait
+    assert_equal "$(cat a-*.out)" '1000 two words'
+}
+
+@test "a module that is missing names the Recipe's two ways to get it" {
+    echo "ModuleNotFoundError: No module named 'psutil'" >job.err
+    run -0 "$CYBELECTL" job explain --log job.err
+    assert_line --partial 'packages: {system: [python3-NAME]}'
+    assert_line --partial 'cybelectl recipe lock'
+}
+
+@test "the image of a registry that speaks plain HTTP starts as its error says" {
+    cp /bin/busybox .
+    printf '%s\n' 'Bootstrap: scratch' '%files' 'busybox /bin/busybox' 'busybox /bin/sh' '%runscript' 'echo it ran "$@"' >a.def
+    "$CYBELECTL" build a.def -q
+    export CYBELE_STORE=$place/store no_proxy='*'
+    serve registry docker-registry open "$place/r"
+    local image=oras://127.0.0.1:$registry/group/a:1
+    "$CYBELECTL" image push a.sif "$image" --plain-http -q
+    refuses 255 "$CYBELECTL" run "$image" --plain-http
+    assert_line --partial 'help: add `--plain-http` before the image'
+    run -0 "$CYBELECTL" run --plain-http "$image" --own
+    assert_line 'it ran --own'
+    run -0 "$CYBELECTL" exec --plain-http "$image" sh -c 'echo inside'
+    assert_line inside
+    refuses 255 "$CYBELECTL" run --ca-file none.pem "$image"
+    assert_line 'error: no such file: none.pem'
+    refuses 2 "$CYBELECTL" image pull a.sif "$image" --plain-http
+    assert_line "help: write \`cybelectl image pull $image -o a.sif\`"
 }

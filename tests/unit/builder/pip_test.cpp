@@ -59,3 +59,22 @@ TEST_CASE("pip's settings: the machine, the user, a named file, the environment;
     CHECK(settings() ==
           EnvironmentMap{{"PIP_INDEX_URL", "https://variable.example"}, {"PIP_TIMEOUT", "5"}});
 }
+
+TEST_CASE("pip's certificates: those of a later file, and before all of them PIP_CERT") {
+    const auto dir = temporary();
+    const auto home = dir.path() / "home";
+    Environment environment;
+    environment.set("HOME", home.native());
+    const auto certificates = [&] { return pip_certificates(environment, dir.path() / "etc"); };
+    CHECK(certificates().empty());
+    put(dir.path() / "etc/pip.conf", "[global]\ncert = /etc/site.pem\n");
+    CHECK(certificates() == "/etc/site.pem");
+    put(home / ".config/pip/pip.conf", "[download]\ncert = /other.pem\n");
+    CHECK(certificates() == "/etc/site.pem");
+    put(home / ".pip/pip.conf", "[global]\ncert = /a.pem\n[install]\ncert = /home/own.pem\n");
+    CHECK(certificates() == "/home/own.pem");
+    environment.set("PIP_CONFIG_FILE", "/dev/null");
+    CHECK(certificates().empty());
+    environment.set("PIP_CERT", "/variable.pem");
+    CHECK(certificates() == "/variable.pem");
+}
