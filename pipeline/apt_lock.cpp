@@ -163,8 +163,8 @@ std::optional<std::uint64_t> parse_release_date(std::string_view text) {
 
 Result<AptSuite> AptSuite::open(const std::string& suite,
                                 const std::string& mirror,
-                                const std::vector<recipes::Repository>& repositories,
-                                const Environment& environment) {
+                                const Environment& environment,
+                                const std::vector<recipes::Repository>& repositories) {
     CYBELE_TRY(TempDirectory folder,
                TempDirectory::make(environment.temporary_directory(), "cybelectl-lock."));
     const fs::path path = folder.path();

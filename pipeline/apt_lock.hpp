@@ -20,10 +20,11 @@ class AptSuite {
 public:
     /// Downloads the lists of the suite and of further repositories. kEnvironment where apt or the
     /// network is missing.
-    [[nodiscard]] static Result<AptSuite> open(const std::string& suite,
-                                               const std::string& mirror,
-                                               const std::vector<recipes::Repository>& repositories,
-                                               const Environment& environment);
+    [[nodiscard]] static Result<AptSuite>
+    open(const std::string& suite,
+         const std::string& mirror,
+         const Environment& environment,
+         const std::vector<recipes::Repository>& repositories = {});
 
     /// What a bootstrap of the suite and an installation of `packages` (NAME or NAME=VERSION) put
     /// into an empty root. kInput where a package does not exist.

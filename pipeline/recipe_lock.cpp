@@ -214,7 +214,7 @@ private:
         if (mirror.empty()) {
             CYBELE_TRY(mirror, builder::machine_mirror());
         }
-        CYBELE_TRY(AptSuite own, AptSuite::open(suite, mirror, repositories, environment_));
+        CYBELE_TRY(AptSuite own, AptSuite::open(suite, mirror, environment_, repositories));
         return suites_.emplace(name, std::make_unique<AptSuite>(std::move(own)))
             .first->second.get();
     }

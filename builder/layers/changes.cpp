@@ -145,7 +145,7 @@ void Changes::add_packages() {
                 ? std::string_view()
                 : std::string_view(automatic).substr(at, automatic.find("\n\n", at) - at);
         if (rest.find("Auto-Installed: 1") == std::string_view::npos) {
-            added += " " + name + "=" + version;
+            added += fmt::format(" {}={}", name, version);
         }
         std::error_code error;
         for (auto it = fs::directory_iterator(upper_ / "var/lib/dpkg/info", error);
@@ -238,7 +238,7 @@ void Changes::walk(const std::string& folder) {
         names.insert(it->path().filename());
     }
     for (const std::string& name : names) {
-        const std::string path = folder.empty() ? name : folder + "/" + name;
+        const std::string path = (fs::path(folder) / name).native();
         struct stat status {};
         if (std::any_of(kLeftBehind.begin(),
                         kLeftBehind.end(),

@@ -112,7 +112,7 @@ Result<int> open_shell(const FoundFailedStep& found,
 
 Result<int> open_apart(namespaces::IdMap map, const std::function<Result<int>()>& work) {
     CYBELE_TRY(namespaces::Pipe errors, namespaces::make_pipe());
-    const auto code = namespaces::run_in_namespaces(map, [&]() -> int {
+    auto code = namespaces::run_in_namespaces(map, [&]() -> int {
         Result<int> result = 0;
         if (map == namespaces::IdMap::kOwnRoot) {
             if (auto faked = namespaces::fake_ownership(); !faked) {

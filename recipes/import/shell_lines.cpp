@@ -79,10 +79,20 @@ private:
             close(own, at_);
             at_ += c == '&' ? 1U : 0U;
             begin_ = at_ + 1;
+        } else if (c == '>' && writes_time_zone()) {
+            return; // of one word, as definition files set it before they install
         } else if (c == '&' || c == '|' || c == ';' || c == '(' || c == ')' || c == '<' ||
                    c == '>' || c == '`') {
             own.is_plain = false;
         }
+    }
+
+    [[nodiscard]] bool writes_time_zone() const {
+        constexpr std::string_view kFile = "/etc/timezone";
+        const std::size_t to = text_.find_first_not_of(' ', at_ + 1);
+        const std::string_view rest = text_.substr(std::min(to, text_.size()));
+        return rest.starts_with(kFile) &&
+               (rest.size() == kFile.size() || ends_word(rest[kFile.size()]));
     }
 
     void close(ShellLine& own, std::size_t end) {

@@ -56,9 +56,9 @@ repository() {
         printf '%s\n' 'Origin: toy' 'Suite: stable' 'Codename: stable' "Date: $(date -Ru -d '-2 days')" "Valid-Until: $2" \
             'Architectures: amd64 all' 'Components: main' 'SHA256:'
         printf ' %s %s main/binary-amd64/Packages\n' "$(sha256sum <"$list" | cut -d' ' -f1)" "$(stat -c %s "$list")"
-    } | sed 's/+0000/UTC/' >"$folder/Release"
-    gpg --batch --quiet --local-user good@example.org --clearsign --output "$folder/dists/stable/InRelease" "$folder/Release"
-    rm "$folder/Release"
+    } | sed 's/+0000/UTC/' >"$folder/dists/stable/Release"
+    gpg --batch --quiet --local-user good@example.org --clearsign --output "$folder/dists/stable/InRelease" \
+        "$folder/dists/stable/Release"
 }
 
 # recipe NAME REPOSITORY [KEY [FINGERPRINT]]
@@ -79,7 +79,7 @@ recipe() {
     run -0 "$CYBELECTL" build tool.yaml
     run -0 "$CYBELECTL" exec tool.sif toy-tool
     assert_output toy
-    run -0 "$CYBELECTL" exec tool.sif sh -c 'find /etc -name "*cybelectl*"; grep -rl "PGP PUBLIC" /etc/apt || :'
+    run -0 "$CYBELECTL" exec tool.sif sh -c "find /etc -name '*cybelectl*'; grep -rl '$url' /etc || :"
     assert_output ''
 }
 

@@ -32,6 +32,12 @@ const std::string kStage = R"(    base: {distribution: debian:12, arch: amd64, k
           build: script
           options: [--with-b]
           script: make
+      repositories:
+        - url: https://example.org/apt
+          suites: [stable]
+          components: [main]
+          key: example.asc
+          fingerprint: 0123 4567 89AB CDEF 0123 4567 89AB CDEF 0123 4567
     files: [{from: /a, to: /b, mode: "0755", stage: earlier, allow: [.env]}]
     environment: {A: b}
     steps: [{run: make, shell: bash, workdir: /src}]
@@ -345,7 +351,7 @@ TEST_CASE("lock: every field, the schema, the page and its example") {
                        "\nvariants:\n  - name: a\n    arch: amd64\n    epoch: 0\n"
                        "    base: {image: a.sif, digest: " +
                        digest + "}\n    images: [{image: b.sif, digest: " + digest + "}]\n";
-    for (const char* list : {"pip", "conda", "spack", "source"}) {
+    for (const char* list : {"pip", "conda", "spack", "source", "repository"}) {
         more += "    " + std::string(list) + ": [b 1.0 amd64 " + digest + "]\n";
     }
     test::check_every_field(lock_kind(), {example, more});
