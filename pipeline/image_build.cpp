@@ -132,6 +132,21 @@ Result<void> check_output(const fs::path& output,
     return {};
 }
 
+/// By the name of Apptainer: steps have its umask and the variables of APPTAINERENV_X, and the help
+/// text of a base stays unless the output is replaced.
+void follow_reference(const ImageBuild& request, builder::BuildRequest& build) {
+    constexpr mode_t kReferenceMask = 0002;
+    build.step_umask = kReferenceMask;
+    build.keeps_base_help = !request.force;
+    for (const std::string_view prefix : {"SINGULARITYENV_", "APPTAINERENV_"}) {
+        for (const auto& [name, value] : request.environment.all()) {
+            if (name.starts_with(prefix) && name.size() > prefix.size()) {
+                build.step_variables[name.substr(prefix.size())] = value;
+            }
+        }
+    }
+}
+
 builder::BuildRequest
 builder_request(const ImageBuild& request, ImagePlan& plan, const fs::path& source) {
     builder::BuildRequest build;
@@ -148,6 +163,10 @@ builder_request(const ImageBuild& request, ImagePlan& plan, const fs::path& sour
     build.binds = request.binds;
     build.use_cache = request.use_cache && !request.verifies_reproducible && request.binds.empty();
     build.step_timeout = request.step_timeout;
+    build.fixes_permissions = request.fixes_permissions;
+    if (request.is_compatible) {
+        follow_reference(request, build);
+    }
     build.stages_at_once = request.stages_at_once;
     build.mirror = request.packages.mirror;
     build.pip_index = request.packages.pip_index;

@@ -28,6 +28,8 @@ struct DefinitionRules {
     std::vector<std::string> sections;    ///< --section; empty: all
     std::vector<builder::StepBind> binds; ///< of the machine, for steps and %test
     bool has_writable_test = false;       ///< %test may change files, which is forgotten
+    bool fixes_permissions = false;       ///< the owner may read and write every file of the image
+    bool is_compatible = false;           ///< relative paths, umask and variables as by Apptainer
     /// A directory in which the last stage goes on; empty: it begins with its base.
     std::filesystem::path update;
 };

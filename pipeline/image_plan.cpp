@@ -287,7 +287,7 @@ plan_definition(const ImageBuild& request, const fs::path& source, const Environ
     }
     add_copies(plan.definition, plan);
     plan.output = source.parent_path() / (source.stem().native() + ".sif");
-    plan.directory = folder_of(source);
+    plan.directory = request.is_compatible ? fs::path(".") : folder_of(source);
     CYBELE_CHECK(open_files(request, environment, plan));
     return plan;
 }

@@ -130,21 +130,49 @@ std::string environment_script(const OciConfig& config) {
     return text;
 }
 
+/// Words for `eval`: what a shell would replace between double quotes is escaped.
+std::string words_to_evaluate(const std::vector<std::string>& words) {
+    std::string text;
+    for (const std::string& word : words) {
+        text += text.empty() ? "\"" : " \"";
+        for (const char c : word) {
+            text += std::string_view("\"\\$`").find(c) == std::string_view::npos
+                        ? std::string(1, c)
+                        : std::string("\\") + c;
+        }
+        text += '"';
+    }
+    return text;
+}
+
 std::string run_script(const OciConfig& config) {
     std::string text = "#!/bin/sh\n";
-    if (!config.command.empty()) {
-        text += "[ $# -gt 0 ] || set --" + quoted_words(config.command) + "\n";
-    }
-    if (!config.entrypoint.empty()) {
-        text += "set --" + quoted_words(config.entrypoint) + " \"$@\"\n";
-    }
+    text += "OCI_ENTRYPOINT=" + in_quotes(words_to_evaluate(config.entrypoint)) + "\n";
+    text += "OCI_CMD=" + in_quotes(words_to_evaluate(config.command)) + "\n";
     if (config.command.empty() && config.entrypoint.empty()) {
         text += "if [ $# -eq 0 ]; then\n"
                 "    echo 'the image names no command: say what is to be run' >&2\n"
                 "    exit 127\n"
                 "fi\n";
     }
-    return text + "exec \"$@\"\n";
+    text += "if [ -n \"${APPTAINER_NO_EVAL:-}\" ] || [ -n \"${SINGULARITY_NO_EVAL:-}\" ]; then\n";
+    if (!config.command.empty()) {
+        text += "    [ $# -gt 0 ] || set --" + quoted_words(config.command) + "\n";
+    }
+    if (!config.entrypoint.empty()) {
+        text += "    set --" + quoted_words(config.entrypoint) + " \"$@\"\n";
+    }
+    return text + R"(    exec "$@"
+fi
+# As with Apptainer, a shell evaluates the words of the caller once more; --no-eval leaves them as they are.
+oci_run_words=
+for oci_run_word in "$@"; do
+    oci_run_words="$oci_run_words \"$oci_run_word\""
+done
+[ $# -gt 0 ] || oci_run_words=$OCI_CMD
+eval "set -- $OCI_ENTRYPOINT $oci_run_words"
+exec "$@"
+)";
 }
 
 Result<void> write_oci_config(const std::filesystem::path& path, const OciConfig& config) {

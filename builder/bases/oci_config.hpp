@@ -28,7 +28,9 @@ struct OciConfig {
 /// Sets each variable as it is written, whatever is in it. PATH is the image's; of the others the
 /// value that a user brings wins, as in the reference.
 [[nodiscard]] std::string environment_script(const OciConfig& config);
-/// ENTRYPOINT, then the arguments or else CMD. Nothing is evaluated again.
+/// ENTRYPOINT, then the arguments or else CMD. The arguments are evaluated by a shell, as with
+/// Apptainer, unless APPTAINER_NO_EVAL is set, which every start does but one by the name of
+/// Apptainer without --no-eval.
 [[nodiscard]] std::string run_script(const OciConfig& config);
 
 /// Puts both and the labels into the tree.

@@ -16,8 +16,8 @@ namespace cybele::builder {
 namespace {
 
 /// To be raised when a step's result would differ for the same text.
-constexpr std::string_view kStepFormat = "step 4";
-constexpr std::string_view kImageFormat = "image 2";
+constexpr std::string_view kStepFormat = "step 5";
+constexpr std::string_view kImageFormat = "image 3";
 constexpr const char* kParent = "the step before it";
 
 std::string digest_of(std::string_view text) {
@@ -32,6 +32,16 @@ void add_copies(const Step& step, registry::KnownFiles& files, std::vector<KeyPa
         const std::string source = copy.sources.empty() ? "?" : copy.sources.front().native();
         parts.push_back(
             {fmt::format("'{}' for '{}'", source, copy.destination), hex(digest.finish())});
+    }
+}
+
+/// What scripts get from the caller, where that is not the usual.
+void add_rules(const BuildRequest& request, std::vector<KeyPart>& parts) {
+    if (request.step_umask != StepRules().step_umask) {
+        parts.push_back({"its umask", fmt::format("{:o}", request.step_umask)});
+    }
+    for (const auto& [name, value] : request.step_variables) {
+        parts.push_back({"the variable " + name, digest_of(value)});
     }
 }
 
@@ -56,6 +66,9 @@ StepKey key_of_step(const Step& step,
         parts.push_back({"the list of its files", digest_of(step.section->text)});
     } else if (context.request.is_deterministic) {
         parts.push_back({"SOURCE_DATE_EPOCH", fmt::format("{}", context.request.now)});
+    }
+    if (step.kind == Step::Kind::kScript || step.kind == Step::Kind::kApps) {
+        add_rules(context.request, parts);
     }
     Sha256 key;
     key.update(fmt::format("{}\n{}\n", kStepFormat, images::host_architecture()));
@@ -104,7 +117,8 @@ std::string image_key(const std::vector<StageKeys>& keys,
                                    owners,
                                    request.pack.compression,
                                    request.is_deterministic ? request.now : -1,
-                                   request.run_tests,
+                                   request.run_tests + (request.keeps_base_help ? 2 : 0) +
+                                       (request.fixes_permissions ? 4 : 0),
                                    request.sbom,
                                    request.name,
                                    request.version,

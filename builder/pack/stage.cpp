@@ -350,7 +350,8 @@ Result<void> StageBuilder::write_metadata() {
     metadata.test = stage.joined("test");
     metadata.test_arguments = arguments("test");
     metadata.has_test = metadata.test.find_first_not_of(" \t\r\n") != std::string::npos;
-    metadata.help = stage.joined("help");
+    const bool keeps_help = context_.request.keeps_base_help && has_help(root_);
+    metadata.help = keeps_help ? std::string() : stage.joined("help");
     for (auto& [key, value] : definitions::label_lines(stage.joined("labels"))) {
         metadata.labels[key] = value;
     }
@@ -440,7 +441,7 @@ Result<void> StageBuilder::build() {
         CYBELE_CHECK(run_host_script("pre", plan_.stage->joined("pre"), pre->arguments));
     }
     CYBELE_CHECK(is_layered_ ? build_layers() : build_steps());
-    CYBELE_CHECK(tidy(root_));
+    CYBELE_CHECK(tidy(root_, context_.request.fixes_permissions));
     CYBELE_CHECK(write_metadata());
     if (number_ + 1 == context_.request.definition.stages.size()) {
         check_libraries();

@@ -47,6 +47,10 @@ struct StepRules {
     std::vector<StepBind> binds;    ///< with them no step is reused
     bool has_writable_test = false; ///< %test may change files, which is forgotten
     unsigned step_timeout = 0;      ///< seconds that one step may take; 0: any
+    mode_t step_umask = 0022;
+    EnvironmentMap step_variables;  ///< of %post, over its usual ones
+    bool fixes_permissions = false; ///< the owner may read and write every file of the image
+    bool keeps_base_help = false;   ///< %help does not replace the help text of the base
 };
 
 struct BuildRequest : StepRules {

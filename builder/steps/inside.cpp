@@ -98,6 +98,9 @@ EnvironmentMap script_environment(const Surroundings& surroundings) {
     if (surroundings.epoch >= 0) {
         variables["SOURCE_DATE_EPOCH"] = std::to_string(surroundings.epoch);
     }
+    for (const auto& [name, value] : surroundings.variables) {
+        variables[name] = value;
+    }
     return variables;
 }
 
@@ -252,6 +255,8 @@ Result<Surroundings> find_surroundings(const BuildRequest& request,
     found.binds = request.binds;
     found.is_verbose = request.is_verbose;
     found.step_timeout = request.step_timeout;
+    found.umask = request.step_umask;
+    found.variables = request.step_variables;
     found.epoch = request.is_deterministic ? request.now : -1;
     found.accepts_expired_indexes = accepts_expired_indexes("/etc/apt");
     found.ca_file = ca_of(request, environment);
@@ -369,7 +374,7 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     if (const fs::path page = wheels ? wheels->begin(brought) : fs::path(); !page.empty()) {
         add_links(sandbox.environment, kBrought / page);
     }
-    sandbox.umask = mode_t{0022};
+    sandbox.umask = surroundings.umask;
     sandbox.time_limit = surroundings.step_timeout;
     auto result = is_shell ? namespaces::run_sandboxed(sandbox).map([](int code) {
         return ScriptEnd{code, {}, {}, {}};

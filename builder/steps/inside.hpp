@@ -29,9 +29,9 @@ struct InsideScript {
     const ShellInside* shell = nullptr; ///< opened in the place of the script
 };
 
-/// Runs a script in the tree: working directory /, clean environment, umask 0022 (the reference's
-/// 0002 makes every file group-writable), enclosed (runtime/namespaces/build_step.hpp). kInput for
-/// arguments that the reference refuses.
+/// Runs a script in the tree: working directory /, clean environment, umask 0022 (by the name of
+/// Apptainer its 0002, which makes every file group-writable), enclosed
+/// (runtime/namespaces/build_step.hpp). kInput for arguments that the reference refuses.
 [[nodiscard]] Result<ScriptEnd> run_inside(const std::filesystem::path& root,
                                            const InsideScript& script,
                                            const Surroundings& surroundings);

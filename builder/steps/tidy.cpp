@@ -45,9 +45,25 @@ bool is_regular(const images::RootDirectory& root, const std::string& path) {
     return fd.valid() && ::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
+void give_to_owner(const std::filesystem::path& root) {
+    namespace fs = std::filesystem;
+    constexpr auto kOfOwner = fs::perms::owner_read | fs::perms::owner_write;
+    std::error_code ignored;
+    for (fs::recursive_directory_iterator at(root, ignored), end; at != end;
+         at.increment(ignored)) {
+        const fs::file_status status = at->symlink_status(ignored);
+        const bool is_directory = status.type() == fs::file_type::directory;
+        const fs::perms wanted = is_directory ? fs::perms::owner_all : kOfOwner;
+        const bool is_file = is_directory || status.type() == fs::file_type::regular;
+        if (is_file && (status.permissions() & wanted) != wanted) {
+            fs::permissions(at->path(), wanted, fs::perm_options::add, ignored);
+        }
+    }
+}
+
 } // namespace
 
-Result<void> tidy(const std::filesystem::path& path) {
+Result<void> tidy(const std::filesystem::path& path, bool fixes_permissions) {
     CYBELE_TRY(const auto root, images::RootDirectory::open(path));
     for (const std::string_view name : kEmptied) {
         const UniqueFd fd = root.open_inside(name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK);
@@ -68,7 +84,16 @@ Result<void> tidy(const std::filesystem::path& path) {
             }
         }
     }
+    if (fixes_permissions) {
+        give_to_owner(path);
+    }
     return {};
+}
+
+bool has_help(const std::filesystem::path& root) {
+    std::error_code unknown;
+    return std::filesystem::exists(
+        std::filesystem::symlink_status(root / ".singularity.d/runscript.help", unknown));
 }
 
 } // namespace cybele::builder

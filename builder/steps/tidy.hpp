@@ -10,6 +10,11 @@ namespace cybele::builder {
 /// Removes from a tree what package managers leave behind and what differs from one build to the
 /// next: the machine's id, logs, apt's lists and caches, backups of dpkg. Paths are resolved inside
 /// the tree.
-[[nodiscard]] Result<void> tidy(const std::filesystem::path& root);
+/// With `fixes_permissions` (--fix-perms) the owner may read and write every file, and enter every
+/// directory.
+[[nodiscard]] Result<void> tidy(const std::filesystem::path& root, bool fixes_permissions = false);
+
+/// Whether the tree has a help text, which its base gave it.
+[[nodiscard]] bool has_help(const std::filesystem::path& root);
 
 } // namespace cybele::builder

@@ -250,7 +250,8 @@ Result<int> stats(const Session& session, const OtherCall& call) {
     const auto place = runtime::find_limit_place();
     auto usage = runtime::limit_usage(one.pid, place);
     if (!usage) {
-        return fail(ErrorCode::kEnvironment,
+        // As Apptainer, which shows the usage.
+        return fail(ErrorCode::kUsage,
                     problem("instance-stats", "stats are only available if cgroups are enabled"),
                     "an instance without limits is not put into a cgroup of its own",
                     "start it with a limit, such as `instance start --pids-limit -1`");

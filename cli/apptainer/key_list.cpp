@@ -61,6 +61,10 @@ Result<pgp::Keyring> global_ring() {
 Result<int> list_keyring(const Session& session, const OtherCall& call) {
     const auto directory = pgp::KeyDirectory::of(session.environment);
     const bool is_secret = call.has("--secret");
+    if (call.has("--keysdir")) { // made by the reference, too
+        std::error_code ignored;
+        std::filesystem::create_directories(directory.path(), ignored);
+    }
     if (is_secret && call.has("--global")) {
         return fail(ErrorCode::kInput,
                     problem("global-keyring-public", "the machine's keyring has no private keys"),

@@ -143,11 +143,12 @@ Result<int> remove_key(const Session& session, const OtherCall& call) {
     const bool is_both = call.has("--both");
     const bool is_secret = is_both || call.has("--secret");
     const bool is_public = is_both || call.has("--public") || !is_secret;
-    if (pgp::normal_key_id(call.words.front()).empty()) {
+    constexpr std::size_t kFingerprintDigits = 40; // the reference removes nothing by a key id
+    if (pgp::normal_key_id(call.words.front()).size() < kFingerprintDigits) {
         return fail(ErrorCode::kInput,
                     problem("fingerprint-malformed",
                             "'" + printable(call.words.front()) + "' is not a fingerprint"),
-                    "it has 40 hexadecimal digits, a key id has 16",
+                    "it has 40 hexadecimal digits",
                     "`key list` shows the fingerprints");
     }
     CYBELE_TRY(const bool is_removed,

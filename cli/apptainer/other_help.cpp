@@ -132,7 +132,7 @@ std::string help_of(const std::string& program, const std::string& verb) {
                verb_flags(verb);
     }
     if (other != nullptr) {
-        return fmt::format("Not supported: {}\n", other->refused);
+        return fmt::format("Usage:\n  {} {}\n\nNot supported: {}\n", program, verb, other->refused);
     }
     return "Containers of cybelectl by the name of Apptainer.\n\n" + usage_of(program, "") +
            "\nAvailable Commands:\n" + verb_rows(verb) +

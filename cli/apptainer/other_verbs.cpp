@@ -16,10 +16,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
 namespace cybele::cli {
 
@@ -59,13 +63,49 @@ std::vector<std::string> words_of(const OtherCall& call) {
     return words;
 }
 
+Result<void> check_temporary(const OtherCall& call) {
+    const std::string folder = call.value("--tmpdir");
+    std::error_code failed;
+    if (!call.has("--tmpdir") || fs::is_directory(folder, failed)) {
+        return {};
+    }
+    return fail(
+        ErrorCode::kInput,
+        problem("tmpdir-missing", "the directory '" + printable(folder) + "' does not exist"),
+        "--tmpdir and APPTAINER_TMPDIR name where the image is made",
+        "make it: `mkdir -p " + shell_quote(folder) + "`");
+}
+
+/// A definition that comes through a pipe is read once, into memory.
+Result<std::string> seekable_source(const std::string& source) {
+    std::error_code failed;
+    const fs::file_status status = fs::status(source, failed);
+    if (failed ||
+        (!fs::is_fifo(status) && !fs::is_character_file(status) && source != "/dev/stdin")) {
+        return source;
+    }
+    std::ifstream in(source, std::ios::binary);
+    const std::string text{std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()};
+    const int memory = ::memfd_create("definition", MFD_CLOEXEC); // open until this process ends
+    if (memory < 0) {
+        return fail(system_error("cannot read " + printable(source), errno));
+    }
+    CYBELE_CHECK(write_all(memory, text, source));
+    return "/proc/self/fd/" + std::to_string(memory);
+}
+
 Result<OwnWords> build(Session& session, const OtherCall& call) {
     CYBELE_CHECK(check_architecture(call));
+    CYBELE_CHECK(check_temporary(call));
     add_login(session, call);
+    if (session.tells_as_other) {
+        (void)std::fputs("INFO:    Starting build...\n", stderr);
+    }
     std::vector<std::string> words = words_of(call);
     words.insert(words.begin(), "--quiet");
     words.push_back("--output=" + call.words[0]);
-    words.push_back(call.words[1]);
+    CYBELE_TRY(std::string source, seekable_source(call.words[1]));
+    words.push_back(std::move(source));
     return OwnWords{std::move(words), std::nullopt};
 }
 
@@ -164,6 +204,11 @@ Result<OwnWords> registry_login(Session& session, const OtherCall& call) {
     if (call.has("--password")) {
         session.environment.set("CYBELE_REGISTRY_PASSWORD", call.value("--password"));
     }
+    // As with the reference, a registry on this machine needs no certificate.
+    const bool is_here = host.starts_with("127.") || host.starts_with("localhost");
+    if (is_here && call.verb->verb == "registry login" && !call.has("--no-https")) {
+        words.emplace_back("--no-https");
+    }
     words.push_back(host);
     return OwnWords{std::move(words), std::nullopt};
 }
@@ -222,6 +267,10 @@ std::string OtherCall::value(std::string_view name) const {
 
 Result<OwnWords> translate(Session& session, const OtherCall& call) {
     const std::string_view verb = call.verb->verb;
+    if (call.has("--keysdir")) {
+        session.environment.set("APPTAINER_KEYSDIR",
+                                fs::absolute(call.value("--keysdir")).lexically_normal().native());
+    }
     if (verb == "build") {
         return build(session, call);
     }
@@ -247,7 +296,13 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         return list_keyring(session, call).map([](int code) { return OwnWords{{}, code}; });
     }
     if (verb == "sif info") {
-        return show_object(call).map([](int code) { return OwnWords{{}, code}; });
+        auto shown = show_object(call);
+        if (!shown) { // as Apptainer, with the usage
+            return fail(
+                Error(ErrorCode::kUsage,
+                      problem("apptainer-command-line", shown.error().faults().front().message)));
+        }
+        return OwnWords{{}, *shown};
     }
     if (verb == "registry login" || verb == "registry logout") {
         return registry_login(session, call);
@@ -268,6 +323,9 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
     std::vector<std::string> words = words_of(call);
     if (verb == "run-help") {
         words.emplace_back("--helpfile");
+    }
+    if (verb == "key import") {
+        words.emplace_back("--no-passphrase"); // a private key stays as it comes
     }
     if (verb != "cache list") { // whose words Apptainer does not read either
         words.insert(words.end(), call.words.begin(), call.words.end());

@@ -11,6 +11,7 @@
 #include "support/split.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
 
 #include <fmt/format.h>
@@ -69,6 +70,15 @@ bool is_group(std::string_view word) {
     });
 }
 
+/// A name and password of variables or flags win over a file of logins, as with Apptainer.
+bool has_login(const Session& session, bool has_flags) {
+    const auto has = [&](const std::string& prefix) {
+        return session.environment.get(prefix + "DOCKER_USERNAME") &&
+               session.environment.get(prefix + "DOCKER_PASSWORD");
+    };
+    return has_flags || has("APPTAINER_") || has("SINGULARITY_") || has("");
+}
+
 Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const StartVerb& verb) {
     const bool is_instance = verb.name.starts_with("instance ");
     auto read = read_start_as(
@@ -95,6 +105,37 @@ Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const S
     return OwnWords{};
 }
 
+/// Of the flags whose value is a number.
+Result<void> check_number(const OtherVerb& verb, const OtherFlag& flag, const FlagWord& word) {
+    struct Row {
+        std::string_view verb;
+        std::string_view name;
+    };
+    constexpr Row kNumbers[] = {{"sign", "--keyidx"},
+                                {"sign", "--group-id"},
+                                {"sign", "--sif-id"},
+                                {"verify", "--group-id"},
+                                {"verify", "--sif-id"},
+                                {"key newpair", "--bit-length"},
+                                {"overlay create", "--size"},
+                                {"instance stop", "--timeout"}};
+    const bool is_number =
+        std::any_of(std::begin(kNumbers), std::end(kNumbers), [&](const Row& row) {
+            return row.verb == verb.verb && flag.has_name(row.name);
+        });
+    int number = 0;
+    const std::string value = word.value.value_or("");
+    const char* const last = value.data() + value.size();
+    const auto read = std::from_chars(value.data(), last, number);
+    if (!is_number || (read.ec == std::errc() && read.ptr == last)) {
+        return {};
+    }
+    return fail(ErrorCode::kUsage,
+                problem("apptainer-command-line",
+                        "invalid argument \"" + printable(value) + "\" for \"" + word.name +
+                            "\" flag: it is not a number"));
+}
+
 Result<OtherCall> read_call(const Session& session, const OtherVerb& verb, std::size_t at) {
     OtherCall call;
     call.verb = &verb;
@@ -109,13 +150,14 @@ Result<OtherCall> read_call(const Session& session, const OtherVerb& verb, std::
                        const OtherFlag* const flag = find_flag(verb.verb, name);
                        return flag == nullptr ? std::nullopt : std::optional(flag->takes_value);
                    },
-                   true));
+                   false));
     for (const FlagWord& word : read.flags) {
         const OtherFlag* const flag = find_flag(verb.verb, word.name);
         if (flag == nullptr) {
             call.wants_help = true;
             continue;
         }
+        CYBELE_CHECK(check_number(verb, *flag, word));
         if (!flag->takes_value) {
             CYBELE_TRY(const bool is_on, read_switch(word));
             if (!is_on) {
@@ -196,8 +238,14 @@ Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const O
         return done(0);
     }
     CYBELE_CHECK(add_variables(session, *call));
+    const bool has_flags = call->has("--docker-username") && call->has("--docker-password");
+    if (!verb.verb.starts_with("registry") && has_login(session, has_flags)) {
+        std::erase_if(call->flags,
+                      [](const auto& one) { return one.first->has_name("--authfile"); });
+    }
     CYBELE_TRY(call->same, same_flags(*call));
     session.is_quiet = session.is_quiet || flags.is_quiet;
+    session.tells_as_other = !session.is_quiet;
     auto translated = translate(session, *call);
     if (!translated && translated.error().code() == ErrorCode::kUsage) {
         return wrong_usage(session, std::string(verb.verb), translated.error());

@@ -10,6 +10,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <string>
 
@@ -167,6 +168,7 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
                                options.jobs}));
     request.source = options.source;
     request.output = options.output;
+    request.is_compatible = !session.other_name.empty();
     CYBELE_CHECK(take_binds(options));
     if (options.is_update) {
         CYBELE_CHECK(check_update(options));
@@ -207,6 +209,20 @@ void print_built(const Session& session, const pipeline::BuiltImage& built) {
     }
 }
 
+/// By the name of Apptainer, --force replaces a sandbox by an image.
+bool request_replaces_sandbox(const Session& session, const BuildOptions& options) {
+    return !session.other_name.empty() && options.build.force && !options.is_sandbox &&
+           is_sandbox(options.output);
+}
+
+/// The last line of Apptainer's.
+void tell_complete(const Session& session, const BuildOptions& options) {
+    if (!session.other_name.empty() && session.tells_as_other) {
+        const std::string line = "INFO:    Build complete: " + printable(options.output) + "\n";
+        (void)std::fwrite(line.data(), 1, line.size(), stderr);
+    }
+}
+
 Result<int> build(Session& session, BuildOptions& options) {
     CYBELE_CHECK(find_own_source(options));
     CYBELE_CHECK(check_source(options));
@@ -218,16 +234,25 @@ Result<int> build(Session& session, BuildOptions& options) {
     if (options.is_shell) {
         return look_inside(session, options);
     }
+    const bool replaces_sandbox = request_replaces_sandbox(session, options);
+    if (replaces_sandbox) {
+        options.build.output = image_before_sandbox(options.output);
+    }
     if (options.build.sign_key.empty()) { // nothing will be asked for
         session.doing("preparing the build");
     }
     CYBELE_TRY(const pipeline::BuiltImage built,
                pipeline::build_image(options.build, options.build.environment));
+    if (replaces_sandbox) {
+        CYBELE_CHECK(replace_sandbox(built.image, options.output));
+    }
     if (!options.is_sandbox) {
         print_built(session, built);
+        tell_complete(session, options);
         return 0;
     }
     CYBELE_CHECK(make_sandbox_of(built.image, options.output));
+    tell_complete(session, options);
     if (!session.is_quiet) {
         Session::print("built " + printable(options.output) + "\n");
     }
@@ -318,6 +343,9 @@ void add_step_options(CLI::App& verb, BuildOptions& options) {
     verb.add_option(
             "--mount", options.mounts, "bind, written as type=bind,source=SRC,destination=DST[,ro]")
         ->type_name("SPEC");
+    verb.add_flag("--fix-perms",
+                  options.build.fixes_permissions,
+                  "let the owner read and write every file of the image");
     verb.add_flag("-T,--notest", options.no_test, "do not run %test");
     verb.add_flag("--writable-tmpfs",
                   options.build.has_writable_test,

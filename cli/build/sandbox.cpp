@@ -38,6 +38,23 @@ void erase_tree(const fs::path& tree) {
 
 } // namespace
 
+bool is_sandbox(const fs::path& directory) {
+    std::error_code failed;
+    const fs::path place = plain(directory);
+    return fs::is_directory(fs::symlink_status(place, failed)) && fs::exists(place / kMark, failed);
+}
+
+Result<void> replace_sandbox(const fs::path& image, const fs::path& directory) {
+    erase_tree(plain(directory));
+    std::error_code failed;
+    fs::rename(image, plain(directory), failed);
+    if (failed) {
+        fs::remove(image, failed);
+        return fail(system_error("cannot make " + printable(directory.native()), failed.value()));
+    }
+    return {};
+}
+
 Result<void> check_sandbox(const fs::path& directory, bool is_forced) {
     std::error_code failed;
     const fs::path place = plain(directory);

@@ -7,6 +7,13 @@
 
 namespace cybele::cli {
 
+/// Whether it is the root file system of an image, as a directory.
+[[nodiscard]] bool is_sandbox(const std::filesystem::path& directory);
+
+/// The image takes the place of a sandbox.
+[[nodiscard]] Result<void> replace_sandbox(const std::filesystem::path& image,
+                                           const std::filesystem::path& directory);
+
 /// kInput where the directory of `build --sandbox` exists and is not to be replaced, or is no
 /// sandbox, which nothing replaces.
 [[nodiscard]] Result<void> check_sandbox(const std::filesystem::path& directory, bool is_forced);

@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <exception>
 
+#include <fcntl.h>
 #include <unistd.h>
 
 namespace cybele::cli {
@@ -46,20 +47,24 @@ std::string other_name_of(std::string_view path) {
 
 namespace {
 
-/// By the name of Apptainer: of the verbs of keys, which end in their own way; else 0.
+/// By the name of Apptainer: of the verbs of keys and of SIF objects, which end in their own way;
+/// else 0.
 int code_of_verb(const Session& session) {
     struct Row {
-        std::string_view verb;
+        std::string_view group;
+        std::string_view verb; ///< empty: any
         int code;
     };
-    constexpr Row kCodes[] = {{"import", 2}, {"export", 1}};
+    constexpr Row kCodes[] = {
+        {"key", "import", 2}, {"key", "new", 2}, {"key", "export", 1}, {"sif", "", 1}};
     const auto& words = session.words;
-    const auto key = std::find(words.begin(), words.end(), "key");
-    if (session.other_name.empty() || key == words.end() || key + 1 == words.end()) {
+    const auto group = std::find_if_not(
+        words.begin(), words.end(), [](const std::string& word) { return word.starts_with('-'); });
+    if (session.other_name.empty() || group == words.end() || group + 1 == words.end()) {
         return 0;
     }
     for (const Row& row : kCodes) {
-        if (*(key + 1) == row.verb) {
+        if (*group == row.group && (row.verb.empty() || *(group + 1) == row.verb)) {
             return row.code;
         }
     }
@@ -101,7 +106,21 @@ int act(const Session& session) {
                : static_cast<int>(code.error().code());
 }
 
+namespace {
+
+/// A closed standard stream would become the first file that is opened.
+void open_standard_streams() {
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+        if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) < 0) {
+            return;
+        }
+    }
+}
+
+} // namespace
+
 int guarded(int (*call)(int, char**, void (*)(int)), int argc, char** argv) {
+    open_standard_streams();
     auto* const sigpipe_before = std::signal(SIGPIPE, SIG_IGN); // NOLINT: before any thread
     try {
         return call(argc, argv, sigpipe_before);

@@ -42,6 +42,8 @@ struct Session {
     /// "apptainer" or "singularity", where the program was called by such a name: then it speaks,
     /// and ends, as that program does. Empty: by any other name.
     std::string other_name;
+    /// By such a name: the lines with which that program tells what it does. Not with --quiet.
+    bool tells_as_other = false;
     std::string program;            ///< path of this program; empty in the small one that starts
     std::vector<std::string> words; ///< of the command line, behind the program's name
     std::string format = "text";

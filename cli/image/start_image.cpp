@@ -86,14 +86,6 @@ std::string name_of(std::string_view uri) {
     return "uri/" + name;
 }
 
-AccessOptions access_of(const StartOptions& options) {
-    AccessOptions access;
-    access.ca_file = options.ca_file;
-    access.authfile = options.authfile;
-    access.is_plain = options.has_plain_http;
-    return access;
-}
-
 /// Environment of the commands that pull and convert.
 Environment environment_of(const Session& session, const StartOptions& options) {
     Environment environment = session.environment;
@@ -112,6 +104,26 @@ Environment environment_of(const Session& session, const StartOptions& options) 
     return environment;
 }
 
+/// By the name of Apptainer, a name and password of variables or flags win over a file of logins.
+std::string authfile_of(const Session& session, const StartOptions& options) {
+    const Environment environment = environment_of(session, options);
+    for (const std::string prefix : {"APPTAINER_", "SINGULARITY_", ""}) {
+        if (!session.other_name.empty() && environment.get(prefix + "DOCKER_USERNAME") &&
+            environment.get(prefix + "DOCKER_PASSWORD")) {
+            return {};
+        }
+    }
+    return options.authfile;
+}
+
+AccessOptions access_of(const Session& session, const StartOptions& options) {
+    AccessOptions access;
+    access.ca_file = options.ca_file;
+    access.authfile = authfile_of(session, options);
+    access.is_plain = options.has_plain_http;
+    return access;
+}
+
 /// `build URI -o FILE` by this program: the conversion is a build without steps.
 Result<void> convert(const Session& session,
                      const StartOptions& options,
@@ -128,8 +140,8 @@ Result<void> convert(const Session& session,
     if (options.has_plain_http) {
         command.argv.emplace_back("--plain-http");
     }
-    if (!options.authfile.empty()) {
-        command.argv.push_back("--authfile=" + options.authfile);
+    if (const std::string logins = authfile_of(session, options); !logins.empty()) {
+        command.argv.push_back("--authfile=" + logins);
     }
     if (!options.ca_file.empty()) {
         command.argv.push_back("--ca-file=" + options.ca_file);
@@ -155,7 +167,7 @@ Result<void> convert(const Session& session,
 Result<std::string>
 state_of(const Session& session, const StartOptions& options, const std::string& uri) {
     const HttpClient client = HttpClient::find(session.environment, session.program);
-    CYBELE_TRY(auto transport, make_transport(session, access_of(options), client, ""));
+    CYBELE_TRY(auto transport, make_transport(session, access_of(session, options), client, ""));
     transport.environment = environment_of(session, options);
     registry::OciRequest request;
     const std::size_t colon = uri.find(':');
@@ -260,7 +272,8 @@ Result<std::string> start_oci(const Session& session, const StartOptions& option
 
 Result<std::string> start_artifact(const Session& session, const StartOptions& options) {
     const HttpClient client = HttpClient::find(session.environment, session.program);
-    CYBELE_TRY(auto transport, make_transport(session, access_of(options), client, "pulling"));
+    CYBELE_TRY(auto transport,
+               make_transport(session, access_of(session, options), client, "pulling"));
     transport.environment = environment_of(session, options);
     registry::PullRequest request;
     CYBELE_TRY(request.reference,

@@ -186,6 +186,22 @@ void note_unusable(const Session& session, const pgp::CertificateState& state, s
     session.note({fault});
 }
 
+/// By the name of Apptainer, keys that are all there already are an error.
+Result<void> check_is_new(const Session& session,
+                          const std::vector<pgp::KeyDirectory::Imported>& imported) {
+    const bool is_known = std::all_of(imported.begin(), imported.end(), [](const auto& one) {
+        return import_word(one) == "already there:";
+    });
+    if (session.other_name.empty() || !is_known) {
+        return {};
+    }
+    return fail(
+        ErrorCode::kInput,
+        problem("key-already-in-keyring",
+                "the key " + imported.front().fingerprint + " belongs to the keyring already"),
+        "nothing was imported");
+}
+
 Result<int> import(const Session& session, const KeyOptions& options) {
     pgp::Keyring all;
     for (const std::string& file : options.files) {
@@ -217,6 +233,7 @@ Result<int> import(const Session& session, const KeyOptions& options) {
     }
     const auto directory = pgp::KeyDirectory::of(session.environment);
     CYBELE_TRY(const auto imported, directory.import(all).map_error(as_own_folder));
+    CYBELE_CHECK(check_is_new(session, imported));
     CYBELE_TRY(const pgp::Keyring kept, directory.public_ring());
     const std::int64_t now = Session::clock();
     for (const auto& one : imported) {

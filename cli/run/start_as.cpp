@@ -39,7 +39,9 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
         values = read_list(values.front());
     }
     for (const std::string& value : values) {
-        std::string why = give(option, read.options, value);
+        const bool lacks_name = option.has_name("--env") && value.find('=') == std::string::npos;
+        std::string why = lacks_name ? value + " must be formatted as key=value"
+                                     : give(option, read.options, value);
         if (why.empty()) {
             continue;
         }

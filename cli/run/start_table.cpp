@@ -3,6 +3,7 @@
 // help, completion, docs/reference/apptainer-options.md and the name `apptainer` read this table.
 #include "cli/run/start_options.hpp"
 #include "support/quote.hpp"
+#include "support/split.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -31,6 +32,16 @@ template <auto kMember>
 std::string add_text(StartOptions& options, std::string_view value) {
     (options.request.*kMember).emplace_back(value);
     return {};
+}
+
+/// Several, one on a line.
+std::string add_mounts(StartOptions& options, std::string_view value) {
+    for (const std::string_view line : split(value, '\n')) {
+        if (!line.empty()) {
+            options.request.mounts.emplace_back(line);
+        }
+    }
+    return value.empty() ? "it is empty" : "";
 }
 
 template <auto kMember>
@@ -152,7 +163,7 @@ constexpr StartOption kOptions[] = {
     {"-B,--bind", "SPEC", "BIND BINDPATH", Use::kEach,
      "SRC[:DST[:OPTIONS]], made visible inside; options: ro, rw, image-src=PATH, id=N", add_text<&Request::binds>, false, false, kUsual},
     {"--mount", "SPEC", "MOUNT", Use::kEach,
-     "bind, written as type=bind,source=SRC,destination=DST[,ro]", add_text<&Request::mounts>, false, false, kUsual},
+     "bind, written as type=bind,source=SRC,destination=DST[,ro]", add_mounts, false, false, kUsual},
     {"--nv", "", "NV", Use::kFlag, "add the host's NVIDIA driver", set_flag<&Request::nv>, false, false, kUsual},
     {"--rocm", "", "ROCM", Use::kFlag, "add the host's ROCm", set_flag<&Request::rocm>, false, false, kUsual},
     {"--env", "NAME=VALUE", "", Use::kEach, "variables of the container: NAME=VALUE[,NAME=VALUE]",

@@ -37,18 +37,15 @@ std::string script_text(std::string_view text, std::string_view arguments) {
     const auto start = std::min(text.find_first_not_of(" \t\r\n"), text.size());
     std::string_view shebang = "#!/bin/sh";
     std::string_view body = text;
-    std::string_view gap = "\n";
     if (text.substr(start).starts_with("#!")) {
         const auto end = std::min(text.find('\n', start), text.size());
         shebang = text.substr(start, end - start);
         body = text.substr(std::min(end + 1, text.size()));
-        gap = {};
     }
-    return fmt::format("{}{}{}\n{}{}{}",
+    return fmt::format("{}{}{}\n\n{}{}",
                        shebang,
                        arguments.empty() ? "" : " ",
                        arguments,
-                       gap,
                        body,
                        body.empty() || body.ends_with('\n') ? "" : "\n");
 }

@@ -54,7 +54,8 @@ KeyDirectory KeyDirectory::of(const Environment& environment) {
             return KeyDirectory(*folder);
         }
     }
-    return KeyDirectory(environment.home() / ".apptainer" / "keys");
+    const auto settings = environment.get_absolute("APPTAINER_CONFIGDIR");
+    return KeyDirectory(settings.value_or(environment.home() / ".apptainer") / "keys");
 }
 
 fs::path KeyDirectory::public_file() const {

@@ -143,18 +143,19 @@ Result<std::optional<Login>> look_into(const fs::path& file,
 }
 
 std::optional<Login> of_variables(const Environment& environment) {
-    for (const std::string prefix : {"APPTAINER", "SINGULARITY"}) {
-        const auto user = environment.get(prefix + "_DOCKER_USERNAME");
-        const auto password = environment.get(prefix + "_DOCKER_PASSWORD");
+    for (const std::string prefix : {"APPTAINER_", "SINGULARITY_", ""}) {
+        const auto user = environment.get(prefix + "DOCKER_USERNAME");
+        const auto password = environment.get(prefix + "DOCKER_PASSWORD");
         if (user && password) {
-            return Login{*user, *password, {}, "$" + prefix + "_DOCKER_USERNAME"};
+            return Login{*user, *password, {}, "$" + prefix + "DOCKER_USERNAME"};
         }
     }
     return std::nullopt;
 }
 
 fs::path apptainer_file(const Environment& environment) {
-    return environment.home() / ".apptainer" / "docker-config.json";
+    const auto settings = environment.get_absolute("APPTAINER_CONFIGDIR");
+    return settings.value_or(environment.home() / ".apptainer") / "docker-config.json";
 }
 
 fs::path docker_file(const Environment& environment) {

@@ -27,6 +27,12 @@ PROMPT_COMMAND="${PROMPT_COMMAND:+$PROMPT_COMMAND; }PS1=\"$PS1\"; unset PROMPT_C
 export PROMPT_COMMAND
 )";
 
+/// What the shell that evaluates values has in the reference, and small shells lack.
+constexpr std::string_view kShellsIds = R"([ -n "${UID:-}" ] || UID=$(id -u 2>/dev/null)
+[ -n "${EUID:-}" ] || EUID=$UID
+[ -n "${GID:-}" ] || GID=$(id -g 2>/dev/null)
+)";
+
 /// Of an image of Singularity before 2.3, as the reference reads it.
 constexpr std::string_view kReadOldEnvironment = ". /environment\n";
 
@@ -78,6 +84,13 @@ std::string path_changes(const PayloadEnvironment& layers) {
             '\n';
     }
     return script + "export PATH\n";
+}
+
+/// By the name of Apptainer `run` and `test` end with 1 where the application has nothing to run.
+Program without_app(const std::string& name) {
+    return Program{
+        {"/bin/sh", "-c", "echo \"ERROR:   no runscript for contained app: $0\" >&2; exit 1", name},
+        {{"PATH", std::string(kDefaultPath)}}};
 }
 
 Result<void> check_app(const std::string& name, const ImageTraits& traits) {
@@ -136,8 +149,18 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
         // An image without tests passes them.
         return std::vector<std::string>{"/bin/sh", "-c", ":"};
     case Action::kStart:
-        return std::vector<std::string>{"/.singularity.d/startscript"};
+        return std::vector<std::string>{request.app.empty()
+                                            ? "/.singularity.d/startscript"
+                                            : app_folder(request.app) + "/scif/startscript"};
     case Action::kShell:
+        if (!request.shell.empty() && request.is_compatible && traits.has_sh) {
+            return std::vector<std::string>{
+                // sh where the image lacks it
+                "/bin/sh",
+                "-c",
+                "command -v \"$0\" >/dev/null && exec \"$0\"; exec /bin/sh",
+                request.shell};
+        }
         if (!request.shell.empty()) {
             return std::vector<std::string>{request.shell};
         }
@@ -207,6 +230,13 @@ Program make_script(const std::vector<std::string>& action, const PayloadEnviron
     Program program;
     program.environment = seen_by_files(layers);
     std::string tail = "\n";
+    const bool has_ids =
+        layers.is_evaluated &&
+        std::any_of(layers.injected.begin(), layers.injected.end(), [](const auto& one) {
+            return has_shell_words(one.second) && (one.second.find("UID") != std::string::npos ||
+                                                   one.second.find("GID") != std::string::npos);
+        });
+    tail += has_ids ? kShellsIds : "";
     for (const auto& [name, value] : layers.injected) {
         set(tail, name, value, layers.is_evaluated);
     }
@@ -241,6 +271,11 @@ std::string_view action_name(Action action) {
 
 Result<Program>
 make_program(const Request& request, const PayloadEnvironment& layers, const ImageTraits& traits) {
+    const bool is_run = request.action == Action::kRun || request.action == Action::kTest;
+    if (request.is_compatible && is_run && !request.app.empty() && traits.has_sh &&
+        (!traits.has_app || (request.action == Action::kRun && !traits.has_app_runscript))) {
+        return without_app(request.app);
+    }
     CYBELE_CHECK(check_app(request.app, traits));
     CYBELE_TRY(std::vector<std::string> words, action_words(request, traits));
     words.insert(words.end(), request.arguments.begin(), request.arguments.end());

@@ -4,6 +4,7 @@
 #include "runtime/containers/csv.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
@@ -28,6 +29,13 @@ std::vector<std::string> split_option(std::string_view text, char separator, boo
         }
     }
     return parts;
+}
+
+/// Without blanks around it, as a list in a variable may be written.
+std::string trimmed_part(const std::string& part) {
+    const std::size_t first = part.find_first_not_of(' ');
+    return first == std::string::npos ? ""
+                                      : part.substr(first, part.find_last_not_of(' ') + 1 - first);
 }
 
 constexpr std::string_view kImageSource = "image-src=";
@@ -82,7 +90,8 @@ Result<std::vector<BindOption>> read_binds(std::string_view text,
             }
             continue;
         }
-        const std::vector<std::string> parts = split_option(one, ':', false);
+        std::vector<std::string> parts = split_option(one, ':', false);
+        std::transform(parts.begin(), parts.end(), parts.begin(), trimmed_part);
         if (parts.size() > 3 || parts[0].empty()) {
             return refuse(one, "it has more parts than source, target and mode, or no source");
         }

@@ -18,8 +18,10 @@ constexpr std::string_view kOperators = ";&|<>()";
 /// Reads a file word by word.
 class AssignmentReader {
 public:
-    AssignmentReader(const std::filesystem::path& path, std::string_view text)
-        : path_(path), text_(text) {}
+    AssignmentReader(const std::filesystem::path& path,
+                     std::string_view text,
+                     const Environment* host)
+        : path_(path), text_(text), host_(host) {}
 
     Result<EnvironmentMap> read();
 
@@ -36,11 +38,13 @@ private:
     void read_word();
     void read_quoted(char quote);
     void read_escape();
+    bool read_variable();
     void take_word(std::size_t begin);
     void fault(std::size_t at, Problem problem, std::string because, std::string help);
 
     const std::filesystem::path& path_;
     std::string_view text_;
+    const Environment* host_;
     std::size_t at_ = 0;
     std::string word_;
     bool is_faulty_ = false;   ///< the word that is read
@@ -78,6 +82,30 @@ void AssignmentReader::read_escape() {
     ++at_;
 }
 
+/// `$NAME`, `${NAME}`: false where it is something else, or where nothing is replaced.
+bool AssignmentReader::read_variable() {
+    if (host_ == nullptr || here() != '$') {
+        return false;
+    }
+    const std::string_view rest = text_.substr(at_ + 1);
+    const bool has_braces = rest.starts_with('{');
+    const std::string_view from = rest.substr(has_braces ? 1 : 0);
+    const auto is_of_name = [](char c) {
+        return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+               (c >= 'A' && c <= 'Z');
+    };
+    const auto size = static_cast<std::size_t>(
+        std::find_if_not(from.begin(), from.end(), is_of_name) - from.begin());
+    const std::string name(from.substr(0, size));
+    if (!is_variable_name(name) || (has_braces && !from.substr(size).starts_with('}'))) {
+        return false;
+    }
+    const auto own = variables_.find(name);
+    word_ += own != variables_.end() ? own->second : host_->get_or(name, "");
+    at_ += 1 + size + (has_braces ? 2 : 0);
+    return true;
+}
+
 void AssignmentReader::read_quoted(char quote) {
     const std::size_t begin = at_++;
     while (!is_end() && here() != quote) {
@@ -86,7 +114,7 @@ void AssignmentReader::read_quoted(char quote) {
                                std::string_view("\"\\$`\n").find(rest[1]) != std::string_view::npos;
         if (is_escape) {
             read_escape();
-        } else {
+        } else if (quote != '"' || !read_variable()) {
             word_ += text_[at_++];
         }
     }
@@ -115,7 +143,7 @@ void AssignmentReader::read_word() {
                   "a shell would end the value there; nothing of this file is run",
                   "put the value in single quotes");
             skip_line();
-        } else {
+        } else if (!read_variable()) {
             word_ += c;
             ++at_;
         }
@@ -166,15 +194,19 @@ Result<EnvironmentMap> AssignmentReader::read() {
 
 } // namespace
 
-Result<EnvironmentMap> read_environment_file(const std::filesystem::path& path) {
+Result<EnvironmentMap> read_environment_file(const std::filesystem::path& path,
+                                             const Environment* host) {
     CYBELE_TRY(const std::string text, read_file(path));
-    return AssignmentReader(path, text).read();
+    return AssignmentReader(path, text, host).read();
 }
 
 Result<std::vector<std::pair<std::string, std::string>>>
 read_environment_option(std::string_view text) {
     const bool is_list = std::count(text.begin(), text.end(), '=') > 1;
     std::vector<std::pair<std::string, std::string>> variables;
+    while (!is_list && text.size() > 1 && text.front() == '"' && text.back() == '"') {
+        text = text.substr(1, text.size() - 2); // around one variable they say nothing
+    }
     for (const std::string& field :
          is_list ? csv_fields(text) : std::vector<std::string>{std::string(text)}) {
         const std::size_t equals = field.find('=');

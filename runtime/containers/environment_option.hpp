@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/environment.hpp"
 #include "support/error.hpp"
 #include "support/process.hpp"
 
@@ -16,8 +17,10 @@ namespace cybele::runtime {
 /// A file of assignments as a shell writes them: `NAME=WORD`, several on a line, `export` before
 /// them, comments, words of plain text, quotes and backslashes; quotes may span lines. Nothing is
 /// expanded or run: `$` and backquotes stand for themselves. All faults with their places (kInput):
-/// a word that sets nothing, a quote that is not closed, an operator of the shell.
-[[nodiscard]] Result<EnvironmentMap> read_environment_file(const std::filesystem::path& path);
+/// a word that sets nothing, a quote that is not closed, an operator of the shell. With `host`,
+/// `$NAME` and `${NAME}` are variables of the file or of the host, as by the name of Apptainer.
+[[nodiscard]] Result<EnvironmentMap> read_environment_file(const std::filesystem::path& path,
+                                                           const Environment* host = nullptr);
 
 /// One --env: `NAME=VALUE`; with more than one `=` it may be several, parted by commas, a field
 /// with a comma of its own in double quotes. kUsage for a field that is no NAME=VALUE.

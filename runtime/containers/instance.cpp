@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/containers/instance.hpp"
 
+#include "runtime/containers/plan.hpp"
 #include "runtime/namespaces/children.hpp"
 #include "runtime/namespaces/descriptors.hpp"
 #include "support/directory.hpp"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -21,6 +23,7 @@
 #include <fcntl.h>
 #include <fnmatch.h>
 #include <pwd.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,6 +55,7 @@ std::string to_json(const Instance& one) {
                                    {"keeper", one.keeper},
                                    {"start", one.start},
                                    {"image", one.image},
+                                   {"home", one.home},
                                    {"logOutPath", one.log_out},
                                    {"logErrPath", one.log_err}};
     return record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -80,6 +84,7 @@ std::optional<Instance> read_record(const fs::path& file) {
     one.keeper = number_in(record, "keeper");
     one.start = text_in(record, "start");
     one.image = text_in(record, "image");
+    one.home = text_in(record, "home");
     one.log_out = text_in(record, "logOutPath");
     one.log_err = text_in(record, "logErrPath");
     return one;
@@ -119,13 +124,25 @@ struct Streams {
     UniqueFd err;
 };
 
+/// Of an image that only this process has: "/proc/self/fd/7" is 7, which must stay open; else -1.
+int descriptor_of(const fs::path& image) {
+    constexpr std::string_view kOwn = "/proc/self/fd/";
+    const std::string_view text = image.native();
+    int number = -1;
+    if (text.starts_with(kOwn)) {
+        (void)std::from_chars(text.data() + kOwn.size(), text.data() + text.size(), number);
+    }
+    return number;
+}
+
 /// In a child: makes the container, tells process 1 through the pipe, and stays.
 [[noreturn]] void be_keeper(Request request,
                             const Environment& environment,
                             const Streams& streams,
                             const UniqueFd& report) {
     setsid();
-    namespaces::keep_only({streams.out.get(), streams.err.get(), report.get()});
+    namespaces::keep_only(
+        {streams.out.get(), streams.err.get(), report.get(), descriptor_of(request.image)});
     dup2(streams.out.get(), STDOUT_FILENO);
     dup2(streams.err.get(), STDERR_FILENO);
     const int told = report.get();
@@ -160,6 +177,16 @@ Result<pid_t> wait_for_first(const UniqueFd& report, pid_t keeper) {
     return fail(ErrorCode::kInternal,
                 problem("instance-not-started", "the instance could not be started"),
                 "the process that keeps it ended");
+}
+
+/// Starts of one user take their names one after the other. Without locks (an old NFS) they do not.
+UniqueFd lock_records(const fs::path& folder) {
+    UniqueFd lock(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (lock.valid()) {
+        while (flock(lock.get(), LOCK_EX) != 0 && errno == EINTR) {
+        }
+    }
+    return lock;
 }
 
 Result<void> check_name(const Environment& environment, const std::string& name) {
@@ -220,13 +247,18 @@ bool is_instance(std::string_view image) {
 
 Result<Instance>
 start_instance(const Request& request, const Environment& environment, const std::string& name) {
-    CYBELE_CHECK(check_name(environment, name));
     const InstanceFolders folders = instance_folders(environment);
     CYBELE_CHECK(make_private(folders.records));
+    const UniqueFd lock = lock_records(folders.records);
+    CYBELE_CHECK(check_name(environment, name));
     CYBELE_CHECK(make_private(folders.logs));
     Instance one;
     one.name = name;
     one.image = fs::absolute(request.image).lexically_normal().native();
+    if (!request.home.empty()) {
+        CYBELE_TRY(const Home home, home_of(request, environment));
+        one.home = home.target.native();
+    }
     one.log_out = (folders.logs / (name + ".out")).native();
     one.log_err = (folders.logs / (name + ".err")).native();
     Streams streams;
@@ -239,7 +271,9 @@ start_instance(const Request& request, const Environment& environment, const std
     }
     if (one.keeper == 0) {
         report.read.reset();
-        be_keeper(request, environment, streams, report.write);
+        Request kept = request;
+        kept.instance = name;
+        be_keeper(std::move(kept), environment, streams, report.write);
     }
     report.write.reset();
     CYBELE_TRY(one.pid, wait_for_first(report.read, one.keeper));
@@ -263,6 +297,10 @@ Result<int> start_in_instance(const Request& request, const Environment& environ
     }
     Request inside = request;
     inside.image = found.front().image;
+    inside.instance = name;
+    if (inside.home.empty() && !found.front().home.empty()) {
+        inside.home = found.front().home + ":" + found.front().home;
+    }
     return start_in(found.front().pid, inside, environment);
 }
 

@@ -23,6 +23,7 @@ struct Instance {
     std::string
         start; ///< start time of `pid`, so that a later process of that number is no instance
     std::string image;
+    std::string home; ///< of --home, as it is inside; empty: the user's own
     std::string log_out;
     std::string log_err;
 };

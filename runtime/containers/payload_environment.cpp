@@ -22,7 +22,7 @@ constexpr std::array<std::string_view, 4> kControlPrefixes = {
     "APPTAINER_", "SINGULARITY_", "APPTAINERENV_", "SINGULARITYENV_"};
 /// Weakest first.
 constexpr std::array<std::string_view, 2> kInjectingPrefixes = {"SINGULARITYENV_", "APPTAINERENV_"};
-constexpr std::array<std::string_view, 10> kKeptWhenClean = {"TERM",
+constexpr std::array<std::string_view, 11> kKeptWhenClean = {"TERM",
                                                              "http_proxy",
                                                              "https_proxy",
                                                              "no_proxy",
@@ -31,7 +31,8 @@ constexpr std::array<std::string_view, 10> kKeptWhenClean = {"TERM",
                                                              "HTTP_PROXY",
                                                              "HTTPS_PROXY",
                                                              "NO_PROXY",
-                                                             "ALL_PROXY"};
+                                                             "ALL_PROXY",
+                                                             "FTP_PROXY"};
 constexpr std::string_view kLibraryFolder = "/.singularity.d/libs";
 
 template <std::size_t N>
@@ -118,6 +119,14 @@ void add_facts(PayloadEnvironment& layers,
         layers.facts[prefix + "BIND"] = binds;
         layers.facts[prefix + "ENVIRONMENT"] = "/.singularity.d/env/91-environment.sh";
     }
+    if (!request.is_compatible || request.no_eval) { // what runscripts of OCI images ask
+        layers.facts["APPTAINER_NO_EVAL"] = "1";
+        layers.facts["SINGULARITY_NO_EVAL"] = "1";
+    }
+    if (!request.instance.empty()) {
+        layers.facts["APPTAINER_INSTANCE"] = request.instance;
+        layers.facts["SINGULARITY_INSTANCE"] = request.instance;
+    }
     layers.facts["APPTAINER_COMMAND"] = std::string(action_name(request.action));
     layers.facts["APPTAINER_APPNAME"] = request.app;
     if (!request.app.empty()) {
@@ -155,7 +164,8 @@ Result<PayloadEnvironment> make_environment(const Request& request,
     }
     inject_prefixed(layers, environment);
     for (const auto& path : request.environment_files) {
-        CYBELE_TRY(const EnvironmentMap variables, read_environment_file(path));
+        CYBELE_TRY(const EnvironmentMap variables,
+                   read_environment_file(path, request.is_compatible ? &environment : nullptr));
         for (const auto& [name, value] : variables) {
             inject(layers, name, value);
         }

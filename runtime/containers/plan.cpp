@@ -137,6 +137,13 @@ Result<Mount> own_folder(const Request& request,
 /// --scratch: directories that nothing else sees, and that go with the container without --workdir.
 Result<void> add_scratch(std::vector<Mount>& mounts, const Request& request) {
     for (const std::string& word : list_words(request.scratch)) {
+        if (request.is_compatible && !word.starts_with('/')) {
+            return fail(ErrorCode::kInput,
+                        problem("scratch-relative",
+                                "--scratch: '" + printable(word) + "' is not an absolute path"),
+                        "it is a directory of the container",
+                        "write --scratch " + shell_quote("/" + word));
+        }
         const std::filesystem::path target = std::filesystem::path("/") / word;
         CYBELE_TRY(Mount mount,
                    own_folder(request,
@@ -324,6 +331,13 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
     home.target = colon == std::string::npos
                       ? home.source
                       : std::filesystem::path(request.home.substr(colon + 1));
+    if (colon == std::string::npos && request.is_compatible && !home.source.is_absolute()) {
+        return fail(ErrorCode::kInput,
+                    problem("home-relative",
+                            "--home: '" + printable(request.home) + "' is not an absolute path"),
+                    "its place in the container is the same as on the host",
+                    "write --home \"$PWD\"/" + shell_quote(request.home));
+    }
     std::error_code ignored;
     home.source = std::filesystem::absolute(home.source, ignored);
     if (colon == std::string::npos) {

@@ -80,6 +80,7 @@ struct Request : Permissions {
     std::vector<std::string> libraries; ///< --containlibs: files for /.singularity.d/libs
     bool no_init = false;       ///< --no-init: the program is process 1 of its own process ids
     bool no_umask = false;      ///< 0022 inside
+    std::string instance;       ///< the name of the instance that is started or joined
     bool fakeroot = false;      ///< the caller is root inside
     bool ignore_subuid = false; ///< --fakeroot maps the caller only
     bool writable = false;      ///< changes go to the image, a directory

@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/bind_option.hpp"
 #include "runtime/containers/device_interface.hpp"
+#include "runtime/containers/environment_option.hpp"
 #include "runtime/containers/extended_file.hpp"
+#include "runtime/containers/gpu.hpp"
 #include "runtime/containers/image_binds.hpp"
 #include "runtime/containers/limits.hpp"
 #include "runtime/containers/site_settings.hpp"
+#include "runtime/namespaces/seccomp_profile.hpp"
 #include "support/file.hpp"
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -15,6 +20,8 @@
 #include <vector>
 
 #include <fcntl.h>
+#include <linux/bpf_common.h>
+#include <linux/filter.h>
 
 using namespace cybele;
 using namespace cybele::runtime;
@@ -112,6 +119,60 @@ void try_image(std::string_view bytes) {
     }
 }
 
+/// nvliblist.conf and what `ldconfig -p` prints: libraries are found among those of the host only.
+void try_gpu_list(std::string_view text) {
+    const GpuList list = read_gpu_list(text);
+    for (const auto* words : {&list.libraries, &list.programs, &list.files}) {
+        for (const std::string& word : *words) {
+            must(!word.empty() && word.find('\n') == std::string::npos);
+        }
+    }
+    for (const std::string& file : list.files) {
+        must(file.front() == '/');
+    }
+    const auto all = read_loader_cache(text, "x86-64");
+    (void)driver_libraries(list, all);
+}
+
+/// A profile of --security seccomp: a program that the kernel can check, or refused.
+void try_seccomp(std::string_view text) {
+    const auto program = namespaces::compile_seccomp_profile(text, "fuzz");
+    if (!program) {
+        check_refusal(program.error());
+        return;
+    }
+    must(!program->empty() && program->size() <= BPF_MAXINSNS);
+    for (std::size_t i = 0; i < program->size(); ++i) { // no jump leads behind the end
+        const sock_filter& one = (*program)[i];
+        const bool is_jump = BPF_CLASS(one.code) == BPF_JMP;
+        const std::size_t longest = BPF_OP(one.code) == BPF_JA ? one.k : std::max(one.jt, one.jf);
+        must(!is_jump || i + 1 + longest < program->size());
+    }
+}
+
+/// --env-file, with and without a host's variables, --env, --bind and --mount.
+void try_words(std::string_view text) {
+    const auto file = fuzz_folder() / "variables";
+    must(write_file(file, text).has_value());
+    const Environment host(EnvironmentMap{{"HOME", "/root"}, {"A", "$A"}});
+    for (const Environment* one : {static_cast<const Environment*>(nullptr), &host}) {
+        if (const auto read = read_environment_file(file, one); !read) {
+            check_refusal(read.error());
+        }
+    }
+    if (const auto read = read_environment_option(text); !read) {
+        check_refusal(read.error());
+    }
+    if (const auto binds = read_binds(text, "/here"); binds) {
+        for (const BindOption& bind : *binds) {
+            must(bind.source.is_absolute() && bind.target.is_absolute());
+        }
+    }
+    if (const auto mount = read_mount(text, "/here"); mount) {
+        must(mount->source.is_absolute() && mount->target.is_absolute());
+    }
+}
+
 } // namespace
 
 /// Files of a host and of others that a start reads. The first byte chooses the kind.
@@ -121,7 +182,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         return 0;
     }
     const std::string_view rest(reinterpret_cast<const char*>(data) + 1, size - 1);
-    switch (data[0] % 4) {
+    switch (data[0] % 8) {
     case 0:
         try_settings(rest);
         break;
@@ -131,8 +192,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     case 2:
         try_limits(rest);
         break;
-    default:
+    case 3:
         try_image(rest);
+        break;
+    case 4:
+        try_gpu_list(rest);
+        break;
+    case 5:
+        try_seccomp(rest);
+        break;
+    default:
+        try_words(rest);
         break;
     }
     return 0;

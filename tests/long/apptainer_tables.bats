@@ -37,6 +37,25 @@ load ../parts/cases.bash
     compare more 'regressions|mounts'
 }
 
+@test "both programs do the same: sections of definition files, built in other ways, and archives of Docker" {
+    compare situations 'building|ocirun'
+}
+
+@test "both programs do the same: values of variables, binds and folders in the words of users" {
+    compare situations 'values|files'
+}
+
+@test "both programs do the same: OpenPGP keys, instances, help, and the lines that callers type" {
+    compare situations 'pgp|instances|helps|callers'
+}
+
+@test "both programs do the same: logins of a registry" {
+    serve registry docker-registry htpasswd "$place/private"
+    # shellcheck disable=SC2154 # serve sets it
+    export CYBELE_PRIVATE=127.0.0.1:$registry
+    compare situations credentials
+}
+
 @test "both programs do the same: cached images, keyrings, fingerprints of bases, further commands" {
     compare more 'cached|keyring|fingerprints|verbs'
 }

@@ -307,11 +307,12 @@ TEST_CASE("a configuration becomes scripts that say what it says") {
     Tree tree;
     REQUIRE(write_oci_config(tree.root, *config));
     const fs::path scripts = tree.root / ".singularity.d";
+    EnvironmentMap environment{{"HOME", "/h"}, {"QUOTE", "mine"}, {"PATH", "/bin"}};
     const auto run = [&](const std::string& text, std::vector<std::string> arguments) {
         Command command;
         command.argv = {"/bin/sh", "-c", text, (scripts / "env/10-docker2singularity.sh").native()};
         command.argv.insert(command.argv.end(), arguments.begin(), arguments.end());
-        command.environment = EnvironmentMap{{"HOME", "/h"}, {"QUOTE", "mine"}, {"PATH", "/bin"}};
+        command.environment = environment;
         const auto outcome = run_process(command);
         REQUIRE(outcome);
         return outcome->output;
@@ -322,7 +323,17 @@ TEST_CASE("a configuration becomes scripts that say what it says") {
               {}) == "/a b:/usr/bin:/bin|a`b`|$HOME \"x\"|mine|a\\b|a\nb|||");
     const std::string runscript = (scripts / "runscript").native();
     CHECK(run("exec '" + runscript + "'", {}) == "<a b><$HOME><`id`><it's><-x>");
-    CHECK(run("exec '" + runscript + "' 'x $HOME' -x", {}) == "<x $HOME><-x>");
+    // What the image says is never evaluated; the words of the caller are, as with Apptainer.
+    CHECK(run("exec '" + runscript + "' 'x $HOME' -x", {}) == "<x /h><-x>");
+    CHECK(run("exec '" + runscript + "' '`printf made`' 'a  b' '' '\\\\' '\\$HOME'", {}) ==
+          "<made><a  b><><\\><$HOME>");
+    for (const char* variable : {"APPTAINER_NO_EVAL", "SINGULARITY_NO_EVAL"}) {
+        environment[variable] = "1";
+        CHECK(run("exec '" + runscript + "'", {}) == "<a b><$HOME><`id`><it's><-x>");
+        CHECK(run("exec '" + runscript + "' 'x $HOME' -x '' '`id`'", {}) ==
+              "<x $HOME><-x><><`id`>");
+        environment.erase(variable);
+    }
     CHECK(read_oci_config("{}")->command.empty());
     CHECK(!read_oci_config(R"({"config":{"Env":7}})"));
     CHECK(!read_oci_config("x"));

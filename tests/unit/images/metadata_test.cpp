@@ -73,10 +73,10 @@ TEST_CASE("scripts get a shebang, keep their own, and take the arguments of the 
         {"no end", "", "#!/bin/sh\n\nno end\n"},
         {"    indented\n", "", "#!/bin/sh\n\n    indented\n"},
         {"echo\n", "-e", "#!/bin/sh -e\n\necho\n"},
-        {"#!/bin/bash\necho\n", "", "#!/bin/bash\necho\n"},
-        {"#!/usr/bin/python3\nprint()", "-I", "#!/usr/bin/python3 -I\nprint()\n"},
-        {"\n\n  #!/bin/bash\necho\n", "", "#!/bin/bash\necho\n"},
-        {"#!/bin/true", "", "#!/bin/true\n"},
+        {"#!/bin/bash\necho\n", "", "#!/bin/bash\n\necho\n"},
+        {"#!/usr/bin/python3\nprint()", "-I", "#!/usr/bin/python3 -I\n\nprint()\n"},
+        {"\n\n  #!/bin/bash\necho\n", "", "#!/bin/bash\n\necho\n"},
+        {"#!/bin/true", "", "#!/bin/true\n\n"},
     };
     for (const auto& row : cases) {
         const Root root;

@@ -31,6 +31,12 @@ TEST_CASE("binds as Apptainer writes them") {
         CHECK(binds->front().is_read_only == row.is_read_only);
     }
     CHECK(read_binds("/a:/b,/c:/d:ro", "/")->size() == 2);
+    const auto with_blanks = read_binds(" /a : /b , /c d:/e ", "/");
+    REQUIRE(with_blanks);
+    CHECK(with_blanks->at(0).source == "/a");
+    CHECK(with_blanks->at(0).target == "/b");
+    CHECK(with_blanks->at(1).source == "/c d");
+    CHECK(with_blanks->at(1).target == "/e");
     CHECK(read_binds("", "/")->empty());
     for (const char* text : {"/a:b", "/a:/b:rx", "/a:/b:ro:x", ":/b"}) {
         CAPTURE(text);

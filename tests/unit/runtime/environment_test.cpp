@@ -36,6 +36,29 @@ TEST_CASE("environment files: assignments as a shell writes them, and nothing is
     }
 }
 
+TEST_CASE("environment files by the name of Apptainer use variables of the file and of the host") {
+    const auto folder = tiny::make_folder();
+    const Environment host(EnvironmentMap{{"HOST", "a b$X"}, {"A", "host"}});
+    const std::vector<std::pair<std::string, std::string>> rows = {
+        {"V=$HOST", "a b$X"},
+        {"V=\"<${HOST}>\"", "<a b$X>"},
+        {"V='$HOST'", "$HOST"},
+        {"V=\\$HOST", "$HOST"},
+        {"V=\"\\$HOST\"", "$HOST"},
+        {"A=own\nV=$A.$NOSUCH.", "own.."},
+        {"V=$ V=$1", "$1"},
+        {"V=${HOST", "${HOST"},
+        {"V=\"${HOST:-x}\"", "${HOST:-x}"},
+    };
+    for (const auto& [text, expected] : rows) {
+        CAPTURE(text);
+        tiny::write(folder.path() / "file", text);
+        const auto variables = read_environment_file(folder.path() / "file", &host);
+        REQUIRE(variables);
+        CHECK(variables->at("V") == expected);
+    }
+}
+
 TEST_CASE("environment files: all faults with their places") {
     const auto folder = tiny::make_folder();
     tiny::write(folder.path() / "bad",
@@ -56,6 +79,7 @@ TEST_CASE("--env: one variable, or several") {
     using Pairs = std::vector<std::pair<std::string, std::string>>;
     CHECK(read_environment_option("A=1").value() == Pairs{{"A", "1"}});
     CHECK(read_environment_option("A=1,2").value() == Pairs{{"A", "1,2"}});
+    CHECK(read_environment_option("\"A=1,2\"").value() == Pairs{{"A", "1,2"}});
     CHECK(read_environment_option("A=x=y").value() == Pairs{{"A", "x=y"}});
     CHECK(read_environment_option("A=1,B=2=3").value() == Pairs{{"A", "1"}, {"B", "2=3"}});
     CHECK(read_environment_option("\"A=1,2\",B=3").value() == Pairs{{"A", "1,2"}, {"B", "3"}});
@@ -93,6 +117,8 @@ TEST_CASE("which of the host's variables pass") {
                                          {"PYTHONNOUSERSITE", "1"}});
     CHECK(layers->facts.at("HOME") == "/home/u");
     CHECK(layers->facts.at("USER_PATH") == "/p");
+    CHECK(layers->facts.at("APPTAINER_NO_EVAL") == "1");
+    CHECK(layers->facts.count("APPTAINER_INSTANCE") == 0);
     request.cleanenv = true;
     layers = make_environment(request, host, "/home/u");
     REQUIRE(layers);
@@ -100,6 +126,12 @@ TEST_CASE("which of the host's variables pass") {
           EnvironmentMap{
               {"TERM", "xterm"}, {"https_proxy", "p"}, {"LANG", "C"}, {"PYTHONNOUSERSITE", "1"}});
     CHECK(layers->facts.count("USER_PATH") == 0);
+    request.is_compatible = true;
+    request.instance = "one";
+    layers = make_environment(request, host, "/home/u");
+    REQUIRE(layers);
+    CHECK(layers->facts.count("APPTAINER_NO_EVAL") == 0);
+    CHECK(layers->facts.at("APPTAINER_INSTANCE") == "one");
 }
 
 TEST_CASE("who wins among the injecting ways") {
