@@ -95,6 +95,15 @@ while_doing() {
     assert_success
 }
 
+@test "mistakes of somebody who meets the program for the first time, by kind, in places that no other table has" {
+    run "$parts_dir/try-mistakes" --kinds --names "$place/names" "$repo/tests/cases/mistakes/strangers.tsv"
+    echo "# strangers: ${lines[-1]}" >&3
+    echo "# strangers, ${lines[-2]}" >&3
+    assert_success
+    [[ ${lines[-1]} =~ ^mistakes:\ ([0-9]+), ]]
+    ((BASH_REMATCH[1] >= 100))
+}
+
 @test "errors of the fields of a Job, a Site and a Recipe, a document for each: the help is applied, or asks a person" {
     mkdir cells
     CYBELE_ERRORS=$place/cells "$repo/build/dev/tests/unit_pairs" \

@@ -674,9 +674,9 @@ PATTERNS
 @test "words for a Job without a script are named as its command has them" {
     printf '%s\n' 'kind: Job' 'name: a' 'command: [sh, -c, "echo $0 $1"]' >job.yaml
     refuses 2 "$CYBELECTL" submit job.yaml -- 1000 'two words'
-    local help="write \`command: [sh, '-c', 'echo \$0 \$1', '1000', 'two words']\` into the Job"
-    assert_line "help: $help"
-    sed -i "s/^command:.*/$(sed 's/^[^`]*`\(.*\)`.*/\1/' <<<"$help")/" job.yaml
+    local line="command: [sh, '-c', 'echo \$0 \$1', '1000', 'two words']"
+    assert_line "help: write \`$line\` into the Job"
+    sed -i "s/^command:.*/$line/" job.yaml
     run -0 "$CYBELECTL" submit job.yaml --wait
     assert_equal "$(cat a-*.out)" '1000 two words'
 }
