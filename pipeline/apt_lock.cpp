@@ -97,7 +97,7 @@ std::vector<recipes::LockedPackage> read_stanzas(std::string_view text) {
     return list;
 }
 
-Error apt_fault(std::string_view errors) {
+Error apt_fault(std::string_view errors, const std::vector<std::string>& further) {
     constexpr std::size_t kShownLines = 10;
     const std::string because =
         builder::output_because("apt said", builder::last_lines(errors, kShownLines));
@@ -117,7 +117,10 @@ Error apt_fault(std::string_view errors) {
     if (faults.has_errors()) {
         return faults.take();
     }
-    if (const std::string refused = builder::refused_repository(errors); !refused.empty()) {
+    const std::string refused = builder::refused_repository(errors);
+    if (std::any_of(further.begin(), further.end(), [&](const std::string& url) {
+            return refused.find(url) != std::string::npos;
+        })) {
         return {ErrorCode::kVerification,
                 problem("repository-refused", printable(refused)),
                 because,
@@ -192,6 +195,9 @@ Result<AptSuite> AptSuite::open(const std::string& suite,
     }
     CYBELE_CHECK(write_file(path / "sources.list", sources));
     AptSuite own(std::move(folder), environment);
+    for (const recipes::Repository& one : repositories) {
+        own.further_.push_back(one.url);
+    }
     CYBELE_CHECK(own.update());
     own.note_repositories(repositories);
     return own;
@@ -223,7 +229,7 @@ Result<std::string> AptSuite::run(std::vector<std::string> argv) const {
     command.input = "";
     CYBELE_TRY(Outcome outcome, run_process(command));
     if (!outcome.ok()) {
-        return fail(apt_fault(outcome.errors));
+        return fail(apt_fault(outcome.errors, further_));
     }
     return std::move(outcome.output);
 }

@@ -56,6 +56,7 @@ private:
     Environment environment_;
     std::vector<std::string> release_;
     std::vector<recipes::LockedPackage> repositories_;
+    std::vector<std::string> further_; ///< their addresses
     std::uint64_t epoch_ = 0;
 };
 

@@ -20,8 +20,14 @@ struct SandboxWords {
     std::vector<std::string> mounts;
 };
 
+/// A shell where a build failed.
+struct LookWords {
+    bool is_shell = false;
+    bool is_keeping = false; ///< tells what is changed there
+};
+
 /// What the command line of `build` says.
-struct BuildOptions : SandboxWords {
+struct BuildOptions : SandboxWords, LookWords {
     pipeline::ImageBuild build;
     std::string source;
     std::vector<std::string> more; ///< words behind it
@@ -39,8 +45,6 @@ struct BuildOptions : SandboxWords {
     std::vector<std::string> sections;
     bool no_cache = false;
     std::string timeout;
-    bool is_shell = false;
-    bool is_keeping = false; ///< tells what is changed in the shell
 };
 
 /// The line that tells an image of `bytes` bytes.

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <map>
 
 #include <fmt/format.h>
@@ -71,11 +72,10 @@ std::string shell_of(std::string_view text) {
                : "";
 }
 
-/// What shellcheck itself calls an info or a matter of style, told once per code.
+/// What shellcheck itself calls an info or a matter of style, by code: its first place.
 struct Advice {
     Lint::Spot spot;
     std::string message;
-    std::size_t count = 0;
 };
 using AllAdvice = std::map<int, Advice>;
 
@@ -113,9 +113,7 @@ void check(Lint& lint, const Joined& script, const std::string& program, AllAdvi
         std::string message =
             fmt::format("SC{}: {}", code, printable(comment.value("message", "")));
         if (is_advice(comment, code)) {
-            Advice& one =
-                advice.try_emplace(code, Advice{spot, std::move(message), 0}).first->second;
-            ++one.count;
+            advice.try_emplace(code, Advice{spot, std::move(message)});
         } else {
             lint.tell("CD107",
                       spot,
@@ -151,14 +149,20 @@ void lint_shellcheck(Lint& lint) {
             }
         }
     }
-    for (const auto& [code, one] : advice) {
-        lint.tell("CD110",
-                  one.spot,
-                  one.count == 1 ? one.message
-                                 : fmt::format("{} ({} places)", one.message, one.count),
-                  "shellcheck says so",
-                  fmt::format("see shellcheck's page of SC{}", code));
+    if (advice.empty()) {
+        return;
     }
+    // One note per file.
+    const auto& [code, first] = *advice.begin();
+    std::string others;
+    for (auto other = std::next(advice.begin()); other != advice.end(); ++other) {
+        others += fmt::format("{}SC{}", others.empty() ? "; also " : ", ", other->first);
+    }
+    lint.tell("CD110",
+              first.spot,
+              first.message + others,
+              "shellcheck says so",
+              fmt::format("see shellcheck's page of SC{}", code));
 }
 
 } // namespace cybele::definitions
