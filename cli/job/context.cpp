@@ -195,12 +195,12 @@ nlohmann::ordered_json value_or_null(const std::optional<T>& value) {
     return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
 }
 
-std::string print_document(const nlohmann::ordered_json& document) {
+std::string document_text(const nlohmann::ordered_json& document) {
     return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
 std::string print_rows(const nlohmann::ordered_json& rows) {
-    return print_document({{"format", 1}, {"jobs", rows}});
+    return document_text({{"format", 1}, {"jobs", rows}});
 }
 
 void add_consumption(const submission::Consumption& consumption, nlohmann::ordered_json& row) {
@@ -269,7 +269,7 @@ std::string repeated_json(const std::vector<submission::Entry>& entries,
         rows.push_back(job_row(entry));
         add_elements_row(entry, rows.back());
     }
-    return print_document({{"format", 1}, {"differences", changed}, {"jobs", rows}});
+    return document_text({{"format", 1}, {"differences", changed}, {"jobs", rows}});
 }
 
 } // namespace cybele::cli
