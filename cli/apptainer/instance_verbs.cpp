@@ -287,11 +287,12 @@ Result<int> instance_verb(const Session& session, const OtherCall& call) {
 }
 
 Result<int> start_with_instance(const Session& session, const StartOptions& options) {
-    if (options.instance.empty()) {
+    if (options.request.instance.name.empty()) {
         return runtime::start_in_instance(options.request, session.environment);
     }
     CYBELE_TRY(const Instance started,
-               runtime::start_instance(options.request, session.environment, options.instance));
+               runtime::start_instance(
+                   options.request, session.environment, options.request.instance.name));
     inform(session, "instance started successfully");
     if (!options.pid_file.empty()) {
         if (const auto written = write_file(options.pid_file, std::to_string(started.pid) + "\n");

@@ -32,9 +32,9 @@ Result<int> look_inside(Session& session, const BuildOptions& options) {
     builder::BuildRequest request;
     CYBELE_TRY(request.definition_file, pipeline::find_source(options.build.source));
     request.binds = options.build.binds;
-    request.mirror = options.build.mirror;
-    request.pip_index = options.build.pip_index;
-    request.ca_file = options.build.ca_file;
+    request.mirror = options.build.packages.mirror;
+    request.pip_index = options.build.packages.pip_index;
+    request.ca_file = options.build.packages.ca_file;
     request.on_step = [&session](const std::string& line) {
         if (!session.is_quiet) {
             (void)!::write(STDERR_FILENO, (line + "\n").data(), line.size() + 1);

@@ -156,7 +156,7 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
     read.options.image = words.rest.front();
     const std::ptrdiff_t before = is_instance ? 2 : 1;
     if (is_instance) {
-        read.options.instance = words.rest[1];
+        read.options.request.instance.name = words.rest[1];
     }
     read.options.request.arguments.assign(words.rest.begin() + before, words.rest.end());
     return std::optional(std::move(read));

@@ -34,8 +34,7 @@ struct StartOptions {
     std::vector<std::string> devices;
     std::vector<std::string> device_folders;
     std::set<const StartOption*> given; ///< by the command line
-    std::string instance;               ///< the name of an instance that is to be started
-    std::string pid_file;               ///< of that
+    std::string pid_file;               ///< of the instance that is to be started
     std::string site_settings;          ///< --config: in place of the host's apptainer.conf
     bool is_instance = false;
 

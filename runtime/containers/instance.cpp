@@ -146,7 +146,7 @@ int descriptor_of(const fs::path& image) {
     dup2(streams.out.get(), STDOUT_FILENO);
     dup2(streams.err.get(), STDERR_FILENO);
     const int told = report.get();
-    request.when_instance_started = [told](pid_t first) {
+    request.instance.when_started = [told](pid_t first) {
         (void)!write(told, &first, sizeof first);
         close(told);
     };
@@ -272,7 +272,7 @@ start_instance(const Request& request, const Environment& environment, const std
     if (one.keeper == 0) {
         report.read.reset();
         Request kept = request;
-        kept.instance = name;
+        kept.instance.name = name;
         be_keeper(std::move(kept), environment, streams, report.write);
     }
     report.write.reset();
@@ -297,7 +297,7 @@ Result<int> start_in_instance(const Request& request, const Environment& environ
     }
     Request inside = request;
     inside.image = found.front().image;
-    inside.instance = name;
+    inside.instance.name = name;
     if (inside.home.empty() && !found.front().home.empty()) {
         inside.home = found.front().home + ":" + found.front().home;
     }

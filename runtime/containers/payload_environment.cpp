@@ -123,9 +123,9 @@ void add_facts(PayloadEnvironment& layers,
         layers.facts["APPTAINER_NO_EVAL"] = "1";
         layers.facts["SINGULARITY_NO_EVAL"] = "1";
     }
-    if (!request.instance.empty()) {
-        layers.facts["APPTAINER_INSTANCE"] = request.instance;
-        layers.facts["SINGULARITY_INSTANCE"] = request.instance;
+    if (!request.instance.name.empty()) {
+        layers.facts["APPTAINER_INSTANCE"] = request.instance.name;
+        layers.facts["SINGULARITY_INSTANCE"] = request.instance.name;
     }
     layers.facts["APPTAINER_COMMAND"] = std::string(action_name(request.action));
     layers.facts["APPTAINER_APPNAME"] = request.app;

@@ -128,11 +128,11 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
     Sandbox sandbox;
     sandbox.new_pid_namespace = request.pid || request.containall;
     sandbox.is_first_process = request.no_init;
-    if (request.when_instance_started) {
+    if (request.instance.when_started) {
         sandbox.new_pid_namespace = true;
         sandbox.is_first_process = true;
         sandbox.before_program = namespaces::stay_as_first_process;
-        sandbox.when_started = request.when_instance_started;
+        sandbox.when_started = request.instance.when_started;
     }
     if (!all.security.is_empty()) {
         sandbox.before_program = [&all, next = std::move(sandbox.before_program)] {
@@ -327,7 +327,7 @@ Result<Rendezvous> find_container(const Request& request,
                                   const Preparation& all,
                                   const std::function<void()>& meanwhile) {
     const Rank rank = read_rank(environment);
-    const bool is_own = request.when_instance_started || request.pid || request.containall ||
+    const bool is_own = request.instance.when_started || request.pid || request.containall ||
                         request.net || request.uts || request.writable || request.fakeroot ||
                         !request.hostname.empty() || !request.netns_path.empty() ||
                         !request.security.empty() || !request.fuse_mounts.empty();

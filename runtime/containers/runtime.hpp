@@ -44,6 +44,14 @@ struct Permissions {
 };
 
 /// What `exec|run|shell IMAGE` was asked for; the fields bear the names of Apptainer's options.
+/// Of a container that is an instance, or is joined as one.
+struct InstancePart {
+    std::string name; ///< empty: neither
+    /// Called outside when its program runs, with its process 1. Such a container has process ids
+    /// of its own and lives on when the program has ended well.
+    std::function<void(pid_t first)> when_started;
+};
+
 struct Request : Permissions {
     Action action = Action::kExec;
     std::filesystem::path image; ///< SIF, squashfs or directory
@@ -80,7 +88,6 @@ struct Request : Permissions {
     std::vector<std::string> libraries; ///< --containlibs: files for /.singularity.d/libs
     bool no_init = false;       ///< --no-init: the program is process 1 of its own process ids
     bool no_umask = false;      ///< 0022 inside
-    std::string instance;       ///< the name of the instance that is started or joined
     bool fakeroot = false;      ///< the caller is root inside
     bool ignore_subuid = false; ///< --fakeroot maps the caller only
     bool writable = false;      ///< changes go to the image, a directory
@@ -105,9 +112,7 @@ struct Request : Permissions {
     std::optional<ImageDemand> demand; ///< --verify-key, --policy; unset: not verified
     bool is_verbose = false;
     bool is_quiet = false; ///< errors only
-    /// Of an instance: called outside when its program runs, with its process 1. Such a container
-    /// has process ids of its own and lives on when the program has ended well.
-    std::function<void(pid_t first)> when_instance_started;
+    InstancePart instance;
 };
 
 /// Starts the container in place of this process: returns only when refused (the cli makes that

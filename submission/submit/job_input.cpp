@@ -205,37 +205,6 @@ void note_replaced(const Overrides& overrides, launchers::Job& job) {
     }
 }
 
-/// A word of a list in one line of yaml.
-std::string word_of_list(const std::string& word) {
-    constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ./_";
-    const bool is_plain = !word.empty() && word.find_first_not_of(kPlain) == std::string::npos;
-    if (is_plain) {
-        return word;
-    }
-    std::string quoted = "'";
-    for (const char c : word) {
-        quoted += c == '\'' ? "''" : std::string(1, c);
-    }
-    return quoted + "'";
-}
-
-/// The Job's command with the words, which another submission has, too.
-std::string help_with_arguments(const launchers::Job& job, const std::vector<std::string>& words) {
-    if (!job.script.empty()) {
-        return "write the words into `script`; for a batch script: `cybelectl submit --script FILE "
-               "-- ARGUMENTS`";
-    }
-    std::string list;
-    for (const std::string& word : job.command) {
-        list += word_of_list(word) + ", ";
-    }
-    list = list.empty() ? "PROGRAM, " : list;
-    for (const std::string& word : words) {
-        list += word_of_list(word) + (&word == &words.back() ? "" : ", ");
-    }
-    return "write `command: [" + printable(list) + "]` into the Job";
-}
-
 void set_arguments(const Overrides& overrides, launchers::Job& job, Faults& faults) {
     if (overrides.arguments.empty()) {
         return;

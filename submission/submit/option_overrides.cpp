@@ -252,6 +252,20 @@ Fault option_usage_fault(Problem problem, const document::Complaint& complaint) 
     return fault;
 }
 
+/// A word of a list in one line of yaml.
+std::string word_of_list(const std::string& word) {
+    constexpr std::string_view kPlain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ./_";
+    const bool is_plain = !word.empty() && word.find_first_not_of(kPlain) == std::string::npos;
+    if (is_plain) {
+        return word;
+    }
+    std::string quoted = "'";
+    for (const char c : word) {
+        quoted += c == '\'' ? "''" : std::string(1, c);
+    }
+    return quoted + "'";
+}
+
 } // namespace
 
 std::span<const OptionOverride> option_overrides() {
@@ -279,6 +293,22 @@ void apply_options(const GivenOptions& given, Job& job, Faults& faults) {
         }
         job.replaced[row.field] = row.option;
     }
+}
+
+std::string help_with_arguments(const launchers::Job& job, const std::vector<std::string>& words) {
+    if (!job.script.empty()) {
+        return "write the words into `script`; for a batch script: `cybelectl submit --script FILE "
+               "-- ARGUMENTS`";
+    }
+    std::string list;
+    for (const std::string& word : job.command) {
+        list += word_of_list(word) + ", ";
+    }
+    list = list.empty() ? "PROGRAM, " : list;
+    for (const std::string& word : words) {
+        list += word_of_list(word) + (&word == &words.back() ? "" : ", ");
+    }
+    return "write `command: [" + printable(list) + "]` into the Job";
 }
 
 } // namespace cybele::submission

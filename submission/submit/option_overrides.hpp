@@ -26,4 +26,8 @@ using GivenOptions = std::map<std::string, std::string>;
 /// Replaces the fields; a value that cannot be read is kUsage.
 void apply_options(const GivenOptions& given, launchers::Job& job, Faults& faults);
 
+/// The help for words after `--` of a Job that takes none: its command with them.
+[[nodiscard]] std::string help_with_arguments(const launchers::Job& job,
+                                              const std::vector<std::string>& words);
+
 } // namespace cybele::submission

@@ -258,7 +258,8 @@ TEST_CASE("templates of `init` are documents that can be read and rendered") {
             }
         }
         const std::string program = name == "mpi4py" ? "src/main.py" : "src/hello.c";
-        CHECK(paths == std::set<std::string>{"README.md", "demo.yaml", "job.yaml", program});
+        CHECK(paths ==
+              std::set<std::string>{".gitignore", "README.md", "demo.yaml", "job.yaml", program});
     }
     CHECK(project_template("My Demo").error().faults().front().help == "write `my-demo`");
     CHECK(project_template("demo", "mpii").error().faults().front().help == "did you mean `mpi`?");

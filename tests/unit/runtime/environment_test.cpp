@@ -127,7 +127,7 @@ TEST_CASE("which of the host's variables pass") {
               {"TERM", "xterm"}, {"https_proxy", "p"}, {"LANG", "C"}, {"PYTHONNOUSERSITE", "1"}});
     CHECK(layers->facts.count("USER_PATH") == 0);
     request.is_compatible = true;
-    request.instance = "one";
+    request.instance.name = "one";
     layers = make_environment(request, host, "/home/u");
     REQUIRE(layers);
     CHECK(layers->facts.count("APPTAINER_NO_EVAL") == 0);

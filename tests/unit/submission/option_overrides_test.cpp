@@ -149,7 +149,7 @@ TEST_CASE("options: each is listed once, with a help that names no other") {
         CHECK(std::string_view(row.names).ends_with(row.option));
         CHECK_FALSE(std::string_view(row.field).empty());
     }
-    CHECK(options.size() == 16);
+    CHECK(options.size() == 17);
 }
 
 } // namespace cybele::submission
