@@ -185,8 +185,8 @@ Result<AptSuite> AptSuite::open(const std::string& suite,
             path / ("repository-" + std::to_string(i) + (is_armored ? ".asc" : ".gpg"));
         CYBELE_CHECK(write_file(signer, repositories[i].key_text));
         for (const std::string& one : repositories[i].suites) {
-            sources += "deb [signed-by=" + signer.native() + " check-valid-until=yes] " +
-                       repositories[i].url + " " + one;
+            sources += "deb [signed-by=" + signer.native() +
+                       " check-date=yes check-valid-until=yes] " + repositories[i].url + " " + one;
             for (const std::string& component : repositories[i].components) {
                 sources += " " + component;
             }

@@ -11,6 +11,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 namespace cybele::recipes::definition_file {
 namespace {
 
@@ -369,10 +371,12 @@ std::string without_environment(const std::map<std::string, EnvironmentValue>& e
             lines += "unset " + name + "\n";
             continue;
         }
-        const bool is_front = value.how == How::kPrepend;
-        const std::string edge = is_front ? "#" + quoted + "':'" : "%':'" + quoted;
-        lines += "if [ \"$" + name + "\" = " + quoted + " ]; then unset " + name + "; else " +
-                 name + "=${" + name + edge + "}; fi\n";
+        const std::string edge =
+            fmt::format(fmt::runtime(value.how == How::kPrepend ? "#{}':'" : "%':'{}"), quoted);
+        lines += fmt::format("if [ \"${0}\" = {1} ]; then unset {0}; else {0}=${{{0}{2}}}; fi\n",
+                             name,
+                             quoted,
+                             edge);
     }
     return lines;
 }

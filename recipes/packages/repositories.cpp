@@ -64,7 +64,8 @@ std::string list_text(const RepositoryWay& way, const Repository& repository, st
                            key);
     }
     return fmt::format(
-        "Types: deb\nURIs: {}\nSuites: {}\n{}Signed-By: {}\nCheck-Valid-Until: yes\n",
+        "Types: deb\nURIs: {}\nSuites: {}\n{}Signed-By: {}\nCheck-Date: yes\nCheck-Valid-Until: "
+        "yes\n",
         repository.url,
         spaced(repository.suites),
         repository.components.empty() ? "" : "Components: " + spaced(repository.components) + "\n",

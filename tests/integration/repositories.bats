@@ -50,8 +50,11 @@ repository() {
     local folder=served/$1 list
     mkdir -p "$folder/pool" "$folder/dists/stable/main/binary-amd64"
     cp toy-tool.deb "$folder/pool"
-    (cd "$folder" && dpkg-scanpackages --multiversion pool >dists/stable/main/binary-amd64/Packages 2>/dev/null)
     list=$folder/dists/stable/main/binary-amd64/Packages
+    {
+        dpkg-deb --field toy-tool.deb
+        printf '%s\n' 'Filename: pool/toy-tool.deb' "Size: $(stat -c %s toy-tool.deb)" "SHA256: $(sha256sum <toy-tool.deb | cut -d' ' -f1)"
+    } >"$list"
     {
         printf '%s\n' 'Origin: toy' 'Suite: stable' 'Codename: stable' "Date: $(date -Ru -d '-2 days')" "Valid-Until: $2" \
             'Architectures: amd64 all' 'Components: main' 'SHA256:'
@@ -127,7 +130,7 @@ recipe() {
 
 @test "the rendered definition carries the repository, for apt and for dnf, and definition files of it are accepted" {
     recipe tool good
-    run -0 "$CYBELECTL" recipe render tool.yaml
+    run -0 "$CYBELECTL" recipe render tool.yaml --mirror http://mirror.example/debian
     printf '%s\n' "$output" >tool.def
     assert_line "URIs: $url/good"
     assert_line 'Check-Valid-Until: yes'
