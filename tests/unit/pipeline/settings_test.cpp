@@ -74,7 +74,7 @@ TEST_CASE("a project file that the user has not allowed decides nothing that nee
         CHECK(place.note().empty() == is_harmless);
     }
     REQUIRE(write_file(place.project_file, "mirorr: x\n"));
-    CHECK(place.note().find("(unknown setting 'mirorr')") != std::string::npos);
+    CHECK(place.note().find("(line 1: unknown setting 'mirorr')") != std::string::npos);
     REQUIRE(write_file(place.project_file, "[\n"));
     CHECK(place.load()->get("mirror") == "u");
     CHECK(place.load()->notes().size() == 1);
