@@ -12,11 +12,15 @@ setup_file() {
     "$parts_dir/apptainer" make >&2
 }
 setup() { cd "$place" || return; }
-teardown() { end_servers; }
+teardown() {
+    end_servers
+    rm -f registry.in registry.port
+}
 teardown_file() { leave_place; }
 
 # compare TABLE GROUPS: the rows of these groups of TABLE.tsv, by both programs; the log shows how many are equal.
 compare() {
+    rm -rf side # of a case that failed
     mkdir side && cp app.sif demo.pem demo.pub side/ && cd side || return
     grep -E "^($2)$(printf '\t')" "$repo/tests/cases/apptainer/$1.tsv" >cases.tsv
     run "$parts_dir/side-by-side" compare cases.tsv
