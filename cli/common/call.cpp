@@ -108,10 +108,13 @@ int act(const Session& session) {
 
 namespace {
 
-/// A closed standard stream would become the first file that is opened.
-void open_standard_streams() {
+/// A closed standard stream would become the first file that is opened. What takes its place fails
+/// as a closed one does; by the name of Apptainer it is /dev/null, as there.
+void open_standard_streams(bool as_apptainer) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
-        if (::fcntl(fd, F_GETFD) < 0 && ::open("/dev/null", O_RDWR) < 0) {
+        const int closed = fd == STDIN_FILENO ? O_WRONLY : O_RDONLY;
+        if (::fcntl(fd, F_GETFD) < 0 &&
+            ::open("/dev/null", as_apptainer ? O_RDWR : closed) < 0) { // NOLINT: no mode is given
             return;
         }
     }
@@ -120,7 +123,7 @@ void open_standard_streams() {
 } // namespace
 
 int guarded(int (*call)(int, char**, void (*)(int)), int argc, char** argv) {
-    open_standard_streams();
+    open_standard_streams(argc > 0 && !other_name_of(argv[0]).empty());
     auto* const sigpipe_before = std::signal(SIGPIPE, SIG_IGN); // NOLINT: before any thread
     try {
         return call(argc, argv, sigpipe_before);
