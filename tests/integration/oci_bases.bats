@@ -121,7 +121,8 @@ push_base() { # NAME:TAG
     # shellcheck disable=SC2016
     assert_equal "$(apptainer run --no-eval app.sif 'x $HOME' -x '`id`')" '<x $HOME><-x><`id`>'
     # Without it Apptainer's own images evaluate the words of their callers, and so do ours there.
-    apptainer build theirs.sif "oci:$images/layout:1"
+    cp "$images/base.oci.tar" .
+    apptainer build theirs.sif oci-archive:base.oci.tar
     # shellcheck disable=SC2016
     assert_equal "$(apptainer run app.sif 'x $HOME' -x '`id -u`')" "$(apptainer run theirs.sif 'x $HOME' -x '`id -u`')"
     assert_equal "$("$CYBELECTL" inspect app.sif --format json | jq -r '.. | ."org.example.kind"? // empty' | head -n1)" base
