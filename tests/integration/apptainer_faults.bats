@@ -127,6 +127,11 @@ says() {
     assert_success
     # One image, and no part of another.
     assert_equal "$("$CYBELECTL" image list --format json | grep -c '"digest"')" 1
+    # What a killed start had begun ends by itself.
+    for _ in {1..100}; do
+        [[ -n $(find tmp -mindepth 1) ]] || break
+        sleep 0.1
+    done
     run find tmp -mindepth 1
     assert_output ''
     assert_equal "$(find store -type f -size +1M | wc -l)" 1
