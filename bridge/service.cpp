@@ -132,7 +132,7 @@ private:
     [[nodiscard]] std::string stamp() const {
         return apiserver::micro_time(request_.clock());
     }
-    /// One query without an answer is no reason to call a node not ready.
+    /// A node stays ready when only one query got no answer.
     [[nodiscard]] bool is_batch_system_known() const {
         return was_answered_ || boot_time() - answered_at_ < kSilenceOfNodes;
     }

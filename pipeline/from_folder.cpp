@@ -7,6 +7,7 @@
 #include "pipeline/evidence.hpp"
 #include "pipeline/job_text.hpp"
 #include "pipeline/native_build.hpp"
+#include "pipeline/new_project.hpp"
 #include "pipeline/python_plan.hpp"
 #include "pipeline/schemas.hpp"
 #include "recipes/forms/words.hpp"
@@ -261,9 +262,7 @@ fs::path recipe_file(const FromFolder& plan) {
 /// Whether `build FOLDER` builds the Recipe: it is named after the folder, or no other one is
 /// there.
 bool is_found_by_folder(const FromFolder& plan) {
-    std::error_code error;
-    const fs::path whole = fs::absolute(plan.folder, error).lexically_normal();
-    if (plan.name == (whole.has_filename() ? whole : whole.parent_path()).filename().native()) {
+    if (plan.name == name_of_folder(plan.folder)) {
         return true;
     }
     const std::vector<fs::path> recipes = recipes_in(plan.folder);
@@ -292,11 +291,8 @@ void plan_next(Planner& planner) {
     next.push_back("cybelectl submit " + folder + " --wait");
 }
 
-std::string name_of_folder(const fs::path& folder) {
-    std::error_code error;
-    const fs::path path = fs::absolute(folder, error).lexically_normal();
-    const std::string name =
-        suggest_name((path.has_filename() ? path : path.parent_path()).filename().native());
+std::string program_name(const fs::path& folder) {
+    const std::string name = suggest_name(name_of_folder(folder));
     return name.empty() ? "program" : name;
 }
 
@@ -321,7 +317,7 @@ Result<FromFolder> plan_from_folder(const FromFolderRequest& request) {
     Planner planner;
     CYBELE_TRY(planner.folder, read_source_folder(request.from));
     planner.evidence = find_evidence(planner.folder);
-    planner.plan.name = name_of_folder(request.from);
+    planner.plan.name = program_name(request.from);
     planner.plan.folder = request.output.empty() ? request.from : request.output;
     std::error_code error;
     planner.folder_from =

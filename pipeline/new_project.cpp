@@ -27,12 +27,16 @@ Result<void> write_project(const fs::path& folder,
 
 } // namespace
 
+std::string name_of_folder(const fs::path& folder) {
+    std::error_code error;
+    const fs::path absolute = fs::absolute(folder, error).lexically_normal();
+    return (absolute.has_filename() ? absolute : absolute.parent_path()).filename().native();
+}
+
 Result<std::vector<fs::path>> new_project(const fs::path& folder,
                                           const std::string& template_name) {
     std::error_code error;
-    const fs::path whole = fs::absolute(folder, error).lexically_normal();
-    const std::string name =
-        (whole.has_filename() ? whole : whole.parent_path()).filename().native();
+    const std::string name = name_of_folder(folder);
     CYBELE_TRY(auto files, recipes::project_template(name, template_name));
     // A repository that was just made has one already, which stays.
     std::erase_if(files, [&](const auto& file) {

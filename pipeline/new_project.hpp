@@ -14,4 +14,7 @@ namespace cybele::pipeline {
 [[nodiscard]] Result<std::vector<std::filesystem::path>>
 new_project(const std::filesystem::path& folder, const std::string& template_name);
 
+/// The last part of a folder's name, also of `.` and of `DIR/`.
+[[nodiscard]] std::string name_of_folder(const std::filesystem::path& folder);
+
 } // namespace cybele::pipeline

@@ -23,8 +23,22 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLock = "lock";
-/// A folder without a lock may be one that is just being made.
+constexpr const char* kNewLock = "lock.new";
+/// An empty folder without a lock may be one that is just being made.
 constexpr std::time_t kUnlockedSeconds = 3600;
+
+/// Whether a folder without a lock has contents: its build was killed while it removed them.
+bool is_half_removed(const fs::path& directory) {
+    std::error_code error;
+    for (auto it = fs::directory_iterator(directory, error);
+         !error && it != fs::directory_iterator();
+         it.increment(error)) {
+        if (it->path().filename() != kLock && it->path().filename() != kNewLock) {
+            return true;
+        }
+    }
+    return false;
+}
 
 /// True where no living build has this folder.
 bool is_abandoned(const fs::path& directory) {
@@ -35,7 +49,8 @@ bool is_abandoned(const fs::path& directory) {
     }
     const UniqueFd lock(::open((directory / kLock).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
     if (!lock.valid()) {
-        return std::time(nullptr) - status.st_mtime > kUnlockedSeconds;
+        return is_half_removed(directory) ||
+               std::time(nullptr) - status.st_mtime > kUnlockedSeconds;
     }
     return ::flock(lock.get(), LOCK_EX | LOCK_NB) == 0;
 }
@@ -77,7 +92,7 @@ Result<Workspace> Workspace::make(const fs::path& parent, namespaces::IdMap map)
     const fs::path file = directory.path() / kLock;
     // Under its name only when it is locked: another build that begins now would take an unlocked
     // one for that of a killed build, and remove the folder.
-    const fs::path fresh = directory.path() / "lock.new";
+    const fs::path fresh = directory.path() / kNewLock;
     UniqueFd lock(::open(fresh.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
     if (!lock.valid() || ::flock(lock.get(), LOCK_EX | LOCK_NB) != 0 ||
         ::rename(fresh.c_str(), file.c_str()) != 0) {

@@ -18,7 +18,7 @@ namespace cybele::cli {
 struct AssignmentOption {
     const char* name;     ///< "--arg"
     const char* meaning;  ///< for the help
-    const char* because;  ///< what a value is for, where a word is no NAME=VALUE
+    const char* because;  ///< what a value is for, where a word is not of the form NAME=VALUE
     bool is_once = false; ///< two values of one name are an error; else the last one counts
 };
 

@@ -114,7 +114,7 @@ void add_overrides(CLI::App& verb, JobOptions& options) {
 
 namespace {
 
-/// A word that is no scheduler is somewhere else than in the command line.
+/// The scheduler of the settings must exist; the error names the settings file.
 Result<void> check_scheduler_setting(const pipeline::Settings& settings) {
     const std::string word = settings.get("scheduler");
     const auto known = schedulers::find_dialect(word.empty() ? "local" : word);

@@ -109,14 +109,14 @@ std::string as_pattern(std::string_view text) {
 
 std::optional<GitLine> line_against_git(const Environment& environment, const fs::path& file) {
     std::error_code error;
-    const fs::path whole = fs::canonical(file, error);
-    const auto top = error ? std::nullopt : top_of_tree(whole);
+    const fs::path key_file = fs::canonical(file, error);
+    const auto top = error ? std::nullopt : top_of_tree(key_file);
     if (!top) {
         return std::nullopt;
     }
     // The nearest file that says something counts.
-    for (fs::path folder = whole.parent_path();; folder = folder.parent_path()) {
-        if (const auto said = ignores(folder / ".gitignore", folder, whole)) {
+    for (fs::path folder = key_file.parent_path();; folder = folder.parent_path()) {
+        if (const auto said = ignores(folder / ".gitignore", folder, key_file)) {
             return *said ? std::nullopt : std::optional(GitLine{});
         }
         if (folder == *top) {
@@ -124,11 +124,11 @@ std::optional<GitLine> line_against_git(const Environment& environment, const fs
         }
     }
     for (const fs::path& other : {*top / ".git/info/exclude", own_ignore_file(environment)}) {
-        if (ignores(other, *top, whole).value_or(false)) {
+        if (ignores(other, *top, key_file).value_or(false)) {
             return std::nullopt;
         }
     }
-    const std::string below = whole.lexically_relative(*top).native();
+    const std::string below = key_file.lexically_relative(*top).native();
     return GitLine{*top / ".gitignore", "/" + as_pattern(below)};
 }
 

@@ -76,7 +76,7 @@ Complaint check_begin(std::string_view text) {
         std::chrono::year(static_cast<int>(number(kTimeParts[0]))),
         std::chrono::month(number(kTimeParts[1])),
         std::chrono::day(number(kTimeParts[2]))};
-    return date.ok() ? Complaint{} : complaint; // 30 February is no day
+    return date.ok() ? Complaint{} : complaint; // 30 February does not exist
 }
 
 Complaint check_host(std::string_view text) {

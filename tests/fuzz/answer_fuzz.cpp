@@ -10,10 +10,10 @@
 #include "submission/records/record.hpp"
 #include "submission/submit/usage.hpp"
 #include "support/json.hpp"
+#include "tests/fuzz/checks.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <string>
@@ -23,21 +23,10 @@
 #include <nlohmann/json.hpp>
 
 using namespace cybele;
+using namespace cybele::fuzz;
 using namespace cybele::submission;
 
 namespace {
-
-void must(bool is_so) {
-    if (!is_so) {
-        std::abort();
-    }
-}
-
-void check_refusal(const Error& error) {
-    for (const Fault& fault : error.faults()) {
-        must(fault.code != ErrorCode::kInternal && !fault.message.empty());
-    }
-}
 
 void check_statuses(const std::vector<JobStatus>& statuses) {
     for (const JobStatus& status : statuses) {

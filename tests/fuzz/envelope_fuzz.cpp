@@ -10,15 +10,16 @@
 #include "images/signatures/message.hpp"
 #include "images/signatures/policy.hpp"
 #include "support/file.hpp"
+#include "tests/fuzz/checks.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 using namespace cybele;
+using namespace cybele::fuzz;
 using namespace cybele::images;
 
 namespace {
@@ -43,18 +44,6 @@ c1aPsVwVFzXMFYz46+dqC9XcbD8wBQYDK2VwA0EA2ktGxAYvnYerzLZ4arcQOTzd
 -----END CERTIFICATE-----
 )";
 constexpr std::int64_t kNow = 1'800'000'000;
-
-void must(bool is_so) {
-    if (!is_so) {
-        std::abort();
-    }
-}
-
-void check_refusal(const Error& error) {
-    for (const Fault& fault : error.faults()) {
-        must(fault.code != ErrorCode::kInternal && !fault.message.empty());
-    }
-}
 
 /// What a certificate is judged by: the authority as the one root.
 const TrustStore& trust() {

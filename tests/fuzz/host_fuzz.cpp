@@ -9,11 +9,11 @@
 #include "runtime/containers/site_settings.hpp"
 #include "runtime/namespaces/seccomp_profile.hpp"
 #include "support/file.hpp"
+#include "tests/fuzz/checks.hpp"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -24,27 +24,16 @@
 #include <linux/filter.h>
 
 using namespace cybele;
+using namespace cybele::fuzz;
 using namespace cybele::runtime;
 
 namespace {
-
-void must(bool is_so) {
-    if (!is_so) {
-        std::abort();
-    }
-}
 
 /// A folder of this process, in which a file may lie.
 const std::filesystem::path& fuzz_folder() {
     static const TempDirectory folder =
         TempDirectory::make(std::filesystem::temp_directory_path(), "host-fuzz").value();
     return folder.path();
-}
-
-void check_refusal(const Error& error) {
-    for (const Fault& fault : error.faults()) {
-        must(fault.code != ErrorCode::kInternal && !fault.message.empty());
-    }
 }
 
 /// apptainer.conf: what is read can be applied, twice alike.

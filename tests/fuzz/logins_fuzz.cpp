@@ -1,35 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/oci/credentials.hpp"
 #include "support/file.hpp"
+#include "tests/fuzz/checks.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <string_view>
 
 using namespace cybele;
+using namespace cybele::fuzz;
 using namespace cybele::registry;
 
 namespace {
-
-void must(bool is_so) {
-    if (!is_so) {
-        std::abort();
-    }
-}
 
 const std::filesystem::path& fuzz_folder() {
     static const TempDirectory folder =
         TempDirectory::make(std::filesystem::temp_directory_path(), "logins-fuzz").value();
     return folder.path();
-}
-
-void check_refusal(const Error& error) {
-    for (const Fault& fault : error.faults()) {
-        must(fault.code != ErrorCode::kInternal && !fault.message.empty());
-    }
 }
 
 } // namespace

@@ -5,31 +5,20 @@
 #include "registry/oci/reference.hpp"
 #include "registry/store/name.hpp"
 #include "support/file.hpp"
+#include "tests/fuzz/checks.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <filesystem>
 #include <iterator>
 #include <string>
 #include <string_view>
 
 using namespace cybele;
+using namespace cybele::fuzz;
 using namespace cybele::registry;
 
 namespace {
-
-void must(bool is_so) {
-    if (!is_so) {
-        std::abort();
-    }
-}
-
-void check_refusal(const Error& error) {
-    for (const Fault& fault : error.faults()) {
-        must(fault.code != ErrorCode::kInternal && !fault.message.empty());
-    }
-}
 
 /// A manifest or an index: each digest that is read can name a file.
 void try_manifest(std::string_view text) {

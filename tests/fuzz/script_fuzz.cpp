@@ -4,24 +4,19 @@
 #include "schedulers/reading/convert_batch.hpp"
 #include "schedulers/reading/explain.hpp"
 #include "schedulers/reading/symptoms.hpp"
+#include "tests/fuzz/checks.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 
 using namespace cybele;
+using namespace cybele::fuzz;
 using namespace cybele::schedulers;
 
 namespace {
 
-void must(bool is_so) {
-    if (!is_so) {
-        std::abort();
-    }
-}
-
-void check_refusal(const Error& error) {
+void check_input(const Error& error) {
     for (const Fault& fault : error.faults()) {
         must(fault.code == ErrorCode::kInput && !fault.message.empty());
     }
@@ -31,14 +26,14 @@ void check_refusal(const Error& error) {
 void try_conversion(const std::string& text, Reader reader) {
     const auto explanation = explain_script(text, "fuzz.sh", reader);
     if (!explanation) {
-        check_refusal(explanation.error());
+        check_input(explanation.error());
         return;
     }
     (void)explanation_text(*explanation);
     (void)explanation_json(*explanation);
     const auto converted = convert_script(*explanation, "fuzz");
     if (!converted) {
-        check_refusal(converted.error());
+        check_input(converted.error());
         return;
     }
     const auto again = convert_script(*explanation, "fuzz");

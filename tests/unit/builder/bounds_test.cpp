@@ -124,6 +124,21 @@ TEST_CASE("a folder of a living build is not swept, and space is asked for first
     CHECK(space.error().faults().front().help.find("CYBELE_TMPDIR") != std::string::npos);
 }
 
+TEST_CASE("a folder whose removal was interrupted is swept; one that is just being made is not") {
+    const auto dir = temporary();
+    const auto half_removed = dir.path() / (std::string(kWorkspacePrefix) + ".half");
+    const auto empty = dir.path() / (std::string(kWorkspacePrefix) + ".empty");
+    const auto unnamed = dir.path() / (std::string(kWorkspacePrefix) + ".unnamed");
+    for (const auto& folder : {half_removed / "stage-0", empty, unnamed}) {
+        fs::create_directories(folder);
+    }
+    REQUIRE(write_file(unnamed / "lock.new", ""));
+    REQUIRE(Workspace::make(dir.path(), namespaces::IdMap::kNone));
+    CHECK_FALSE(fs::exists(half_removed));
+    CHECK(fs::exists(empty));
+    CHECK(fs::exists(unnamed));
+}
+
 TEST_CASE("builds that begin at the same time in one folder do not sweep each other's") {
     constexpr int kBuilds = 8;
     constexpr int kTimes = 60;
