@@ -33,8 +33,8 @@ Call slurm_question(std::vector<std::string> argv) {
     return call;
 }
 
-/// squeue's line: id, id of the array, state, reason, estimated start, nodes, comment (which may
-/// hold anything, so it is the last).
+/// squeue's line: id, id of the array, state, reason, start (estimated while it waits), nodes,
+/// comment (which may hold anything, so it is the last).
 constexpr std::string_view kColumns = "%i|%F|%T|%r|%S|%N|%k";
 constexpr std::size_t kColumnCount = 7;
 
@@ -56,6 +56,8 @@ std::optional<JobStatus> read_line(std::string_view line) {
         if (text::number(columns[4])) {
             seen.start = columns[4];
         }
+    } else {
+        seen.began = text::number(columns[4]).value_or(0);
     }
     seen.node = columns[5];
     if (columns[6].starts_with(kMark)) {

@@ -69,17 +69,35 @@ bool take_end(const JobStatus& seen, const Evidence& evidence, Entry& entry) {
     return true;
 }
 
+/// Whether the scheduler took a job back to its queue after the turn that left this record, as it
+/// does with PreemptMode=REQUEUE: it waits there, or began anew.
+bool was_requeued(const ExitRecord& record, const std::optional<JobStatus>& seen) {
+    if (!seen) {
+        return false;
+    }
+    return seen->state == State::kPending || seen->state == State::kHeld ||
+           (seen->state == State::kRunning && record.end > 0 && seen->began > record.end);
+}
+
 void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entry& entry) {
     State told = state_of_text(record.state).value_or(State::kFailed);
-    // The signal may reach the program before its script, which then sees a failure.
+    // The signal may reach the program before its script, which then records a failure.
     if (told == State::kFailed && entry.cancel_asked != 0 && record.signal == SIGTERM) {
         told = State::kCancelled;
+    }
+    // The program's own end may come before its script's: then the record says that it failed.
+    const bool was_told_to_end =
+        told == State::kCancelled || (told == State::kFailed && record.signal == SIGTERM);
+    if (was_told_to_end && was_requeued(record, evidence.seen)) {
+        entry.state = evidence.seen->state;
+        entry.native = evidence.seen->native;
+        entry.missing_since = 0;
+        return;
     }
     const JobStatus* why = explanation_of(evidence.accounted);
     if (why == nullptr) {
         why = explanation_of(evidence.seen);
     }
-    const bool was_told_to_end = told == State::kCancelled;
     const bool is_listed = !evidence.was_asked || evidence.seen;
     // Over without a reason, as Slurm's qstat shows it: where this user cancelled it, that is why.
     const bool is_explained = why != nullptr || (entry.cancel_asked != 0 && evidence.seen &&

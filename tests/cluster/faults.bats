@@ -335,8 +335,10 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
 
 # preempting MODE: a partition whose jobs end those of another.
 preempting() {
-    sed -i '/^Preempt/d; /^PartitionName=\(low\|high\)/d' slurm/slurm.conf
+    # The cases above have Slurm forget a job after two seconds; here its turns are counted.
+    sed -i '/^Preempt/d; /^MinJobAge/d; /^PartitionName=\(low\|high\)/d' slurm/slurm.conf
     sed -i "s/^ClusterName/PreemptType=preempt\/partition_prio\nPreemptMode=$1\n&/" slurm/slurm.conf
+    sed -i 's/^AuthInfo=[^,]*$/&,cred_expire=10/' slurm/slurm.conf # a job that is taken back waits for that long
     printf 'PartitionName=%s Nodes=ALL MaxTime=1:00:00 PriorityTier=%s\n' low 1 high 10 >>slurm/slurm.conf
     signal TERM
     wait_for 20 sh -c "! '$parts_dir/slurm' exec '$place' pgrep -x slurmctld"
@@ -371,4 +373,12 @@ preempted() {
     preempted fixed 'requeue: false' 'continue: {on: [preempted], most: 2}'
     grep -q 'is continued (1 of 2)' fixed.said
     assert_equal "$(jobs_named fixed)" 2
+}
+
+@test "a job that Slurm takes back to its queue and runs again is followed to its second end" {
+    preempting REQUEUE
+    preempted again 'requeue: true'
+    assert_equal "$(jobs_named again)" 1
+    run slurm cybelectl job list --all --name again --format json
+    assert_equal "$(jq -r '[.jobs[] | .state] | join(" ")' <<<"$output")" 'done'
 }

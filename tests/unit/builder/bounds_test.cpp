@@ -145,6 +145,7 @@ TEST_CASE("builds that begin at the same time in one folder do not sweep each ot
     const auto dir = temporary();
     std::atomic<int> lost = 0;
     std::vector<std::thread> builds;
+    builds.reserve(kBuilds);
     for (int build = 0; build < kBuilds; ++build) {
         builds.emplace_back([&] {
             for (int time = 0; time < kTimes; ++time) {

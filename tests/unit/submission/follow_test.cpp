@@ -111,6 +111,38 @@ TEST_CASE("a script that was told to end waits for the scheduler to say why") {
     CHECK(concluded(given).state == State::kCancelled);
 }
 
+TEST_CASE(
+    "a program that the signal of a time limit reached before its script waits for the reason") {
+    submission::Evidence given = evidence();
+    given.record = record("failed", 143, 15);
+    given.seen = status(State::kRunning);
+    CHECK(concluded(given).ended == 0);
+    given.seen = status(State::kTimeout);
+    CHECK(concluded(given).state == State::kTimeout);
+    given.seen = status(State::kFailed, 143);
+    CHECK(concluded(given).state == State::kFailed);
+    CHECK(concluded(given).shell_code() == 143);
+}
+
+TEST_CASE("a job that its scheduler took back to the queue goes on") {
+    submission::Evidence given = evidence();
+    given.record = record("cancelled", 143, 15);
+    given.now = given.record->end + 2 * submission::kSettleSeconds;
+    for (const State state : {State::kPending, State::kHeld}) {
+        given.seen = status(state);
+        CHECK(concluded(given).ended == 0);
+        CHECK(concluded(given).state == state);
+    }
+    given.seen = status(State::kRunning);
+    given.seen->began = given.record->end + 1;
+    CHECK(concluded(given).ended == 0);
+    given.seen->began = given.record->end - 1; // the turn of this record
+    CHECK(concluded(given).state == State::kCancelled);
+    given.record = record("failed", 3);
+    given.seen = status(State::kPending);
+    CHECK(concluded(given).state == State::kFailed); // it was not told to end
+}
+
 TEST_CASE("not listed is no state, and a failed query is no answer") {
     submission::Evidence given = evidence();
     given.was_asked = false;
