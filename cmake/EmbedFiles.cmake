@@ -17,6 +17,13 @@ function(cybele_embed target name)
                 -P ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
         DEPENDS ${absolute} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
         VERBATIM)
-    set_source_files_properties(${out} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON) # data; a changed line need not compile it
-    target_sources(${target} PRIVATE ${out})
+    # A target of its own, which waits for no library: else all groups of TARGET would wait for those that it links.
+    add_library(cybele_embedded_${name} OBJECT ${out})
+    target_link_libraries(cybele_embedded_${name} PRIVATE cybele_settings)
+    get_target_property(type ${target} TYPE)
+    if(type STREQUAL "OBJECT_LIBRARY") # who links it takes its own objects alone
+        target_link_libraries(${target} INTERFACE $<TARGET_OBJECTS:cybele_embedded_${name}>)
+    else()
+        target_sources(${target} PRIVATE $<TARGET_OBJECTS:cybele_embedded_${name}>)
+    endif()
 endfunction()
