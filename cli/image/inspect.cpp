@@ -274,15 +274,15 @@ void add_metadata_flags(CLI::App& verb, InspectOptions& options) {
 
 void install_inspect(CLI::App& app, Session& session) {
     auto options = std::make_shared<InspectOptions>();
-    CLI::App* verb = add_verb(
-        app,
-        "inspect",
-        "Show labels, packages, environment and signatures of an image without starting it.",
-        {"cybelectl inspect app.sif",
-         "cybelectl inspect --deffile app.sif",
-         "cybelectl inspect --files app.sif '*.so*'",
-         "cybelectl inspect --packages app.sif --format json",
-         "cybelectl inspect --facts app.sif"});
+    CLI::App* verb =
+        add_verb(app,
+                 "inspect",
+                 "Show labels, packages, files and environment of an image without starting it.",
+                 {"cybelectl inspect app.sif",
+                  "cybelectl inspect --deffile app.sif",
+                  "cybelectl inspect --files app.sif '*.so*'",
+                  "cybelectl inspect --packages app.sif --format json",
+                  "cybelectl inspect --facts app.sif"});
     verb->add_option("image", options->image, "the image")->required()->type_name("IMAGE");
     verb->add_option("globs", options->globs, "with --files: only what matches a shell pattern")
         ->type_name("GLOB");

@@ -107,11 +107,41 @@ void add_this_machine(const Session& session,
     }
 }
 
+/// Without a scheduler and a Site a Job that this machine's scheduler cannot express is checked for
+/// the first cluster that can, and what this machine lacks is told.
+void choose_cluster(submission::JobInput& input, JobFindings& findings) {
+    const auto here = schedulers::render_script(input.render_input());
+    if (here) {
+        return;
+    }
+    submission::JobInput other = input;
+    for (const std::string_view dialect : {"slurm", "torque", "pbspro"}) {
+        other.dialect = dialect;
+        if (!schedulers::render_script(other.render_input())) {
+            continue;
+        }
+        for (Fault fault : here.error().faults()) {
+            fault.is_warning = true;
+            fault.message =
+                "`cybelectl submit` without --scheduler would run it here: " + fault.message;
+            fault.help = fmt::format("name its cluster, for example `--scheduler {}`", dialect);
+            findings.here.add(std::move(fault));
+        }
+        input.dialect = dialect;
+        return;
+    }
+}
+
 Result<JobFindings> check_one(const Session& session, const JobCheckOptions& options) {
     CYBELE_TRY(submission::JobInput input, load_job(session, options));
     CYBELE_CHECK(schedulers::find_dialect(input.dialect));
     JobFindings findings{
         options.file, Faults("checking the Job '" + options.file + "'"), {}, {}, {}, {}, {}, {}};
+    // By default nothing says that it is this machine where it will run.
+    const bool is_named = !options.scheduler.empty() || input.site;
+    if (!is_named) {
+        choose_cluster(input, findings);
+    }
     Faults& faults = findings.faults;
     const auto take = [&faults](const auto& checked) {
         if (!checked) {
@@ -126,8 +156,7 @@ Result<JobFindings> check_one(const Session& session, const JobCheckOptions& opt
     take(submission::read_manifest(input.job, session.environment, submission::Contents::kUnread));
     const auto connection = submission::choose_connection(input);
     take(connection);
-    // By default nothing says that it is this machine where it will run.
-    if (input.dialect == "local" && (!options.scheduler.empty() || input.site)) {
+    if (input.dialect == "local" && is_named) {
         take(submission::check_local(input.job, session.environment));
         take(submission::check_here(input, session.environment, ::geteuid()));
     } else if (input.dialect == "local") {

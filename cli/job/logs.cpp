@@ -3,6 +3,7 @@
 #include "cli/job/context.hpp"
 #include "submission/follow/begun.hpp"
 #include "submission/journal/array.hpp"
+#include "submission/submit/runs.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -113,8 +114,32 @@ Result<int> print_element(Session& session,
     return print_file(*backend, element, file, true);
 }
 
+/// Of a row of a packed sweep, whose record names its files.
+Result<int> print_row(Session& session,
+                      submission::JobContext& context,
+                      const submission::Entry& row,
+                      const LogsOptions& options) {
+    const std::string& file = options.is_errors ? row.standard_error : row.standard_output;
+    if (file.empty()) {
+        tell(session, "cybelectl: " + row.id + " has not begun, and has written nothing");
+        return 0;
+    }
+    if (options.follow && row.ended == 0) {
+        return fail(ErrorCode::kUsage,
+                    problem("row-not-followed", "the output of a row is not followed"),
+                    "rows are processes of one job, whose scheduler does not know them",
+                    "follow the file itself: tail -f " + shell_quote(file));
+    }
+    CYBELE_TRY(submission::Backend * backend, context.backend(row));
+    return print_file(*backend, row, file, true);
+}
+
 Result<int> logs(Session& session, const LogsOptions& options) {
     CYBELE_TRY(submission::JobContext context, open_context(session));
+    CYBELE_TRY(const auto row, submission::find_row(context.journal(), options.name));
+    if (row) {
+        return print_row(session, context, *row, options);
+    }
     CYBELE_TRY(const auto element, submission::find_element(context.journal(), options.name));
     if (element) {
         return print_element(session, context, *element, options);

@@ -3,11 +3,14 @@
 
 #include "cli/common/date_text.hpp"
 #include "submission/journal/array.hpp"
+#include "submission/submit/runs.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <ctime>
 #include <tuple>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -149,11 +152,21 @@ Result<std::vector<submission::Entry>> named(const Session& session,
                                              submission::JobContext& context,
                                              const std::vector<std::string>& names) {
     std::vector<submission::Entry> entries;
+    std::vector<std::pair<std::size_t, submission::Entry>>
+        rows; // what is known of one is its record
     for (const std::string& name : names) {
+        CYBELE_TRY(auto row, submission::find_row(context.journal(), name));
+        if (row) {
+            rows.emplace_back(entries.size() + rows.size(), std::move(*row));
+            continue;
+        }
         CYBELE_TRY(submission::Entry entry, submission::find_job(context.journal(), name));
         entries.push_back(std::move(entry));
     }
     CYBELE_CHECK(refresh(session, context, entries));
+    for (auto& [place, row] : rows) {
+        entries.insert(entries.begin() + static_cast<std::ptrdiff_t>(place), std::move(row));
+    }
     return entries;
 }
 

@@ -116,7 +116,8 @@ make_request(const Session& session, VerifyVerbOptions& options, const HttpClien
             !std::filesystem::exists(images::openpgp::kGlobalKeyring, error)) {
             return fail(ErrorCode::kUsage,
                         problem("verify-without-key", "no key to verify with"),
-                        "a signature proves nothing without the key of a trusted signer",
+                        "a signature proves nothing without the key of a trusted signer, and "
+                        "Apptainer's keyrings are empty",
                         "give the public key of the one who signed the image: --key FILE");
         }
         request.use_default_keyrings = true;

@@ -39,7 +39,9 @@ SignatureRow signature_row(const SignatureState& state) {
             std::string(images::name_of(state.kind)),
             state.group == 0 ? "-" : fmt::format("{}", state.group),
             ranges(state.covers),
-            state.is_valid ? "valid" : "NOT VALID",
+            state.is_valid          ? "valid"
+            : state.is_by_other_key ? "other key"
+                                    : "NOT VALID",
             state.is_valid ? images::signer_text(state) : printable(state.because)};
 }
 

@@ -37,8 +37,9 @@ struct SignatureState {
     std::optional<std::int64_t> stamped; ///< Unix seconds, by a valid time stamp
     bool is_valid = false;
     bool is_of_other_bytes =
-        false;           ///< somebody known signed it, and what it signed was changed since
-    std::string because; ///< why not
+        false; ///< somebody known signed it, and what it signed was changed since
+    bool is_by_other_key = false; ///< none of the given keys is the one that it names
+    std::string because;          ///< why not
     std::vector<std::string> warnings;
 };
 

@@ -84,7 +84,9 @@ constexpr Field kInterconnectFields[] = {
 constexpr Table kInterconnectTable{.title = "interconnect", .fields = kInterconnectFields};
 constexpr Shape kInterconnect{.type = Type::kMap, .table = &kInterconnectTable};
 constexpr Field kScratchFields[] = {
-    {"node", &kPath, "local to each node; the script expands `$USER`, `$CYBELE_JOB`"},
+    {"node",
+     &kPath,
+     "for temporary files of Spark, local to each node; `$USER` and `$CYBELE_JOB` are expanded"},
 };
 constexpr Table kScratchTable{.title = "scratch", .fields = kScratchFields};
 constexpr Shape kScratch{.type = Type::kMap, .table = &kScratchTable};

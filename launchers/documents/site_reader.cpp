@@ -6,7 +6,9 @@
 #include "support/document_view.hpp"
 #include "support/duration.hpp"
 #include "support/encoding.hpp"
+#include "support/quote.hpp"
 
+#include <algorithm>
 #include <set>
 
 namespace cybele::launchers {
@@ -137,6 +139,25 @@ void check_queues(Reading& reading, const View& root, const Site& site) {
     }
 }
 
+/// Other variables would stand in the script as they are written.
+void check_scratch(Reading& reading, const View& root, const Site& site) {
+    const std::string& node = site.scratch_node;
+    for (auto at = node.find('$'); at != std::string::npos; at = node.find('$', at + 1)) {
+        constexpr std::string_view kLetters =
+            "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+        const auto end = std::min(node.find_first_not_of(kLetters, at + 1), node.size());
+        const std::string name = node.substr(at, end - at);
+        if (name != "$USER" && name != "$CYBELE_JOB") {
+            reading.complain(
+                root.table("scratch").path() + ".node",
+                problem("scratch-variable", "'" + printable(name) + "' is not expanded here"),
+                "the script expands `$USER` and `$CYBELE_JOB`, each as a part of the path",
+                "write the folder itself, for example `node: /local/$USER`");
+            return;
+        }
+    }
+}
+
 void check_through(Reading& reading, const View& root, const Site& site) {
     const View through = root.table("scheduler").table("through");
     if (!through.has("ssh") && site.through == "commands") {
@@ -199,6 +220,7 @@ Result<Site> read_site(std::string text, const std::filesystem::path& file) {
         site.kubernetes = read_kubernetes(root.table("kubernetes"));
     }
     check_queues(reading, root, site);
+    check_scratch(reading, root, site);
     check_through(reading, root, site);
     if (reading.faults().has_errors()) {
         return fail(reading.faults().take());

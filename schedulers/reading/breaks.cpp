@@ -46,7 +46,8 @@ std::vector<lint::Finding> find_breaks(const BatchScript& script, const Asked& a
     std::stable_sort(breaks.all().begin(),
                      breaks.all().end(),
                      [](const lint::Finding& left, const lint::Finding& right) {
-                         return line_of(left) < line_of(right);
+                         // What concerns no line, as a missing record, comes last.
+                         return line_of(left) - 1 < line_of(right) - 1;
                      });
     return std::move(breaks.all());
 }

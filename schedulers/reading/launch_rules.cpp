@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdint>
 #include <functional>
+#include <string>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -72,11 +75,27 @@ void judge_kill(const Judging& judging) {
     });
 }
 
+/// The largest number that the script gives OMP_NUM_THREADS, 1 where it gives none as such.
+std::uint64_t threads_of(const Judging& judging) {
+    constexpr std::string_view kName = "OMP_NUM_THREADS=";
+    constexpr std::size_t kMostDigits = 8;
+    const std::string& text = judging.script.source.text();
+    std::uint64_t most = 1;
+    for (auto at = text.find(kName); at != std::string::npos; at = text.find(kName, at + 1)) {
+        const std::size_t begin = at + kName.size();
+        const std::size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());
+        if (end > begin && end - begin <= kMostDigits) {
+            most = std::max<std::uint64_t>(most, std::stoull(text.substr(begin, end - begin)));
+        }
+    }
+    return most;
+}
+
 void judge_binding(const Judging& judging) {
     for_launches(judging, is_mpirun, [&](const ShellCommand& command) {
         const bool is_told = has_any(
             command, {"--bind-to", "-bind-to", "--map-by", "-map-by", "--cpu-bind", "-binding"});
-        if (!is_told && judging.asked.cpus_per_task > 1) {
+        if (!is_told && (judging.asked.cpus_per_task > 1 || threads_of(judging) > 1)) {
             judging.tell("C6",
                          command.line,
                          "mpirun's own binding puts all threads of a rank on one core",
@@ -103,12 +122,27 @@ void judge_fit(const Judging& judging) {
                                    text.size() < 9;
             const auto most =
                 judging.asked.nodes * judging.asked.tasks_per_node * judging.asked.cpus_per_task;
-            if (judging.has_directives() && is_number && std::stoull(text) > most) {
+            if (!judging.has_directives() || !is_number ||
+                has_any(command, {"--oversubscribe", "-oversubscribe"})) {
+                continue;
+            }
+            const std::uint64_t ranks = std::stoull(text);
+            const std::uint64_t threads = threads_of(judging);
+            if (ranks > most) {
                 judging.tell(
                     "C2",
                     command.line,
                     fmt::format("{} ranks are started on {} CPUs that are asked for", text, most),
                     "ask for as many, or start fewer");
+            } else if (threads > 1 && ranks * threads > most) {
+                judging.tell("C2",
+                             command.line,
+                             fmt::format("{} ranks of {} threads are started on {} CPUs that are "
+                                         "asked for",
+                                         text,
+                                         threads,
+                                         most),
+                             "ask for as many CPUs per task as threads, or start fewer ranks");
             }
         }
     });

@@ -32,6 +32,21 @@ bool shows(const Sign& sign, const std::string& low) {
     });
 }
 
+std::size_t texts_in(const Sign& sign) {
+    return static_cast<std::size_t>(std::count_if(
+        sign.texts.begin(), sign.texts.end(), [](auto text) { return !text.empty(); }));
+}
+
+/// Whether the other sign asks for all that this one asks for, and for more.
+bool is_closer(const Sign& other, const Sign& sign) {
+    return texts_in(other) > texts_in(sign) &&
+           std::all_of(sign.texts.begin(), sign.texts.end(), [&](std::string_view text) {
+               return std::find(other.texts.begin(), other.texts.end(), text) !=
+                          other.texts.end() ||
+                      text.empty();
+           });
+}
+
 /// A finding and how many lines it takes to be one.
 struct Candidate {
     Finding finding;
@@ -67,9 +82,17 @@ std::vector<Finding> find_symptoms(std::string_view log) {
         const auto text = log.substr(0, log.find('\n'));
         log.remove_prefix(std::min(text.size() + 1, log.size()));
         const std::string low = text::lowered(text);
+        std::vector<const Sign*> shown;
         for (const Sign& sign : kSigns) {
             if (shows(sign, low)) {
-                note(sign, line, text, candidates);
+                shown.push_back(&sign);
+            }
+        }
+        for (const Sign* const sign : shown) {
+            if (std::none_of(shown.begin(), shown.end(), [&](const Sign* other) {
+                    return is_closer(*other, *sign);
+                })) {
+                note(*sign, line, text, candidates);
             }
         }
     }
@@ -84,7 +107,9 @@ std::vector<Finding> find_symptoms(std::string_view log) {
 
 std::string findings_text(std::span<const Finding> findings, const std::string& file) {
     if (findings.empty()) {
-        return printable(file) + ": no known symptom\n";
+        return printable(file) + ": no known symptom\n"
+                                 "  help: see how the job ended and what it used: cybelectl job "
+                                 "status --details ID\n";
     }
     std::string text;
     for (const Finding& finding : findings) {

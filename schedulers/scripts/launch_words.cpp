@@ -48,10 +48,13 @@ std::string image_text(const Rendering& rendering) {
 std::vector<std::string> log_words(const Rendering& rendering, const Values& values) {
     const auto& plan = rendering.plan;
     const auto& input = rendering.input;
-    const std::string what = fmt::format("cybelectl: job {}, {}, {}, {} each,",
+    const bool is_packed = input.job->sweep && input.job->sweep->pack > 0;
+    const std::string processes = counted(number_text(values, "ranks"), is_packed ? "row" : "rank");
+    const std::string what = fmt::format("cybelectl: job {}, {}, {}{}, {} each,",
                                          input.job->name,
                                          counted(number_text(values, "nodes"), "node"),
-                                         counted(number_text(values, "ranks"), "rank"),
+                                         processes,
+                                         is_packed ? " at a time" : "",
                                          counted(number_text(values, "threads"), "thread"));
     const std::string image = image_text(rendering);
     if (!plan.starter) {

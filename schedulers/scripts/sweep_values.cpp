@@ -104,10 +104,9 @@ void add_sweep(const Rendering& rendering, Values& values) {
     const auto& output = job.output;
     const std::string name = pattern_expression(rendering, output.standard_output, true);
     values["row-output"] = Value(Value::Verbatim{name});
+    values["row-joins"] = output.standard_error == output.standard_output;
     values["row-error"] =
-        Value(Value::Verbatim{output.standard_error == output.standard_output
-                                  ? std::string("&1")
-                                  : pattern_expression(rendering, output.standard_error, true)});
+        Value(Value::Verbatim{pattern_expression(rendering, output.standard_error, true)});
 }
 
 } // namespace cybele::schedulers

@@ -74,6 +74,7 @@ void set_own(const LocalJob& job, EnvironmentMap& variables) {
 /// submitted it.
 std::vector<std::string> job_variables(const LocalJob& job, EnvironmentMap variables) {
     variables["CYBELE_JOB"] = job.uuid;
+    variables["CYBELE_JOB_ID"] = job.id;
     variables["CYBELE_SUBMIT_DIR"] = job.workdir.native();
     variables["CYBELE_JOB_DIR"] = job.script_record.native();
     variables.erase("CYBELE_ARRAY_INDEX");

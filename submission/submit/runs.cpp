@@ -69,6 +69,7 @@ struct RunPlace {
     std::size_t place = 0; ///< of the row among those of the job
     fs::path record;
     std::string output;
+    std::string errors;           ///< empty: they are in `output`
     const Entry* entry = nullptr; ///< what the journal knows of it
 };
 
@@ -115,9 +116,11 @@ std::vector<RunPlace> packed_places(const Entry& job, const KnownSweep& sweep) {
         const std::string row = std::to_string(sweep.number_at(at));
         const fs::path element =
             job.array.empty() ? folder : folder / std::to_string(at / sweep.pack);
-        RunPlace place{row, at, element / row, {}, nullptr};
-        if (const auto output = read_file(place.record / "output", kLongestJobRecord)) {
-            place.output = text::trimmed(*output);
+        RunPlace place{row, at, element / row, {}, {}, nullptr};
+        if (const auto files = read_file(place.record / "output", kLongestJobRecord)) {
+            const auto lines = text::split(*files, '\n');
+            place.output = text::trimmed(lines.front());
+            place.errors = lines.size() > 1 ? text::trimmed(lines[1]) : std::string_view();
         }
         places.push_back(std::move(place));
     }
@@ -132,7 +135,7 @@ Entry row_entry(const Entry& job, const RunPlace& place, const Entry& element) {
     row.id = job.id + "-row" + place.row;
     row.record = place.record.native();
     row.standard_output = place.output;
-    row.standard_error.clear();
+    row.standard_error = place.errors.empty() ? place.output : place.errors;
     row.node = element.node;
     row.array.clear();
     row.elements.clear();
@@ -218,6 +221,31 @@ std::vector<Entry> packed_rows(const Entry& job) {
     return rows;
 }
 
+Result<std::optional<Entry>> find_row(const Journal& journal, const std::string& name) {
+    constexpr std::string_view kMark = "-row";
+    const std::size_t mark = name.rfind(kMark);
+    const auto index = mark == std::string::npos
+                           ? std::nullopt
+                           : text::number(std::string_view(name).substr(mark + kMark.size()));
+    if (!index) {
+        return std::optional<Entry>();
+    }
+    CYBELE_TRY(const Entry job, journal.find(name.substr(0, mark)));
+    std::vector<Entry> rows = packed_rows(job);
+    const auto row = std::find_if(
+        rows.begin(), rows.end(), [&](const Entry& one) { return one.index == *index; });
+    if (row == rows.end()) {
+        return fail(
+            ErrorCode::kInput,
+            problem("row-missing", "job " + job.id + " has no row " + std::to_string(*index)),
+            rows.empty() ? "its record is not here, or its sweep has no `pack`"
+                         : "it has " + std::to_string(rows.size()) + " rows",
+            rows.empty() ? "name the job itself: " + job.id
+                         : "name one of them: " + rows.front().id);
+    }
+    return std::optional(std::move(*row));
+}
+
 Result<std::vector<Run>> runs_of(const Entry& job, const std::vector<Entry>& elements) {
     std::error_code error;
     if (!fs::is_directory(job.record, error)) {
@@ -238,6 +266,7 @@ Result<std::vector<Run>> runs_of(const Entry& job, const std::vector<Entry>& ele
                  row.empty() ? sweep.rows.size() : static_cast<std::size_t>(element.index),
                  element.record,
                  element.standard_output,
+                 {},
                  &element});
         }
     }

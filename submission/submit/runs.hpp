@@ -2,8 +2,10 @@
 #pragma once
 
 #include "submission/journal/entry.hpp"
+#include "submission/journal/journal.hpp"
 #include "support/error.hpp"
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +29,11 @@ struct Run {
 /// The rows of a packed sweep as entries of their own, `ID-rowN`, from their records; none where
 /// the job has no such rows, or its record is not here.
 [[nodiscard]] std::vector<Entry> packed_rows(const Entry& job);
+
+/// The row of a packed sweep that `ID-rowN` names; nothing where `name` is of another form; kInput
+/// where no such job or row is known.
+[[nodiscard]] Result<std::optional<Entry>> find_row(const Journal& journal,
+                                                    const std::string& name);
 
 /// The `key=value` lines of an output; of several with one key the last counts.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>>

@@ -387,6 +387,16 @@ ROWS
 ROWS
 }
 
+@test "a Job for a cluster that is checked without naming one: told, and no fault of the Job" {
+    printf '%s\n' 'kind: Job' 'name: wide' 'command: ["true"]' 'launch: {kind: mpi, mpi: openmpi}' 'resources: {nodes: 4, tasks-per-node: 8}' >wide.yaml
+    run -0 "$CYBELECTL" job check wide.yaml
+    assert_line --partial 'warning: `cybelectl submit` without --scheduler would run it here: '
+    assert_line 'help: name its cluster, for example `--scheduler slurm`'
+    run -0 "$CYBELECTL" job check wide.yaml --scheduler slurm
+    refute_line --partial 'would run it here'
+    refuses 3 "$CYBELECTL" job check wide.yaml --scheduler local
+}
+
 @test "more threads than this machine has cores: job check and submit say it before anything runs" {
     local many=$(($(nproc) + 6))
     printf '%s\n' 'kind: Job' 'name: wide' 'command: ["true"]' 'launch: openmp' "resources: {cpus-per-task: $many}" >wide.yaml

@@ -41,6 +41,7 @@ constexpr std::array kReadRows{
     ReadRow{"B4", "a list without ALL", "--export=ALL", "--export=A=1"},
     ReadRow{"B5", "words of the launch unquoted", "launcher=(srun ", "launcher=(srun $extra "},
     ReadRow{"C2", "more ranks than slots", "launcher=(mpirun -np 4", "launcher=(mpirun -np 400"},
+    ReadRow{"C2", "more threads than CPUs", "OMP_NUM_THREADS=2", "OMP_NUM_THREADS=400"},
     ReadRow{"C3", "places without binding", "OMP_PROC_BIND", "OMP_PROC_NONE"},
     ReadRow{"C4", "a library without its number of threads", "MKL_NUM_THREADS", "MKL_NUM_NONE"},
     ReadRow{"C5", "srun without the CPUs of a task", "--cpus-per-task=2 ", ""},
