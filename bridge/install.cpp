@@ -5,9 +5,14 @@
 #include "kubernetes/objects/crd.hpp"
 #include "kubernetes/objects/names.hpp"
 #include "kubernetes/objects/yaml_tree.hpp"
+#include "support/document.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -91,7 +96,82 @@ Result<void> check(const InstallRequest& request) {
     return {};
 }
 
+/// A warning at a field of the Bridge.
+class Notes {
+public:
+    explicit Notes(const launchers::Bridge& document) : document_(document) {}
+
+    void add(const std::string& path, Problem what, std::string because, std::string help) {
+        notes_.push_back(document::fault_at(document_.source,
+                                            document::mark_of(document_.marks, path),
+                                            std::move(what),
+                                            std::move(because),
+                                            std::move(help)));
+        notes_.back().is_warning = true;
+    }
+    [[nodiscard]] std::vector<Fault> take() {
+        return std::move(notes_);
+    }
+
+private:
+    const launchers::Bridge& document_;
+    std::vector<Fault> notes_;
+};
+
+constexpr std::string_view kKeysFolder = "/etc/cybelectl-keys";
+
+/// A pod has the keys of the Secret, and no commands of a batch system.
+void note_way(const launchers::BridgeWay& way, const std::string& path, Notes& notes) {
+    if (way.ssh.empty() && way.slurmrestd.empty()) {
+        notes.add(path,
+                  problem("bridge-commands-in-pod", "the pod has no commands of a batch system"),
+                  "with --image the bridge runs in a container",
+                  "write `way: {ssh: USER@HOST, key: " + std::string(kKeysFolder) + "/USER}`");
+        return;
+    }
+    const std::string folder = way.key.parent_path().native();
+    if (!way.key.empty() && folder != kKeysFolder) {
+        const std::string name = printable(way.key.filename().native());
+        notes.add(
+            path + ".key",
+            problem("bridge-key-not-in-pod", "the pod has no file '" + name + "' there"),
+            "the Deployment mounts the Secret of the keys at " + std::string(kKeysFolder),
+            fmt::format("write `key: {}/{}`, and add the file to the Secret", kKeysFolder, name));
+    }
+}
+
 } // namespace
+
+std::vector<Fault> install_notes(const InstallRequest& request) {
+    const launchers::Bridge& document = request.configuration.document;
+    Notes notes(document);
+    for (std::size_t at = 0; at < document.accounts.size(); ++at) {
+        const launchers::BridgeAccount& row = document.accounts[at];
+        const std::string path = fmt::format("accounts[{}]", at);
+        if (row.account == "root") {
+            notes.add(path + ".account",
+                      problem("bridge-account-root", "jobs would run as root"),
+                      "whoever may create objects in the namespace would be root on the cluster",
+                      "name an ordinary account");
+        }
+        if (!document.namespaces.empty() &&
+            std::find(document.namespaces.begin(), document.namespaces.end(), row.name_space) ==
+                document.namespaces.end()) {
+            notes.add(path + ".namespace",
+                      problem("bridge-account-not-served",
+                              "namespace '" + printable(row.name_space) + "' is not served"),
+                      "`namespaces` does not list it",
+                      "add it to `namespaces`, or remove this row");
+        }
+        if (!request.image.empty()) {
+            note_way(row.way, path + ".way", notes);
+        }
+    }
+    if (!request.image.empty() && document.reader) {
+        note_way(*document.reader, "reader", notes);
+    }
+    return notes.take();
+}
 
 Result<std::string> install_manifest(const InstallRequest& request) {
     CYBELE_CHECK(check(request));

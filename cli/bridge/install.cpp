@@ -26,7 +26,7 @@ std::string plain_text(std::string text) {
     return text;
 }
 
-Result<int> print_manifest(const InstallOptions& options) {
+Result<int> print_manifest(const Session& session, const InstallOptions& options) {
     bridge::InstallRequest request;
     CYBELE_TRY(request.configuration, bridge::read_configuration(options.config));
     CYBELE_TRY(request.bridge_text,
@@ -39,6 +39,7 @@ Result<int> print_manifest(const InstallOptions& options) {
     request.name_space = options.name_space;
     request.image = options.image;
     CYBELE_TRY(const std::string text, bridge::install_manifest(request));
+    session.note(bridge::install_notes(request));
     CYBELE_CHECK(write_file(options.output, text));
     return 0;
 }
@@ -66,9 +67,9 @@ void install_bridge_install(CLI::App& bridge, Session& session) {
     verb->add_option("-o,--output", options->output, "file; - is standard output")
         ->type_name("FILE");
     verb->callback([&session, options] {
-        session.action = [options] {
-            return print_manifest(*options).map_error(
-                during("writing the Deployment of the bridge"));
+        session.action = [&session, options] {
+            return print_manifest(session, *options)
+                .map_error(during("writing the Deployment of the bridge"));
         };
     });
 }

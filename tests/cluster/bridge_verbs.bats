@@ -26,15 +26,37 @@ as_account() {
 }
 
 @test "install prints the same bytes each time, the server accepts all of them, and no right has a wildcard" {
-    run -0 "$CYBELECTL" bridge install --image registry.example.org/cybelectl:1
+    run -0 --separate-stderr "$CYBELECTL" bridge install --image registry.example.org/cybelectl:1
     "$CYBELECTL" bridge install --image registry.example.org/cybelectl:1 -o again.yaml
     assert_equal "$output" "$(cat again.yaml)"
     refute_line --partial '"*"'
     refute_line --regexp '(verbs|resources|apiGroups): \[\*'
     kubectl create namespace cybelectl
     kubectl apply --dry-run=server --validate=strict -f again.yaml
-    run -0 "$CYBELECTL" bridge install
+    run -0 --separate-stderr "$CYBELECTL" bridge install
     refute_line 'kind: Deployment'
+}
+
+@test "install warns of what a pod does not have, of the account root, and of rows that are not served" {
+    mkdir -p warned
+    cp site.yaml warned/
+    printf '%s\n' 'kind: Bridge' 'name: warned' 'site: site.yaml' 'namespaces: [physics]' 'reader: {ssh: reader@login.example, key: keys/reader}' \
+        'accounts:' '  - {namespace: physics, account: root, workdir: /root/jobs}' \
+        '  - {namespace: chemistry, account: eve, way: {ssh: eve@login.example, key: /etc/cybelectl-keys/eve}, workdir: /home/eve}' >warned/bridge.yaml
+    run -0 --separate-stderr "$CYBELECTL" bridge install --config warned/bridge.yaml --image registry.example.org/cybelectl:1
+    grep -q 'kind: Deployment' <<<"$output"
+    local what
+    while read -r what; do
+        grep -qF "warning: $what" <<<"$stderr"
+    done <<'WARNINGS'
+jobs would run as root
+namespace 'chemistry' is not served
+the pod has no commands of a batch system
+the pod has no file 'reader' there
+WARNINGS
+    assert_equal "$(grep -c '^warning: ' <<<"$stderr")" 4
+    run -0 --separate-stderr "$CYBELECTL" bridge install --config warned/bridge.yaml
+    assert_equal "$(grep -c '^warning: ' <<<"$stderr")" 2
 }
 
 @test "with the rights of install and no more, check finds nothing and a job runs from apply to its end" {
