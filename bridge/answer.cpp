@@ -2,6 +2,7 @@
 #include "bridge/answer.hpp"
 
 #include "bridge/collect_pod.hpp"
+#include "bridge/log_options.hpp"
 #include "bridge/logs.hpp"
 #include "bridge/node_view.hpp"
 #include "bridge/offer_script.hpp"
@@ -72,13 +73,6 @@ struct Address {
     [[nodiscard]] std::string value(const std::string& name) const {
         const auto found = values.find(name);
         return found == values.end() ? std::string() : found->second;
-    }
-    [[nodiscard]] std::optional<std::uint64_t> number(const std::string& name) const {
-        const std::string text = value(name);
-        std::uint64_t number = 0;
-        const auto [end, fault] = std::from_chars(text.data(), text.data() + text.size(), number);
-        const bool is_good = fault == std::errc() && end == text.data() + text.size();
-        return is_good && !text.empty() ? std::optional(number) : std::nullopt;
     }
 };
 
@@ -219,8 +213,41 @@ private:
         return {};
     }
 
+    /// The object that the pod stands for. Whoever makes a pod that names another object of its
+    /// namespace may read the output of that one as well.
+    Rejected find_by_pod(const std::string& space, const std::string& pod, Object& object) {
+        const Rejection missing{kNotHere, "pod " + printable(pod) + " stands for no job"};
+        if (!is_place_text(space + "/" + pod)) {
+            return missing;
+        }
+        const auto list = server_.read("/api/v1/namespaces/" + space +
+                                           "/pods?limit=1&fieldSelector=metadata.name%3D" + pod,
+                                       false);
+        if (!list) {
+            return unavailable(list.error());
+        }
+        const AnswerJson& items = view_part(*list, "items");
+        if (!items.is_array() || items.empty()) {
+            return missing;
+        }
+        const AnswerJson& metadata = view_part(items[0], "metadata");
+        const AnswerJson& owners = view_part(metadata, "ownerReferences");
+        if (view_text(view_part(metadata, "labels"), kBridgeLabel) !=
+                service_.configuration.document.name ||
+            !owners.is_array() || owners.empty()) {
+            return missing;
+        }
+        const std::string kind =
+            view_text(owners[0], "kind") == "Job" ? std::string(kOrdinaryJob) : std::string();
+        auto found = server_.object(kind + space + "/" + view_text(owners[0], "name"));
+        if (!found || found->uid != view_text(owners[0], "uid")) {
+            return missing;
+        }
+        object = std::move(*found);
+        return {};
+    }
+
     Rejected logs(const std::function<bool()>& is_interrupted) {
-        constexpr std::string_view kEnding = "-job";
         const std::string& pod = address_.words[2];
         const std::string& container = address_.words[3];
         // Rights first: who has none learns nothing of what there is.
@@ -230,22 +257,21 @@ private:
         if (auto rejected = check_kubelet_right(some_node)) {
             return rejected;
         }
-        Object object;
-        if (!pod.ends_with(kEnding) ||
-            (container != kContainerOfOutput && container != kContainerOfErrors)) {
+        if (container != kContainerOfOutput && container != kContainerOfErrors) {
             return Rejection{kNotHere,
                              "a pod of a job has the containers `batch` and `batch-stderr` only"};
         }
-        const std::string name = pod.substr(0, pod.size() - kEnding.size());
-        if (auto rejected = find(address_.words[1], name, object)) {
+        LogsRequest request;
+        if (auto refused = read_log_options(address_.values, request)) {
+            return Rejection{kBadRequest, std::move(*refused)};
+        }
+        Object object;
+        if (auto rejected = find_by_pod(address_.words[1], pod, object)) {
             return rejected;
         }
-        LogsRequest request;
-        request.place = object.space + "/" + object.name;
+        request.place = (object.form == Form::kJob ? std::string(kOrdinaryJob) : "") +
+                        object.space + "/" + object.name;
         request.is_errors = container == kContainerOfErrors;
-        request.follows = address_.value("follow") == "true";
-        request.lines = address_.number("tailLines");
-        request.most = address_.number("limitBytes");
         request.is_interrupted = is_interrupted;
         bool has_begun = false;
         request.print = [&](std::string_view text) {
@@ -254,9 +280,15 @@ private:
         };
         const auto shown = show_logs_of(server_, service_, request, std::move(object));
         if (!has_begun) {
-            return shown ? Rejection{200, ""} : Rejection{kBadRequest, shown.error().message()};
+            return shown ? Rejection{200, ""} : Rejection{kBadRequest, words_of(shown.error())};
         }
         return {};
+    }
+
+    /// What was wrong, and why, in the line that kubectl prints.
+    static std::string words_of(const Error& error) {
+        const Fault& fault = error.faults().front();
+        return fault.message + ": " + fault.because + "; " + fault.help;
     }
 
     /// Whether the token is that of the collector pod of this object.

@@ -19,6 +19,7 @@ using CollectorsJson = nlohmann::json;
 using apiserver::WriteResult;
 
 constexpr std::chrono::milliseconds kPatienceOfCollectors{20'000};
+constexpr std::chrono::milliseconds kNameOfCollectorIsTaken{20'000};
 
 /// The termination message of the pod's container.
 std::string message_of(const CollectorsJson& status) {
@@ -133,17 +134,25 @@ void Collectors::make(const Object& object) {
     write.body = collector_json(object, place_)
                      .dump(-1, ' ', false, CollectorsJson::error_handler_t::replace);
     write.patience = kPatienceOfCollectors;
-    write.on_end = [this, uid = object.uid](const WriteResult& outcome) {
-        pending_.erase(uid);
-        CollectorsJson pod = parse_json(outcome.body);
-        if (outcome.kind == WriteResult::Kind::kDone && pod.is_object()) {
-            put(pod);
-        } else if (outcome.error && (outcome.kind == WriteResult::Kind::kForbidden ||
-                                     outcome.kind == WriteResult::Kind::kRefused)) {
-            const Fault& fault = outcome.error->faults().front();
-            refused_[uid] = printable(fault.message + ": " + fault.because);
-        }
-    };
+    write.on_end =
+        [this, uid = object.uid, name = collector_name(object)](const WriteResult& outcome) {
+            pending_.erase(uid);
+            CollectorsJson pod = parse_json(outcome.body);
+            if (outcome.kind == WriteResult::Kind::kDone && pod.is_object()) {
+                put(pod);
+            } else if (outcome.error && (outcome.kind == WriteResult::Kind::kForbidden ||
+                                         outcome.kind == WriteResult::Kind::kRefused)) {
+                const Fault& fault = outcome.error->faults().front();
+                refused_[uid] = printable(fault.message + ": " + fault.because);
+            } else if (outcome.kind == WriteResult::Kind::kConflict) {
+                // The pod of a deleted namesake goes within seconds.
+                const auto since = taken_since_.emplace(uid, boot_time()).first->second;
+                if (boot_time() - since >= kNameOfCollectorIsTaken) {
+                    refused_[uid] = "pod " + name + " exists, and was not made for this object";
+                    taken_since_.erase(uid);
+                }
+            }
+        };
     (void)writer_.submit(std::move(write), boot_time());
 }
 
@@ -174,6 +183,7 @@ void Collectors::put(const CollectorsJson& pod) {
     known.has_ended = phase == "Succeeded" || phase == "Failed";
     known.report = message_of(status);
     if (!owner.empty() && !known.uid.empty()) {
+        taken_since_.erase(owner);
         pods_[owner] = std::move(known);
     }
 }

@@ -71,6 +71,8 @@ private:
     CollectorPlace place_;
     std::map<std::string, Pod> pods_;            ///< by the uid of the object
     std::map<std::string, std::string> refused_; ///< by the same: the words of the server
+    /// When the name of a pod was first found taken, by the same.
+    std::map<std::string, apiserver::Moment> taken_since_;
     std::set<std::string> pending_;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/logs.hpp"
 
+#include "bridge/log_times.hpp"
 #include "bridge/outputs.hpp"
 #include "bridge/server_session.hpp"
 #include "bridge/ways.hpp"
@@ -66,9 +67,11 @@ public:
           left_(request.most.value_or(UINT64_MAX)) {}
 
     Result<void> run(Object object) {
-        if (request_.lines) {
-            CYBELE_TRY(const std::uint64_t offset, offset_of_lines(*request_.lines));
-            reader_ = submission::LogReader(reader_.file(), offset);
+        CYBELE_TRY(const LogPart part, part_of(object));
+        if (part == LogPart::kNothing) {
+            CYBELE_CHECK(begin_at_lines(0));
+        } else if (request_.lines) {
+            CYBELE_CHECK(begin_at_lines(*request_.lines));
         }
         while (true) {
             const bool is_last = !request_.follows || has_ended(object);
@@ -89,6 +92,31 @@ public:
     }
 
 private:
+    [[nodiscard]] Result<LogPart> part_of(const Object& object) {
+        if (!request_.age && !request_.since) {
+            return LogPart::kAll;
+        }
+        CYBELE_TRY(const LogTimes times, read_log_times(host_, reader_.file()));
+        exists_ = times.written != 0;
+        return log_part(
+            times, object, request_.since.value_or(times.now - request_.age.value_or(0)));
+    }
+
+    Result<void> begin_at_lines(std::uint64_t lines) {
+        CYBELE_TRY(const std::uint64_t offset, offset_of_lines(lines));
+        reader_ = submission::LogReader(reader_.file(), offset);
+        return {};
+    }
+
+    /// Lines that were read were written when the file last changed, or before.
+    Result<std::string> stamped(std::string text) {
+        if (!request_.is_stamped || text.empty()) {
+            return text;
+        }
+        CYBELE_TRY(const LogTimes times, read_log_times(host_, reader_.file()));
+        return stamp_lines(text, times.stamp, is_within_line_);
+    }
+
     /// All that is there. Whether somebody still reads it.
     Result<bool> read(bool is_last) {
         bool has_more = true;
@@ -96,8 +124,8 @@ private:
             CYBELE_TRY(const submission::Answers answers, host_.exchange({}, {reader_.next()}));
             const submission::ReadBack& back = answers.files.front();
             exists_ = exists_ || back.exists;
-            const std::string text =
-                reader_.take(back, submission::LogReader::Clock::now(), is_last);
+            CYBELE_TRY(const std::string text,
+                       stamped(reader_.take(back, submission::LogReader::Clock::now(), is_last)));
             has_more = reader_.has_more();
             const std::string_view shown = std::string_view(text).substr(0, left_);
             left_ -= shown.size();
@@ -141,6 +169,7 @@ private:
     submission::Host& host_;
     submission::LogReader reader_;
     std::uint64_t left_;
+    bool is_within_line_ = false;
     bool exists_ = false;
 };
 

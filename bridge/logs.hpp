@@ -13,11 +13,14 @@
 namespace cybele::bridge {
 
 struct LogsRequest {
-    std::string place; ///< NAMESPACE/NAME
+    std::string place; ///< NAMESPACE/NAME, or job/NAMESPACE/NAME
     bool is_errors = false;
     bool follows = false;               ///< until the job has ended
     std::optional<std::uint64_t> lines; ///< of the end only
     std::optional<std::uint64_t> most;  ///< bytes
+    std::optional<std::int64_t> age;    ///< seconds: no lines that are older
+    std::optional<std::int64_t> since;  ///< Unix seconds, instead of an age
+    bool is_stamped = false;            ///< each line begins with the time of its writing, or later
     std::function<bool()> is_interrupted;
     std::function<bool(std::string_view)> print; ///< false: the reader is gone
 };

@@ -76,11 +76,17 @@ PodJson owner_reference(const Object& object) {
             {"uid", object.uid}};
 }
 
-PodJson pod_json(const Configuration& configuration, const Object& object) {
+std::string pod_name(const Object& object, bool is_taken) {
+    constexpr std::size_t kLettersOfUid = 8;
+    return object.name + "-job" + (is_taken ? "-" + object.uid.substr(0, kLettersOfUid) : "");
+}
+
+PodJson
+pod_json(const Configuration& configuration, const Object& object, const std::string& name) {
     PodJson containers = PodJson::array();
-    for (const std::string_view name : kContainers) {
+    for (const std::string_view container : kContainers) {
         containers.push_back(
-            {{"name", name},
+            {{"name", container},
              {"image", "no-image"},
              {"imagePullPolicy", "Never"},
              {"securityContext",
@@ -95,7 +101,7 @@ PodJson pod_json(const Configuration& configuration, const Object& object) {
     return {{"apiVersion", "v1"},
             {"kind", "Pod"},
             {"metadata",
-             {{"name", object.name + "-job"},
+             {{"name", name},
               {"namespace", object.space},
               {"labels", {{kBridgeLabel, configuration.document.name}, {kUidLabel, object.uid}}},
               {"ownerReferences", PodJson::array({owner_reference(object)})}}},

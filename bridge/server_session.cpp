@@ -64,8 +64,19 @@ Result<Object> object_of_item(PageJson item, const PageJson& list, const JobRead
     return read_object(text_of_page(item), jobs);
 }
 
+/// The place without the word that asks for an ordinary Job.
+std::string without_kind(const std::string& place) {
+    const bool names_kind = std::count(place.begin(), place.end(), '/') == 2;
+    return names_kind && place.starts_with(kOrdinaryJob) ? place.substr(kOrdinaryJob.size())
+                                                         : place;
+}
+
+bool is_job_collection(const std::string& path) {
+    return path.starts_with("/apis/batch/");
+}
+
 bool is_foreign_job(const PageJson& json, const std::string& path) {
-    return path.starts_with("/apis/batch/") && !is_managed(json);
+    return is_job_collection(path) && !is_managed(json);
 }
 
 } // namespace
@@ -147,27 +158,32 @@ Result<void> ServerSession::each_of(const std::string& path,
 }
 
 Result<Object> ServerSession::object(const std::string& place) {
-    if (!is_place_text(place)) {
+    const std::string plain = without_kind(place);
+    if (!is_place_text(plain)) {
         return fail(ErrorCode::kUsage,
                     problem("bridge-object-name-invalid",
                             "'" + printable(place) + "' is not the name of an object"),
-                    "an object is named as NAMESPACE/NAME",
+                    "an object is named as NAMESPACE/NAME, an ordinary Job also as "
+                    "job/NAMESPACE/NAME",
                     "write it like physics/lolcow");
     }
-    const std::size_t slash = place.find('/');
-    for (const std::string& path : collections(place.substr(0, slash))) {
-        CYBELE_TRY(const PageJson json, read(path + "/" + place.substr(slash + 1), true));
+    const bool is_job = plain != place;
+    const std::size_t slash = plain.find('/');
+    for (const std::string& path : collections(plain.substr(0, slash))) {
+        if (is_job && !is_job_collection(path)) {
+            continue;
+        }
+        CYBELE_TRY(const PageJson json, read(path + "/" + plain.substr(slash + 1), true));
         if (!json.empty() && !is_foreign_job(json, path)) {
             return read_object(text_of_page(json), jobs_);
         }
     }
+    const std::string_view kind = is_job ? "Job" : kind_text(request_.configuration.site.kind);
     return fail(ErrorCode::kInput,
-                problem("bridge-object-missing",
-                        fmt::format("{} {} does not exist",
-                                    kind_text(request_.configuration.site.kind),
-                                    place)),
-                "the API server has no object of that name",
-                fmt::format("kubectl get {}s -A", kind_text(request_.configuration.site.kind)));
+                problem("bridge-object-missing", fmt::format("{} {} does not exist", kind, plain)),
+                is_job ? "the API server has no Job of that name whose `managedBy` is the bridge"
+                       : "the API server has no object of that name",
+                fmt::format("kubectl get {}s -A", kind));
 }
 
 Result<bool> ServerSession::exists(const std::string& place, const std::string& uid) {

@@ -26,8 +26,9 @@ public:
     [[nodiscard]] Result<nlohmann::json> read(const std::string& path, bool may_be_missing);
     /// All objects that the bridge serves, page by page. Unreadable ones are skipped.
     [[nodiscard]] Result<void> each_object(const std::function<void(const Object&)>& take);
-    /// The object of the bridge's kind, else the managed Job, with this NAMESPACE/NAME; kUsage
-    /// where the text is not one, kInput where no such object exists.
+    /// The object of the bridge's kind, else the managed Job, with this NAMESPACE/NAME; of
+    /// job/NAMESPACE/NAME the managed Job. kUsage where the text is neither, kInput where no such
+    /// object exists.
     [[nodiscard]] Result<Object> object(const std::string& place);
     /// Whether the object still exists under its name with its uid.
     [[nodiscard]] Result<bool> exists(const std::string& place, const std::string& uid);
@@ -53,6 +54,9 @@ private:
     apiserver::Connection connection_;
     Pump pump_;
 };
+
+/// Before NAMESPACE/NAME: of two objects with that name the ordinary Job.
+inline constexpr std::string_view kOrdinaryJob = "job/";
 
 /// Whether the text is NAMESPACE/NAME of an object.
 [[nodiscard]] bool is_place_text(const std::string& text);

@@ -25,6 +25,7 @@ constexpr std::string_view kNodeLeases =
     "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
 constexpr std::chrono::milliseconds kBetweenLists{15'000};
+constexpr std::chrono::milliseconds kNameIsTaken{20'000};
 constexpr const char* kStoppedNote = "cybelectl.io/queue-state";
 constexpr std::string_view kNotServed = "NotServed";
 
@@ -278,16 +279,25 @@ void VirtualNodes::show(const Object& object) {
          });
 }
 
+/// The pod of a deleted namesake goes within seconds; the pod of another object or person stays.
+bool VirtualNodes::is_name_taken(const std::string& uid) const {
+    const auto found = taken_since_.find(uid);
+    return found != taken_since_.end() && boot_time() - found->second >= kNameIsTaken;
+}
+
 void VirtualNodes::make_pod(const Object& object) {
     pending_.insert(object.uid);
-    const std::string path = "/api/v1/namespaces/" + object.space + "/pods";
+    const std::string name = pod_name(object, is_name_taken(object.uid));
     send("POST",
-         path,
+         prefix_of(object.space) + "pods",
          apiserver::kJsonBody,
-         pod_json(settings_.configuration, object),
-         [this, uid = object.uid, path](const WriteResult& outcome) {
+         pod_json(settings_.configuration, object, name),
+         [this, uid = object.uid](const WriteResult& outcome) {
              pending_.erase(uid);
              report(outcome);
+             if (outcome.kind == WriteResult::Kind::kConflict) {
+                 taken_since_.emplace(uid, boot_time());
+             }
              const ViewJson pod = parse_json(outcome.body);
              if (outcome.kind == WriteResult::Kind::kDone && pod.is_object()) {
                  put(pod);
@@ -312,6 +322,7 @@ std::string VirtualNodes::put(const ViewJson& pod) {
              parse_json(apiserver::delete_options({uid, {}, 0})));
         return owner;
     }
+    taken_since_.erase(owner);
     pods_[owner] = {uid, path, shown_of(view_part(pod, "status"))};
     return owner;
 }

@@ -75,6 +75,8 @@ private:
     [[nodiscard]] const LiveQueue* live_queue(const std::string& name) const;
     void keep_lease(const std::string& node, const std::string& uid);
     void make_pod(const Object& object);
+    /// Whether the name of the object's pod has been that of another pod for some time.
+    [[nodiscard]] bool is_name_taken(const std::string& uid) const;
     [[nodiscard]] bool is_listed() const;
     /// The uid of the object that the pod stands for; empty: of none.
     std::string put(const nlohmann::json& pod);
@@ -97,6 +99,8 @@ private:
     std::uint64_t seed_;
     std::map<std::string, Pod> pods_; ///< by the uid of the object
     std::set<std::string> pending_;   ///< pods that are being written
+    /// When the name of a pod was first found taken, by the uid of the object.
+    std::map<std::string, apiserver::Moment> taken_since_;
     std::set<std::string> reported_;
     std::vector<LiveQueue> live_;
     apiserver::Moment due_{0};

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # What `cybelectl bridge run` answers by https: `kubectl logs` for the output of jobs, and results for the pods that copy them into
 # claims, on a real API server with its controller-manager and a real Slurm. No kubelet is here: the test starts the collector's command.
-# Two minutes.
+# Three minutes.
 # shellcheck disable=SC2154 # user is of bridge_parts.bash
 load ../parts/suite.bash
 load nodes.bash
@@ -9,9 +9,11 @@ load bridge_parts.bash
 
 setup_file() {
     start_bridge_parts
-    printf '%s\n' 'kind: Site' 'name: here' 'scheduler: slurm' 'queues: [{name: batch, nodes: 2, max-time: 1 h}]' >site.yaml
+    cp "$(fixture)/hello-mpi.sif" image.sif
+    printf '%s\n' 'kind: Site' 'name: here' 'scheduler: slurm' 'queues: [{name: batch, nodes: 2, max-time: 1 h}]' \
+        "runtime: {program: cybelectl, path: $place/programs/cybelectl}" >site.yaml
     printf '%s\n' 'namespaces: [default]' 'virtual-nodes: {prefix: hall}' 'listen: {address: 127.0.0.1, port: 0}' \
-        'collector-image: registry.example/cybelectl:1' >>bridge.yaml
+        'collector-image: registry.example/cybelectl:1' 'managed-jobs: true' >>bridge.yaml
     # The bridge has the rights that install prints, and no more.
     "$CYBELECTL" bridge install >install.yaml
     kubectl apply -f install.yaml >&2
@@ -66,6 +68,80 @@ lines_of() { wc -l <"$1"; }
     assert_failure
     # After the end, `-f` ends too.
     assert_equal "$(timeout 30 "$parts_dir/kubernetes" kubectl 1.34 logs -f said-job | wc -l)" 8
+}
+
+# time_of FILE: when it last changed, as kubectl prints times.
+time_of() { date -u -r "$1" +%Y-%m-%dT%H:%M:%S.%NZ; }
+
+@test "options of kubectl logs: stamps are the times of the file, --since gives all lines or none, and what cannot be known is refused" {
+    local started middle pid
+    begin_bridge
+    directive="#SBATCH --output=$place/work/timed.out" job timed 'echo one' "while [ ! -e $place/go ]; do sleep 0.2; done" 'echo two'
+    wait_for 60 pod_is timed-job Running
+    is_written() { grep -qx one work/timed.out; }
+    wait_for 20 is_written
+    assert_equal "$(kubectl logs timed-job --timestamps)" "$(time_of work/timed.out) one"
+    assert_equal "$(kubectl logs timed-job --timestamps --limit-bytes=4)" "$(date -u -r work/timed.out +%Y)"
+    assert_equal "$(kubectl logs timed-job --since=1h)" one
+    sleep 4
+    assert_equal "$(kubectl logs timed-job --since=2s)" ''
+    kubectl logs -f timed-job --since=2s --timestamps >followed 3>&- &
+    pid=$!
+    sleep 3
+    touch go
+    wait "$pid"
+    assert_equal "$(cat followed)" "$(time_of work/timed.out) two"
+    ends timed Succeeded
+    started=$(field timed .status.startTime)
+    assert_equal "$(kubectl logs timed-job --since-time="$started")" $'one\ntwo'
+    middle=$(date -u -d "$started + 2 sec" +%Y-%m-%dT%H:%M:%SZ)
+    run kubectl logs timed-job --since-time="$middle"
+    assert_failure
+    assert_output --partial "which lines of default/timed were written since $middle is not known"
+    assert_output --partial 'use --tail'
+    run kubectl logs timed-job --previous
+    assert_failure
+    assert_output --partial 'previous is not supported'
+    for option in tailLines=x stream=Stderr limitBytes=0 'sinceSeconds=1&sinceTime=2026-01-01T00:00:00Z'; do
+        assert_equal "$(status_of "/containerLogs/default/timed-job/batch?$option" --cert kubernetes/kubelet-client.crt --key kubernetes/kubelet-client.key)" 400
+    done
+}
+
+@test "a SlurmJob and a Job of one name, and a pod of somebody else: each job has a pod and an output of its own" {
+    local uid stranger
+    begin_bridge
+    stranger='{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "third-job"}, "spec": {"automountServiceAccountToken": false,
+        "securityContext": {"runAsNonRoot": true, "seccompProfile": {"type": "RuntimeDefault"}},
+        "containers": [{"name": "c", "image": "x", "securityContext": {"allowPrivilegeEscalation": false, "capabilities": {"drop": ["ALL"]}}}]}}'
+    kubectl create -f - <<<"$stranger"
+    stranger=$(kubectl get pod third-job -o 'jsonpath={.metadata.uid}')
+    for one in twin third; do
+        directive="#SBATCH --output=$place/work/$one.out" job "$one" "echo the SlurmJob $one" "while [ ! -e $place/enough ]; do sleep 1; done"
+    done
+    wait_for 60 pod_is twin-job Running
+    jq -n --arg image "$place/image.sif" --arg enough "$place/enough" '{apiVersion: "batch/v1", kind: "Job", metadata: {name: "twin"},
+        spec: {managedBy: "cybelectl.io/bridge", template: {spec: {restartPolicy: "Never", containers: [{name: "main", image: $image,
+        command: ["sh", "-c", "echo the Job twin; i=0; while [ $i -lt 90 ]; do sleep 1; i=$((i + 1)); done"]}]}}}}' | kubectl create -f -
+    uid=$(kubectl get job twin -o 'jsonpath={.metadata.uid}')
+    wait_for 90 pod_is "twin-job-${uid:0:8}" Running || { kubectl get pods && cat one.log && return 1; }
+    assert_equal "$(kubectl get pod "twin-job-${uid:0:8}" -o 'jsonpath={.metadata.ownerReferences[0].kind}') $(kubectl get pod twin-job -o 'jsonpath={.metadata.ownerReferences[0].kind}')" 'Job SlurmJob'
+    assert_equal "$(kubectl logs twin-job)" 'the SlurmJob twin'
+    kubectl logs "twin-job-${uid:0:8}" | grep -qx 'the Job twin'
+    run -0 as_bridge "$CYBELECTL" bridge logs default/twin
+    assert_output 'the SlurmJob twin'
+    run -0 as_bridge "$CYBELECTL" bridge logs job/default/twin
+    assert_line 'the Job twin'
+    run -3 as_bridge "$CYBELECTL" bridge logs job/default/third
+    assert_line 'error: Job default/third does not exist'
+    uid=$(field third .metadata.uid)
+    wait_for 60 pod_is "third-job-${uid:0:8}" Running || { kubectl get pods && cat one.log && return 1; }
+    assert_equal "$(kubectl logs "third-job-${uid:0:8}")" 'the SlurmJob third'
+    assert_equal "$(kubectl get pod third-job -o 'jsonpath={.metadata.uid} {.status.phase}')" "$stranger Pending"
+    touch enough
+    ends twin Succeeded
+    kubectl delete job twin --wait=true --timeout=60s
+    # Its pod goes with its own object, and not with the namesake's.
+    pod_is twin-job Succeeded
 }
 
 @test "who has no certificate of the cluster gets 401, who may not get nodes/proxy 403, and nothing else is served" {
@@ -174,8 +250,14 @@ has_pod() { kubectl get pod "$1-results"; }
     kubectl create quota none --hard=pods=0 >&2
     claim_job late 'echo late'
     ends late Succeeded
-    is_refused() { [[ $(condition late ResultsCollected reason) == CollectorRefused ]]; }
-    wait_for 40 is_refused || { cat one.log && return 1; }
+    is_refused() { [[ $(condition "$1" ResultsCollected reason) == CollectorRefused ]]; }
+    wait_for 40 is_refused late || { cat one.log && return 1; }
     [[ $(condition late ResultsCollected message) == *quota* ]]
     kubectl delete quota none >&2
+    # A pod of somebody else has the name.
+    kubectl get pod third-job -o json | jq '.metadata = {name: "robbed-results"} | del(.status, .spec.serviceAccountName)' | kubectl create -f -
+    claim_job robbed 'echo robbed'
+    ends robbed Succeeded
+    wait_for 60 is_refused robbed || { cat one.log && return 1; }
+    [[ $(condition robbed ResultsCollected message) == *'robbed-results exists'* ]]
 }
