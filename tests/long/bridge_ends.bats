@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every end and every deletion of a job, a restart while 50 jobs run, and a token that is replaced, for `cybelectl bridge run` on a real API
-# server and a real Slurm. Ten minutes.
+# Every end and every deletion of a job, restarts, tokens and interrupted copies of `cybelectl bridge run` on a real API server and a real
+# Slurm. A quarter of an hour.
 # shellcheck disable=SC2154 # user is of bridge_parts.bash
 load ../parts/suite.bash
 load ../cluster/nodes.bash
@@ -11,7 +11,8 @@ setup_file() {
     export BATS_TEST_TIMEOUT=900
     policy=$(mktemp)
     printf '%s\n' 'apiVersion: audit.k8s.io/v1' 'kind: Policy' 'omitStages: [RequestReceived]' 'rules:' \
-        '  - {level: Request, resources: [{group: cybelectl.io, resources: [slurmjobs/status]}]}' '  - {level: None}' >"$policy"
+        '  - {level: Request, resources: [{group: cybelectl.io, resources: [slurmjobs/status]}]}' \
+        '  - {level: Metadata, verbs: [create], resources: [{group: events.k8s.io}]}' '  - {level: None}' >"$policy"
     APISERVER_OPTIONS="--audit-policy-file=$policy --audit-log-path=$policy.log" start_bridge_parts
     echo "$policy" >policy
     # Slurm forgets ends soon; eight jobs per core, so that many run at the same time.
@@ -137,13 +138,14 @@ gone() {
     assert_equal "$(asked sbatch)" 0
     assert_equal "$(sort ran | uniq -c | awk '$1 != 1')$(wc -l <ran)" 50
     # Each object's states, as the API server got them: they never go back.
-    jq -r 'select(.objectRef.name | startswith("kept-")) | .objectRef.name + " " + (.requestObject.status.status // "none")' "$(cat policy).log" |
+    jq -r 'select(.objectRef.resource == "slurmjobs" and (.objectRef.name | startswith("kept-"))) | .objectRef.name + " " + (.requestObject.status.status // "none")' "$(cat policy).log" |
         awk 'BEGIN { rank["none"] = rank["Pending"] = 1; rank["Running"] = 2; rank["Succeeded"] = 3 }
             { if (rank[$2] < seen[$1]) { print; bad = 1 } seen[$1] = rank[$2]; writes++ } END { print writes " status writes"; exit bad }' >&3
     kubectl delete slurmjobs --all --wait=true --timeout=120s
 }
 
-@test "a token that is replaced in its file before it is revoked leaves no gap" {
+@test "a token that is replaced in its file leaves no gap; with a revoked one the log says so, and no job is touched" {
+    local id
     "$CYBELECTL" bridge install | kubectl apply -f - >&2
     token_of() { # SECRET: a token that lives as long as the Secret
         kubectl create secret generic "$1" -n cybelectl >&2
@@ -160,8 +162,92 @@ gone() {
     kubectl delete secret first -n cybelectl
     job fresh
     ends fresh Succeeded 40
+    id=$(field steady .status.jobId)
+    kubectl delete secret second -n cybelectl
+    wait_for 90 grep -q 'Trouble.*[Uu]nauthorized' one.log || { cat one.log && return 1; }
+    assert_equal "$(slurm squeue -h -j "$id" -o %T)" RUNNING
     touch over
-    ends steady Succeeded 60
+    sleep 5
+    token_of third
+    ends steady Succeeded 120
     assert_equal "$(runs_of steady) $(runs_of fresh)" '1 1'
-    run ! grep -E 'eyJ|Trouble' one.log
+    run ! grep -E 'eyJ' one.log
+}
+
+@test "1,000 files and a copy that is killed in the middle: it continues where it was, and all digests are right" {
+    local sent before
+    sed -i "s|workdir: \(.*\)}|workdir: \1, results-roots: [$place/results]}|" bridge.yaml
+    mkdir -p results
+    # What the copy reads of the large file: a slow program counts it.
+    cat >commands/slow <<'END'
+#!/usr/bin/env python3
+import os, sys, time
+counter = os.path.join(os.path.dirname(os.path.abspath(sys.argv[0])), "../sent")
+source = sys.stdin.buffer
+if len(sys.argv) > 1: # of tail: -c +NUMBER -- FILE
+    source = open(sys.argv[-1], "rb")
+    source.seek(int(sys.argv[2]) - 1)
+while block := source.read(1 << 18):
+    sys.stdout.buffer.write(block)
+    sys.stdout.buffer.flush()
+    with open(counter, "a") as file:
+        file.write(f"{len(block)}\n")
+    time.sleep(0.1)
+END
+    # shellcheck disable=SC2016 # of the programs that are written
+    printf '%s\n' '#!/bin/sh' '[ $# = 0 ] && [ "$(stat -Lc %s /proc/self/fd/0)" -gt 1000000 ] && exec "${0%/*}/slow"' 'exec /bin/cat "$@"' >commands/cat
+    # shellcheck disable=SC2016 # the same
+    printf '%s\n' '#!/bin/sh' 'case $2 in +*) exec "${0%/*}/slow" "$@" ;; esac' 'exec /usr/bin/tail "$@"' >commands/tail
+    chmod +x commands/slow commands/cat commands/tail
+    start_bridge one
+    {
+        printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: many}' 'spec:' \
+            "  results: {from: made, mount: {name: data, hostPath: {path: $place/results/many}}}" '  batch: |' '    #!/bin/sh' \
+            '    mkdir -p made/deep; for i in $(seq 999); do echo $i >made/deep/$i; done' \
+            '    head -c 20000000 /dev/urandom >made/big' '    echo trouble >&2' '    exit 3'
+    } | kubectl apply -f -
+    ends many Failed 60
+    part=results/many/made/big.part
+    is_half() { (($(stat -c %s "$part") > 6000000)); }
+    wait_for 240 is_half || { find results -name "*.part" && cat one.log && return 1; }
+    stop_bridge one KILL
+    kill -KILL "$(cut -d ' ' -f 3 work/.cybelectl/*/results/worker)" || true
+    before=$(stat -c %s "$part")
+    echo "killed with $before of 20000000 bytes" >&3
+    start_bridge two
+    is_settled() { [[ $(condition many ResultsCollected status) == True ]]; }
+    wait_for 240 is_settled || { kubectl get slurmjob many -o yaml && cat two.log && return 1; }
+    diff -r work/made results/many/made
+    assert_equal "$(field many .status.resultsCount)" 1001
+    assert_equal "$(field many '.status.results[*].name' | wc -w)" 32
+    kubectl get slurmjob many -o json | jq -r '.status.results[] | .sha256 + "  " + .name' | (cd results/many && sha256sum --quiet -c -)
+    sent=$(awk '{ n += $1 } END { print n }' sent)
+    echo "$sent bytes read for $(du -sb --apparent-size work/made | cut -f 1)" >&3
+    ((sent < 20000000 * 12 / 10))
+    rm commands/slow commands/cat commands/tail
+}
+
+@test "an object that is deleted and made again under its name is another job each time; a namespace goes with its jobs" {
+    local turn
+    start_bridge one
+    for turn in 1 2 3 4 5 6 7 8 9 10; do
+        job again "echo $turn >>$place/turns"
+        ((turn % 2)) || ends again Succeeded
+        kubectl delete slurmjob again --wait=true --timeout=60s
+    done
+    assert_equal "$(sort turns | uniq -d)" ''
+    for turn in 2 4 6 8 10; do grep -qx "$turn" turns; done
+    kubectl create namespace passing
+    sed -i "s|^  - {namespace: default.*|&\n  - {namespace: passing, account: $user, workdir: $place/work}|" bridge.yaml
+    stop_bridge one
+    start_bridge two
+    for turn in 1 2 3; do space=passing job "live-$turn" "sleep 300.$unique"; done
+    live() { (($(kubectl get slurmjobs -n passing -o 'jsonpath={range .items[*]}{.status.status}{"\n"}{end}' | grep -cx Running) == 3)); }
+    wait_for 60 live
+    kubectl delete namespace passing --wait=true --timeout=120s
+    assert_equal "$(in_queue)" ''
+    # Nothing was created in it that the server refused, since it was going.
+    assert_equal "$(jq -r 'select(.objectRef.namespace == "passing" and .objectRef.resource == "events") | .responseStatus.code' "$(cat policy).log" |
+        sort | uniq -c | tr -s ' ')" ' 3 201'
+    kill -0 "$(cat two.pid)"
 }

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cybelectl bridge run` between a real API server and a real Slurm when a leader is killed, answers are cut, a job is requeued, and many
-# objects are wrong. Four minutes.
+# objects are wrong, and memory over 1,000 jobs. A quarter of an hour.
 # shellcheck disable=SC2154 # user is of bridge_parts.bash
 load ../parts/suite.bash
 load ../cluster/nodes.bash
 load ../cluster/bridge_parts.bash
 
-setup_file() { start_bridge_parts; }
+setup_file() {
+    export BATS_TEST_TIMEOUT=1800
+    start_bridge_parts
+}
 setup() {
     enter_nodes
     rm -f ran calls ./*.log before-*
@@ -119,3 +122,34 @@ have_ended() { (($(ended "$1") >= $2)); }
     kubectl delete slurmjobs --all --wait=true --timeout=120s
 }
 
+# size PID: kilobytes of memory, descriptors and children of the bridge, its HTTP helper included: the least of several looks, since a query
+# of the queue has descriptors and a child of its own.
+size() {
+    local helper
+    helper=$(pgrep -P "$1" -f cybelectl-http)
+    for _ in $(seq 20); do
+        echo "$(awk '/^VmRSS/ { n += $2 } END { print n }' "/proc/$1/status" "/proc/$helper/status")" \
+            "$(find "/proc/$1/fd" "/proc/$helper/fd" -type l | wc -l) $(pgrep -P "$1" | wc -l)"
+        sleep 0.2
+    done | awk '{ for (i = 1; i <= 3; i++) if (NR == 1 || $i < least[i]) least[i] = $i } END { print least[1], least[2], least[3] }'
+}
+
+@test "over 1,000 jobs neither memory nor descriptors nor processes grow" {
+    local round first last
+    slurm scontrol update partitionname=batch OverSubscribe=FORCE:8
+    start_bridge one
+    wait_for 60 grep -q Leading one.log
+    for round in 1 2 3 4 5; do
+        jobs_at_once 200 "flat$round" true
+        wait_for 600 have_ended "flat$round" 200 || { tail one.log && return 1; }
+        kubectl delete slurmjobs --all --wait=true --timeout=200s >/dev/null
+        sleep 5
+        last=$(size "$(cat one.pid)")
+        first=${first:-$last}
+        echo "after $((200 * round)) jobs: KiB, descriptors, children: $last" >&3
+    done
+    assert_equal "$(sort ran | uniq -c | awk '$1 != 1')$(wc -l <ran)" 1000
+    # shellcheck disable=SC2086 # three numbers
+    set -- $first $last
+    (($4 <= $1 + 8192 && $5 <= $2 + 2 && $6 <= $3))
+}
