@@ -237,6 +237,8 @@ void ListWatch::take_page(const Reply& reply, Moment now) {
         list_again(now + settings_.backoff.pause(jitter_));
         return;
     }
+    constexpr int kForbidden = 403;
+    is_refused_ = reply.status == kForbidden;
     if (!reply.ok()) {
         fail(reply, settings_.backoff, now);
         return;

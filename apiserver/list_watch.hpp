@@ -76,6 +76,12 @@ public:
         return state_ == State::kProbing || state_ == State::kWatching;
     }
 
+    /// It is synced, or the server refused the list when it was last asked for: others need not
+    /// wait for this one.
+    [[nodiscard]] bool is_settled() const {
+        return is_synced() || is_refused_;
+    }
+
 private:
     enum class State { kListing, kProbing, kWatching };
     /// The shortest time from one list to the next, where each watch fails at its begin.
@@ -118,6 +124,7 @@ private:
     Backoff watch_backoff_;
     int failures_ = 0; ///< since the last success
     bool is_reported_ = false;
+    bool is_refused_ = false; ///< the last list, with 403
 };
 
 } // namespace cybele::apiserver

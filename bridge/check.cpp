@@ -6,6 +6,7 @@
 #include "bridge/probe.hpp"
 #include "bridge/pump.hpp"
 #include "bridge/ways.hpp"
+#include "kubernetes/objects/crd.hpp"
 #include "support/http.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
@@ -81,6 +82,44 @@ Fault fault_of(ErrorCode code, Problem problem, std::string because, std::string
     fault.because = std::move(because);
     fault.help = std::move(help);
     return fault;
+}
+
+const Json& schema_part(const Json& json, const std::string& name) {
+    static const Json none = Json::object();
+    const auto found = json.is_object() ? json.find(name) : json.end();
+    return found == json.end() ? none : *found;
+}
+
+/// Whether the schema of the kind, as the server publishes it, has the field.
+bool has_field(const Json& schema, std::string_view field) {
+    const Json* inner = &schema;
+    for (const std::string_view name : text::split(field, '.')) {
+        if (inner->contains("items")) {
+            inner = &schema_part(*inner, "items");
+        }
+        inner = &schema_part(schema_part(*inner, "properties"), std::string(name));
+        if (inner->empty()) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// Of the fields of our definition those that the server's has not; none where it publishes none.
+std::vector<std::string> missing_fields(const Json& published, const std::string& kind) {
+    const Json& schemas = schema_part(schema_part(published, "components"), "schemas");
+    std::vector<std::string> missing;
+    for (const auto& [name, schema] : schemas.items()) {
+        if (!name.ends_with("." + kind)) {
+            continue;
+        }
+        for (const std::string& field : kubernetes::crd_fields(kind)) {
+            if (!has_field(schema, field)) {
+                missing.push_back(field);
+            }
+        }
+    }
+    return missing;
 }
 
 class Checks {
@@ -171,9 +210,26 @@ private:
                                  "the API server does not know the kind " + kind),
                          "its resource definition is not installed",
                          "cybelectl kube crd " + kind + " | kubectl apply -f -"));
-        } else if (reply && reply->status != 0) {
-            good("resource definition of " + kind); // 403 is for the rights to say
+        } else if (reply && reply->status != 0) { // 403 is for the rights to say
+            check_fields(pump, kind);
         }
+    }
+
+    /// An older definition drops fields from what is written, without an error.
+    void check_fields(Pump& pump, const std::string& kind) {
+        const auto reply = pump.get("/openapi/v3/apis/" + std::string(kGroupVersion), kAnswer);
+        const std::vector<std::string> missing =
+            missing_fields(reply && reply->ok() ? parse_json(reply->body) : Json(), kind);
+        if (missing.empty()) {
+            good("resource definition of " + kind);
+            return;
+        }
+        bad("resource definition of " + kind,
+            fault_of(ErrorCode::kInput,
+                     problem("bridge-kind-outdated",
+                             "the resource definition of " + kind + " is not that of this version"),
+                     "it has no fields " + text::joined(missing, ", "),
+                     "cybelectl kube crd " + kind + " | kubectl apply -f -"));
     }
 
     void check_rights(Pump& pump) {

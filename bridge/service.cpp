@@ -312,9 +312,14 @@ private:
         return "the Lease is held by " + (lease_.holder().empty() ? "unknown" : lease_.holder());
     }
 
+    /// A namespace that the bridge may not read does not keep it from the others.
     [[nodiscard]] bool is_synced() const {
-        return std::all_of(
-            watches_.begin(), watches_.end(), [](const auto& watch) { return watch->is_synced(); });
+        return std::any_of(watches_.begin(),
+                           watches_.end(),
+                           [](const auto& watch) { return watch->is_synced(); }) &&
+               std::all_of(watches_.begin(), watches_.end(), [](const auto& watch) {
+                   return watch->is_settled();
+               });
     }
 
     /// A leader that cannot reach the API server goes on with its polls, so that ends are seen.

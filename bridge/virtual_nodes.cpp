@@ -242,7 +242,7 @@ void VirtualNodes::keep_lease(const std::string& node, const std::string& uid) {
 /// Else a pod could be made that is there.
 bool VirtualNodes::is_listed() const {
     return std::all_of(
-        watches_.begin(), watches_.end(), [](const auto& watch) { return watch->is_synced(); });
+        watches_.begin(), watches_.end(), [](const auto& watch) { return watch->is_settled(); });
 }
 
 void VirtualNodes::show(const Object& object) {

@@ -257,6 +257,21 @@ bool is_group(std::string_view text) {
            is_api_version(std::string(text) + "/v1");
 }
 
+void add_fields(const Tree& schema, const std::string& path, std::vector<std::string>& fields) {
+    const Map* entries = std::get_if<Map>(&schema.held());
+    for (const auto& [key, value] : entries != nullptr ? *entries : Map()) {
+        const Map* properties = key == "properties" ? std::get_if<Map>(&value.held()) : nullptr;
+        for (const auto& [name, inner] : properties != nullptr ? *properties : Map()) {
+            const std::string field = path + "." + name;
+            fields.push_back(field);
+            add_fields(inner, field, fields);
+        }
+        if (key == "items") {
+            add_fields(value, path, fields);
+        }
+    }
+}
+
 /// The kind that was most likely meant.
 std::string nearest_crd(std::string_view kind) {
     const std::vector<std::string> names = crd_names();
@@ -307,6 +322,17 @@ Result<std::string> crd(const std::string& kind, const std::string& group) {
                                     {"shortNames", Tree::List{row->short_name}},
                                     {"categories", Tree::List{"all", "hpc"}}}},
                                {"versions", Tree::List{version(*row, in_group == kOwnGroup)}}}}});
+}
+
+std::vector<std::string> crd_fields(std::string_view kind) {
+    std::vector<std::string> fields;
+    for (const Row& row : kRows) {
+        if (row.kind == kind) {
+            add_fields(spec(row, true), "spec", fields);
+            add_fields(status(true), "status", fields);
+        }
+    }
+    return fields;
 }
 
 std::vector<std::string> crd_names() {

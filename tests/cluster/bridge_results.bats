@@ -69,6 +69,7 @@ is_settled() { [[ -n $(condition "$1" ResultsCollected status) ]]; }
     job_with_results refused a /etc/cybele true
     is_refused() { [[ $(condition refused Accepted reason) == ResultsRootNotAdmitted ]]; }
     wait_for 20 is_refused
+    [[ $(condition refused Accepted message) == *"[$place/results]"*/etc/cybele* ]]
 }
 
 # requests VERB RESOURCE: how many the API server has counted.

@@ -79,6 +79,35 @@ teardown_file() { stop_bridge_parts; }
     assert_equal "$(asked sbatch)" 0
 }
 
+@test "accounts and queues that are not admitted, more time and more memory than the queue has: each has its reason, and nothing is submitted" {
+    sed 's/max-time: 1 h/memory-per-node: 4 GiB, &/' site.yaml >limits.yaml
+    sed -i "s|^site: .*|site: limits.yaml|; s|workdir: .*}|workdir: $place/work, queues: [batch]}\n  - {namespace: both, account: $user, workdir: $place/work}\n  - {namespace: both, account: guest, workdir: $place/work}|" bridge.yaml
+    start_bridge one
+    kubectl create namespace both
+    written() { # NAMESPACE NAME SPEC
+        printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {namespace: $1, name: $2}" "spec: $3" | kubectl create -f -
+    }
+    written default other-queue '{queue: other, batch: "#!/bin/sh\ntrue\n"}'
+    written default other-account '{account: nobody, batch: "#!/bin/sh\ntrue\n"}'
+    written default long '{batch: "#!/bin/sh\n#SBATCH --time=2:00:00\ntrue\n"}'
+    written default heavy '{batch: "#!/bin/sh\n#SBATCH --mem=5G\ntrue\n"}'
+    written both unsure '{batch: "#!/bin/sh\ntrue\n"}'
+    denied_as() { [[ $(kubectl get slurmjob -n "$1" "$2" -o 'jsonpath={.status.conditions[?(@.type=="Accepted")].status} {.status.conditions[?(@.type=="Accepted")].reason}') == "False $3" ]]; }
+    wait_for 20 denied_as default other-queue QueueNotAdmitted
+    wait_for 20 denied_as default other-account AccountNotAdmitted
+    wait_for 20 denied_as default long QueueLimit
+    wait_for 20 denied_as default heavy QueueLimit
+    wait_for 20 denied_as both unsure AccountAmbiguous
+    [[ $(condition long Accepted message) == *'7200 seconds'*'at most 3600'* ]]
+    [[ $(condition heavy Accepted message) == *'5368709120 bytes'*'at most 4294967296'* ]]
+    assert_equal "$(asked sbatch)" 0
+    # With other limits they would be handed over.
+    kubectl delete slurmjob other-queue other-account long heavy --wait=true --timeout=30s
+    kubectl delete slurmjob -n both unsure --wait=true --timeout=30s
+    stop_bridge one
+    write_bridge
+}
+
 @test "a folder of the account that does not exist: an Event of the object says so, and the job runs when it is there" {
     sed -i "s|workdir: .*}|workdir: $place/later}|" bridge.yaml
     start_bridge one

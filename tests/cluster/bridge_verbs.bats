@@ -81,6 +81,21 @@ WARNINGS
     assert_equal "$(jq -r '.phases.Succeeded' <<<"$output")" 1
 }
 
+@test "a namespace that the bridge may not read yet: the others are served meanwhile, and its own objects when it may" {
+    cp bridge.yaml both.yaml
+    sed -i "s/^namespaces: .*/namespaces: [physics, later]/; s|^  - {namespace: physics.*|&\n  - {namespace: later, account: $user, workdir: $place/work}|" both.yaml
+    PATH=$place/commands:$PATH "$CYBELECTL" bridge run --config both.yaml --kubeconfig bridge.conf >>one.log 2>&1 3>&- &
+    echo $! >one.pid
+    job meanwhile
+    ends meanwhile Succeeded 60
+    wait_for 20 grep -q 'Trouble: .*later' one.log || { cat one.log && return 1; }
+    kubectl create namespace later
+    "$CYBELECTL" bridge install --config both.yaml | kubectl apply -f - >&2
+    space=later job afterwards
+    space=later ends afterwards Succeeded 120
+    kill -0 "$(cat one.pid)"
+}
+
 @test "the policies: an account needs the verb use, and the finalizer is the bridge's alone" {
     "$CYBELECTL" bridge install | kubectl apply -f -
     is_refused() { # until the policies are loaded
@@ -140,6 +155,27 @@ END
     assert_line 'help: cybelectl kube crd TorqueJob | kubectl apply -f -'
     run as_bridge "$CYBELECTL" bridge check --kubeconfig /nonexistent
     assert [ "$status" -ne 0 ]
+    # A definition of an older version, which would drop what the bridge writes.
+    "$CYBELECTL" kube crd SlurmJob | sed 's/^\( *\)submitToken:$/\1oldToken:/' | kubectl apply -f -
+    is_outdated() {
+        run as_bridge "$CYBELECTL" bridge check
+        [[ $status == 3 && $output == *'the resource definition of SlurmJob is not that of this version'* ]]
+    }
+    wait_for 30 is_outdated
+    assert_line 'because: it has no fields status.submitToken'
+    assert_line 'help: cybelectl kube crd SlurmJob | kubectl apply -f -'
+    "$CYBELECTL" kube crd SlurmJob | kubectl apply -f -
+    is_current() { as_bridge "$CYBELECTL" bridge check; }
+    wait_for 30 is_current
+}
+
+@test "check reports a login host whose key is not known, with the remedy" {
+    # An sshd is on each node; this machine has never seen its key, and sees nothing but the nodes' network.
+    sed "s|workdir: |way: {ssh: \"root@10.77.0.11\"}, &|" bridge.yaml >unknown.yaml
+    run "$parts_dir/slurm" net "$place" "$CYBELECTL" bridge check --config unknown.yaml
+    assert_failure
+    assert_line --partial 'Host key verification failed'
+    assert_line --partial 'ssh root@10.77.0.11'
 }
 
 @test "check --probe submits a held job, finds it and cancels it, and says what the site does to it" {
@@ -161,6 +197,12 @@ END
     assert_equal "$status" 5
     assert_line "error: $user cannot submit a held job"
     assert_line --partial 'Invalid account'
+    # One that does not hold jobs.
+    printf '%s\n' '#!/bin/bash' 'for one; do shift; [[ $one == --hold ]] || set -- "$@" "$one"; done' "exec '$place/commands/real' \"\$@\"" >commands/sbatch
+    run as_bridge "$CYBELECTL" bridge check --probe
+    assert_equal "$status" 5
+    assert_line --regexp '^error: job [0-9]+ of .* is not held$'
+    assert_line --partial 'help: ask the site'
     mv commands/real commands/sbatch
     assert_equal "$(in_queue)" ''
     assert_equal "$(find work -path '*/claim-1' | wc -l)" "$before"

@@ -255,8 +255,11 @@ TEST_CASE("429 and 503 wait as long as the server says, 403 is reported") {
     wire.give(busy);
     CHECK(part.next_wake() - wire.now >= std::chrono::seconds(7));
     CHECK(part.next_wake() - wire.now < std::chrono::seconds(9));
+    CHECK_FALSE(part.is_settled());
     wire.skip(part);
     wire.answer(403, R"({"message": "things is forbidden"})");
+    CHECK(part.is_settled());
+    CHECK_FALSE(part.is_synced());
     CHECK(seen.take() == "begin, begin, trouble");
     CHECK(seen.because.find("things is forbidden") != std::string::npos);
     CHECK(part.next_wake() - wire.now >= std::chrono::seconds(1));

@@ -302,4 +302,19 @@ TEST_CASE("definitions are of our own group, or of the operator's") {
     CHECK_FALSE(crd("TorqueJob", "nodomain").has_value());
 }
 
+TEST_CASE(
+    "the fields of a resource definition are those of spec and status, of lists their items'") {
+    const std::vector<std::string> fields = crd_fields("SlurmJob");
+    for (const char* field : {"spec.batch",
+                              "spec.results.mount.name",
+                              "status.jobId",
+                              "status.conditions.reason",
+                              "status.results.sha256"}) {
+        CAPTURE(field);
+        CHECK(std::count(fields.begin(), fields.end(), field) == 1);
+    }
+    CHECK(crd_fields("TorqueJob").size() == fields.size());
+    CHECK(crd_fields("Job").empty());
+}
+
 } // namespace cybele::kubernetes
