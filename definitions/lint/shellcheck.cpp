@@ -153,16 +153,16 @@ void lint_shellcheck(Lint& lint) {
         return;
     }
     // One note per file.
-    const auto& [code, first] = *advice.begin();
+    const auto first = advice.begin();
     std::string others;
-    for (auto other = std::next(advice.begin()); other != advice.end(); ++other) {
+    for (auto other = std::next(first); other != advice.end(); ++other) {
         others += fmt::format("{}SC{}", others.empty() ? "; also " : ", ", other->first);
     }
     lint.tell("CD110",
-              first.spot,
-              first.message + others,
+              first->second.spot,
+              first->second.message + others,
               "shellcheck says so",
-              fmt::format("see shellcheck's page of SC{}", code));
+              fmt::format("see shellcheck's page of SC{}", first->first));
 }
 
 } // namespace cybele::definitions
