@@ -15,15 +15,13 @@ namespace {
 
 constexpr const char* kNothingPrinted = "it printed nothing";
 
-/// A fault without a remedy of its kind: a step whose end is cached can be looked at.
+/// A step whose end is cached can be looked at, whatever else helps.
 void add_usual_help(Fault& fault, const BuildRequest& request, bool is_cached) {
-    if (!fault.help.empty()) {
-        return;
-    }
+    const std::string look =
+        "cybelectl build " + shell_quote(request.definition_file.native()) + " --shell";
     if (is_cached) {
-        fault.help =
-            "cybelectl build " + shell_quote(request.definition_file.native()) + " --shell";
-    } else if (!fault.because.empty()) {
+        fault.help += fault.help.empty() ? look : "; to look at the step: `" + look + "`";
+    } else if (fault.help.empty() && !fault.because.empty()) {
         fault.help = fault.because == kNothingPrinted
                          ? "add `set -x` to it, which prints each command"
                          : "-v shows the complete output";

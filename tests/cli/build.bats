@@ -233,7 +233,7 @@ make_oci() {
         "echo \"  Temporary failure resolving 'mirror.example'\" >&2" 'exit 100' >away.def
     refuses 6 "$CYBELECTL" build away.def -o away.sif
     assert_line --partial 'because: the network was not reached; the end of its output:'
-    assert_line 'help: build where the network is reached, and check https_proxy'
+    assert_line --partial 'help: build where the network is reached, and check https_proxy; to look at the step: '
     assert_line 'more: cybelectl explain no-network'
     sed -i '/Err\|Temporary/d' away.def
     refuses 6 "$CYBELECTL" build away.def -o away.sif

@@ -92,9 +92,24 @@ END
     assert_output $'/\n1'
     printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%post' 'echo 2 >/made' 'sleep 100' >slow.def
     run -6 "$CYBELECTL" build --timeout 1s slow.def
-    assert_line 'help: give it more with --timeout'
+    assert_line 'help: give it more with --timeout; to look at the step: `cybelectl build slow.def --shell`'
     look slow.def 'cat /made'
     assert_output 2
+}
+
+@test "an error with a remedy of its own names the shell as well" {
+    local said help
+    while IFS='|' read -r said help; do
+        printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%post' 'echo 3 >/made' "echo '$said' >&2" 'false' >told.def
+        run -6 "$CYBELECTL" build told.def
+        assert_line "help: $help; to look at the step: \`cybelectl build told.def --shell\`"
+        look told.def 'cat /made'
+        assert_output 3
+    done <<'END'
+cp: error writing: No space left on device|set CYBELE_TMPDIR to a folder with more space, on a local disk
+curl: (6) Could not resolve host: a.example|build where the network is reached, and check https_proxy
+E: Unable to locate package nope|correct its name or version under `packages`, or in the step
+END
 }
 
 @test "nothing is left of a failed step that was removed, nor of a shell" {
