@@ -12,6 +12,8 @@ find_package(LibArchive REQUIRED)
 find_package(Threads REQUIRED)
 pkg_check_modules(SQUASHFS REQUIRED IMPORTED_TARGET libsquashfs1)
 pkg_check_modules(SQUASHFUSE REQUIRED IMPORTED_TARGET squashfuse squashfuse_ll fuse3)
+find_path(TOMLPLUSPLUS_HEADERS toml++/toml.h REQUIRED) # used without its shared library
+mark_as_advanced(TOMLPLUSPLUS_HEADERS)
 pkg_check_modules(SODIUM REQUIRED IMPORTED_TARGET libsodium)
 
 # Debian has no static fmt: its headers, compiled once in support/format.cpp.

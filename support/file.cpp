@@ -115,7 +115,8 @@ Result<std::string> read_descriptor(int fd, std::size_t limit, const fs::path& p
         if (text.size() > limit) {
             return fail(ErrorCode::kInput,
                         problem("file-too-big", printable(path.native()) + " is too big"),
-                        "more than " + std::to_string(limit) + " bytes are not read");
+                        "more than " + std::to_string(limit) + " bytes are not read",
+                        "check that this is the right file");
         }
     }
 }

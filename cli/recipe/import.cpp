@@ -123,7 +123,10 @@ Result<recipes::ImportRequest> import_request(const RecipeImportOptions& options
         request.sources = options.sources;
     }
     request.lifts_all = options.lifts_all;
-    request.read = [](const fs::path& path) { return read_file(path, std::size_t{1} << 20U); };
+    request.read = [](const fs::path& path) {
+        const bool is_lock = path.extension() == ".lock";
+        return read_file(path, std::size_t{is_lock ? 16U : 1U} << 20U);
+    };
     request.look = look;
     return request;
 }

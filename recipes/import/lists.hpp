@@ -16,6 +16,11 @@ namespace cybele::recipes {
 /// Says once that lines without a checksum wait for `recipe lock`.
 void remark_unlocked(Ledger& ledger, yaml::Mark mark, const Packages& packages);
 
+/// An address without the user, the password and conda's token (`/t/TOKEN`) that it may hold.
+[[nodiscard]] std::string without_secrets(std::string_view address);
+/// HOST[:PORT] of scheme://HOST[:PORT]/…; "" where the address has no scheme.
+[[nodiscard]] std::string host_of(std::string_view address);
+
 /// micromamba and Spack as entries of `source`, below the address of the argument `sources`.
 void add_installer(Draft& draft,
                    DraftStage& stage,

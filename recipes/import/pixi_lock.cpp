@@ -22,20 +22,23 @@ public:
     void read(const Node& root) {
         const Node* version = root.find("version");
         const std::string form = scalar_of(root, "version");
-        if (form != "4" && form != "5" && form != "6") {
+        if (form != "4" && form != "5" && form != "6" && form != "7") {
             ledger_.refuse(version == nullptr ? root.mark : version->mark,
                            {"version '" + printable(form) + "' of the lock file is not known",
-                            "versions 4 to 6 are known",
+                            "versions 4 to 7 are known",
                             "export the environment and import that: `pixi workspace export "
                             "conda-explicit-spec`"});
             return;
         }
         ledger_.carry(lines_of_node(*version));
+        if (const Node* platforms = root.find("platforms")) {
+            choose_platform(*platforms);
+        }
         const Node* packages = root.find("packages");
         for (std::size_t i = 0; packages != nullptr && i < packages->items.size(); ++i) {
             const Node& item = packages->items[i];
             std::string address;
-            for (const char* key : {"conda", "pypi", "url", "path"}) {
+            for (const char* key : {"conda", "pypi", "url", "path", "conda_source"}) {
                 address = address.empty() ? scalar_of(item, key) : address;
             }
             // In form 5, `- kind: conda` and `url:`; a package may be listed for each Python.
@@ -65,6 +68,8 @@ public:
         for (const auto& entry : root.entries) {
             if (entry.first.scalar == "packages" || entry.first.scalar == "environments") {
                 ledger_.carry({entry.first.mark.line, entry.first.mark.line});
+            } else if (entry.first.scalar == "platforms") {
+                ledger_.carry(lines_of_entry(entry));
             } else if (entry.first.scalar != "version") {
                 ledger_.lose(lines_of_entry(entry),
                              entry.first.mark,
@@ -77,6 +82,25 @@ public:
     }
 
 private:
+    /// Form 7: platforms have names, and the first that fits is used.
+    void choose_platform(const Node& platforms) {
+        for (const Node& item : platforms.items) {
+            const std::string name = scalar_of(item, "name");
+            const std::string folder = scalar_of(item, "subdir");
+            if ((folder.empty() ? name : folder) != kCondaPlatform) {
+                continue;
+            }
+            platform_ = name;
+            if (const Node* needs = item.find("virtual-packages")) {
+                ledger_.remark(needs->mark,
+                               {"the platform '" + printable(name) + "' has requirements",
+                                "a Recipe does not check the kernel, the C library or the GPU",
+                                "check that the cluster has what is listed there"});
+            }
+            return;
+        }
+    }
+
     void environment(const yaml::Entry& entry) {
         if (entry.first.scalar != "default") {
             ledger_.lose(lines_of_entry(entry),
@@ -97,39 +121,68 @@ private:
                 continue;
             }
             if (key == "channels") {
+                channels(field);
+            } else if (key == "indexes") {
                 for (const auto& item : field.second.items) {
-                    std::string name = scalar_of(item, "url");
-                    while (name.ends_with('/')) {
-                        name.pop_back();
-                    }
-                    locked_.channel(name.substr(name.rfind('/') + 1));
+                    index(item.scalar, field.first.mark);
                 }
             }
             ledger_.carry(lines_of_entry(field));
         }
     }
 
+    void channels(const yaml::Entry& list) {
+        for (const auto& item : list.second.items) {
+            std::string name = without_secrets(scalar_of(item, "url"));
+            while (name.ends_with('/')) {
+                name.pop_back();
+            }
+            const std::string host = host_of(name);
+            if (host.empty() || host == "conda.anaconda.org") {
+                locked_.channel(name.substr(name.rfind('/') + 1));
+                continue;
+            }
+            locked_.channel(name);
+            ledger_.remark(list.first.mark, // its own line may hold a password
+                           {"the channel on " + printable(host),
+                            "its address is carried, without a user, a password or a token",
+                            "build where it is reached, or name another one in `channels`"});
+        }
+    }
+
+    void index(const std::string& address, yaml::Mark mark) {
+        const std::string host = host_of(address);
+        if (!host.empty() && host != "pypi.org") {
+            ledger_.remark(mark,
+                           {"packages of the index on " + printable(host),
+                            "a build has one index; the checksums hold whichever gives the files",
+                            "name one that has all packages: `cybelectl build --pip-index URL`"});
+        }
+    }
+
     void platform_packages(const yaml::Entry& platform) {
-        if (platform.first.scalar != kCondaPlatform) {
+        if (platform.first.scalar != platform_) {
             ledger_.lose(lines_of_entry(platform),
                          platform.first.mark,
                          {"packages of " + printable(platform.first.scalar),
-                          "images are built for linux-64",
+                          "images are built for " + printable(platform_),
                           "nothing is to be done"});
             return;
         }
         ledger_.carry(lines_of_entry(platform));
         for (const auto& item : platform.second.items) {
             const bool is_conda = item.find("conda") != nullptr;
-            const std::string address = scalar_of(item, is_conda ? "conda" : "pypi");
+            const std::string source = scalar_of(item, "conda_source"); // built by pixi itself
+            const std::string address =
+                source.empty() ? scalar_of(item, is_conda ? "conda" : "pypi") : source;
             const auto found = known_.find(address);
-            if (!address.empty() && address.find("://") == std::string::npos) {
+            if (!address.empty() && (!source.empty() || address.find("://") == std::string::npos)) {
                 const Node& own = found == known_.end() ? item : *found->second;
                 used_.insert(address);
                 ledger_.lose(lines_of_node(own),
                              own.mark,
                              {"'" + printable(address) + "'",
-                              "it is a folder, such as the project itself",
+                              "it is a folder or source code, such as the project itself",
                               "copy it with `files` and install it in a step"});
                 continue;
             }
@@ -190,6 +243,7 @@ private:
     LockedConda locked_;
     std::map<std::string, const Node*> known_;
     std::set<std::string> used_;
+    std::string platform_{kCondaPlatform};
 };
 
 } // namespace

@@ -214,7 +214,7 @@ private:
                  "build it from `packages.source`");
             return;
         }
-        index(lock_text(*source, "registry"), source->mark);
+        index(lock_text(*source, "registry"), package);
         std::vector<const Node*> archives = lock_items(package, "wheels");
         const Node* sdist = package.find("sdist");
         const bool has_wheel = std::any_of(archives.begin(), archives.end(), [](const Node* own) {
@@ -253,8 +253,7 @@ private:
                  "build it from `packages.source`");
             return;
         }
-        index(type.empty() ? "" : lock_text(*source, "url"),
-              source == nullptr ? package.mark : source->mark);
+        index(type.empty() ? "" : lock_text(*source, "url"), package);
         auto archives = lock_items(package, "files");
         const Node* files = metadata.find("files"); // of the form 1.1
         if (archives.empty() && files != nullptr) {
@@ -284,13 +283,16 @@ private:
         return file.empty() ? lock_text(archive, "url") : file;
     }
 
-    /// The index is an input of the build: what differs from the first one is said.
-    void index(const std::string& address, yaml::Mark mark) {
-        if (!indexes_.insert(address).second || indexes_.size() == 1) {
+    /// The index is an input of the build: each that is not PyPI is reported, without a password
+    /// and without the line that may hold one.
+    void index(const std::string& address, const Node& package) {
+        const std::string own = without_secrets(address);
+        if (own.empty() || own.find("://pypi.org/") != std::string::npos ||
+            !indexes_.insert(own).second) {
             return;
         }
-        ledger_.remark(mark,
-                       {"packages of the index '" + printable(address) + "'",
+        ledger_.remark(package.mark,
+                       {"packages of the index '" + printable(own) + "'",
                         "a build has one index; the checksums hold whichever gives the files",
                         "name one that has all packages: `cybelectl build --pip-index URL`"});
     }
@@ -411,17 +413,14 @@ Result<Draft> import_pyproject(const ImportRequest& request, Ledger& ledger) {
     carry_project(ledger, root, draft);
     for (const std::string_view name : {"uv.lock", "poetry.lock"}) {
         const auto path = (request.file.parent_path() / name).lexically_normal();
-        const auto text =
-            request.read ? request.read(path)
-                         : Result<std::string>(tl::unexpected(Error(
-                               ErrorCode::kInput, problem("lock-not-read", "it is not read"))));
-        if (!text) {
+        if (!request.read || !request.look || request.look(path) == PathKind::kUnknown) {
             continue;
         }
-        const yaml::Source source(path.native(), *text);
+        CYBELE_TRY(const std::string text, request.read(path));
+        const yaml::Source source(path.native(), text);
         const std::size_t file = ledger.add(source);
         CYBELE_TRY(const Node locked, parse_toml(source, file));
-        comments_of(ledger, *text, file);
+        comments_of(ledger, text, file);
         PythonLock lock(ledger, draft);
         name == "uv.lock" ? lock.uv(locked) : lock.poetry(locked);
         add_mpi(ledger, draft);

@@ -80,6 +80,13 @@ Draft import_renv(const ImportRequest& request, const Node& root, Ledger& ledger
     const Node* list = r->find("Repositories");
     for (std::size_t i = 0; list != nullptr && i < list->items.size(); ++i) {
         const std::string address = renv_text(list->items[i], "URL");
+        if (without_secrets(address) != address) {
+            ledger.refuse(list->items[i].mark,
+                          {"the address of '" + printable(without_secrets(address)) +
+                               "' names a user or a password",
+                           "the lock is copied into the image, which others can read",
+                           "remove them there: a build has no credentials for it"});
+        }
         const bool is_plain = address.find_first_of("'\"\\ \n") == std::string::npos;
         if (is_plain && !address.empty()) {
             repositories += (repositories.empty() ? "\"" : ", \"") + address + "\"";

@@ -147,6 +147,31 @@ private:
 
 } // namespace
 
+std::string without_secrets(std::string_view address) {
+    const auto scheme = address.find("://");
+    if (scheme == std::string_view::npos) {
+        return std::string(address);
+    }
+    const auto begin = scheme + 3;
+    const auto host = address.substr(begin, address.find('/', begin) - begin);
+    std::string_view path = address.substr(begin + host.size());
+    if (path.starts_with("/t/")) {
+        path = path.substr(std::min(path.find('/', 3), path.size()));
+    }
+    const auto user = host.rfind('@');
+    return std::string(address.substr(0, begin)) +
+           std::string(user == std::string_view::npos ? host : host.substr(user + 1)) +
+           std::string(path);
+}
+
+std::string host_of(std::string_view address) {
+    const std::string own = without_secrets(address);
+    const auto scheme = own.find("://");
+    return scheme == std::string::npos
+               ? std::string()
+               : own.substr(scheme + 3, own.find('/', scheme + 3) - scheme - 3);
+}
+
 void remark_unlocked(Ledger& ledger, yaml::Mark mark, const Packages& packages) {
     const auto count = std::count_if(
         packages.pip.begin(), packages.pip.end(), [](const auto& line) { return !has_hash(line); });

@@ -6,8 +6,8 @@
 
 namespace cybele::recipes {
 
-/// A TOML document as the tree that yaml gives, with places; numbers, dates and flags are scalars
-/// as written. Dotted keys are maps in maps; `[[name]]` is a list of maps.
+/// A TOML document, read by toml++, as the tree that yaml gives, with places; numbers, dates and
+/// flags are scalars. Dotted keys are maps in maps; `[[name]]` is a list of maps.
 [[nodiscard]] Result<yaml::Node> parse_toml(const yaml::Source& source, std::size_t file = 0);
 
 } // namespace cybele::recipes

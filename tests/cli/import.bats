@@ -124,7 +124,7 @@ teardown() { leave_place; }
     sed 's/name = "tqdm"/name = "numpy"/' "$data/uv.lock" >uv.lock
     refuses 3 "$CYBELECTL" recipe import uv.lock
     assert_line 'error: the package numpy appears two times'
-    sed 's/^version: 6/version: 7/' "$data/pixi.lock" >pixi.lock
+    sed 's/^version: 6/version: 8/' "$data/pixi.lock" >pixi.lock
     refuses 3 "$CYBELECTL" recipe import pixi.lock
     assert_line --partial 'pixi.lock:1:10'
     sed 's/tqdm-4.66.5-py3-none-any.whl$/other.whl/' "$data/pixi.lock" | sed '0,/other.whl/s//gone.whl/' >pixi.lock
@@ -149,6 +149,40 @@ teardown() { leave_place; }
     run -0 grep -c 'sha256:bbbb' app.yaml
     assert_output 1
     run -1 grep pytest= app.yaml
+}
+
+@test "no password or token of a lock gets into a Recipe" {
+    sed 's,registry = "https://[a-z.]*/simple",registry = "https://reader:secret@own.example/simple",' "$data/uv.lock" >uv.lock
+    run -0 "$CYBELECTL" recipe import uv.lock --name app
+    assert_output --partial "packages of the index 'https://own.example/simple'"
+    refute_output --partial secret
+    run -0 "$CYBELECTL" recipe import "$data/named-pixi.lock" --name app
+    assert_line '      - https://channels.example/own'
+    refute_output --partial secret
+    refute_output --partial tk-1f2e3d
+    jq '.R.Repositories[0].URL = "https://reader:secret@cran.example"' "$data/renv.lock" >renv.lock
+    refuses 3 "$CYBELECTL" recipe import renv.lock
+    assert_output --partial "the address of 'https://cran.example' names a user or a password"
+    assert_output --regexp 'renv.lock:[0-9]+:'
+}
+
+@test "TOML is bounded: keys and lists of any depth are refused at their line, and long locks are read" {
+    printf 'version = 1\n%s = 1\n' "$(printf 'a.%.0s' {1..200000})b" >uv.lock
+    refuses 3 "$CYBELECTL" recipe import uv.lock
+    assert_line --partial 'uv.lock:2:'
+    assert_line 'error: this is not TOML: a key has too many parts'
+    printf 'version = 1\na = %s\n' "$(printf '[%.0s' {1..200000})" >uv.lock
+    refuses 3 "$CYBELECTL" recipe import uv.lock
+    assert_line --partial 'uv.lock:2:'
+    printf 'version = 1\na = "\377"\n' >uv.lock
+    refuses 3 "$CYBELECTL" recipe import uv.lock
+    printf '[project]\nname = "a"\n' >pyproject.toml
+    { cat "$data/uv.lock"; yes '# a comment' | head -n 150000; } >uv.lock
+    run -0 "$CYBELECTL" recipe import pyproject.toml
+    assert_line --regexp 'numpy==.* --hash=sha256:bbbb'
+    yes '# a comment' | head -n 1500000 >uv.lock
+    refuses 3 "$CYBELECTL" recipe import pyproject.toml
+    refute_output --partial 'there is no uv.lock'
 }
 
 @test "a recipe of HPCCM is run by hpccm, which must be there" {

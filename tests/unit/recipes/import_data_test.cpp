@@ -38,6 +38,7 @@ const Row kRows[] = {
     {"uv.lock", ImportKind::kUvLock},
     {"poetry.lock", ImportKind::kPoetryLock},
     {"pixi.lock", ImportKind::kPixiLock},
+    {"named-pixi.lock", ImportKind::kPixiLock},
     {"renv.lock", ImportKind::kRenvLock},
 };
 
@@ -49,8 +50,9 @@ ImportRequest request_of(const Row& row) {
     request.folder_name = "import";
     request.read = [](const fs::path& path) { return read_file(kFolder / path); };
     request.look = [](const fs::path& path) {
-        return path == "requirements.txt" || path == "CMakeLists.txt" ? PathKind::kFile
-                                                                      : PathKind::kUnknown;
+        return path == "requirements.txt" || path == "CMakeLists.txt" || path == "uv.lock"
+                   ? PathKind::kFile
+                   : PathKind::kUnknown;
     };
     return request;
 }
