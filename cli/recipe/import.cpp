@@ -201,7 +201,7 @@ Result<int> import_file(Session& session, const RecipeImportOptions& options) {
         }
         if (!options.output.empty() && options.output != "-" && !session.is_quiet) {
             const Counts counts = count(imported);
-            Session::print(fmt::format("{}: {} lines carried, {} named\n",
+            Session::print(fmt::format("{}: {} lines carried, {} not carried\n",
                                        printable(options.output),
                                        counts.carried,
                                        counts.named));
