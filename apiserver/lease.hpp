@@ -44,10 +44,6 @@ public:
     [[nodiscard]] bool is_held(Moment now) const {
         return now < held_until_;
     }
-    /// Until when, without a further renewal.
-    [[nodiscard]] Moment held_until() const {
-        return held_until_;
-    }
     /// Gives it back, so that another process takes over at its next look. Not held from now on;
     /// has_ended() when the server has answered.
     void release(Moment now);

@@ -113,6 +113,7 @@ public:
             if (signals_.take()) {
                 break;
             }
+            follow_credentials();
             follow_lease();
             if (listener_ && leads() && listener_->is_due(boot_time())) {
                 start_listener();
@@ -291,6 +292,14 @@ private:
         constexpr std::chrono::milliseconds kStep{1'000};
         const Moment now = boot_time();
         pump_.work(std::min(std::max(now, next_poll_), now + kStep));
+    }
+
+    /// The old ones serve until the server refuses them.
+    void follow_credentials() {
+        if (const auto& trouble = connection_.credentials_error(); trouble) {
+            const Fault& fault = trouble->faults().front();
+            report("the credentials cannot be read again: " + fault.message + ": " + fault.because);
+        }
     }
 
     void follow_lease() {

@@ -167,7 +167,8 @@ gone() {
     wait_for 90 grep -q 'Trouble.*[Uu]nauthorized' one.log || { cat one.log && return 1; }
     assert_equal "$(slurm squeue -h -j "$id" -o %T)" RUNNING
     touch over
-    sleep 5
+    rm token
+    wait_for 90 grep -q 'Trouble.*the credentials cannot be read again' one.log || { cat one.log && return 1; }
     token_of third
     ends steady Succeeded 120
     assert_equal "$(runs_of steady) $(runs_of fresh)" '1 1'
