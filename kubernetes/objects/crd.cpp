@@ -262,7 +262,8 @@ void add_fields(const Tree& schema, const std::string& path, std::vector<std::st
     for (const auto& [key, value] : entries != nullptr ? *entries : Map()) {
         const Map* properties = key == "properties" ? std::get_if<Map>(&value.held()) : nullptr;
         for (const auto& [name, inner] : properties != nullptr ? *properties : Map()) {
-            const std::string field = path + "." + name;
+            std::string field = path;
+            field.append(".").append(name);
             fields.push_back(field);
             add_fields(inner, field, fields);
         }
