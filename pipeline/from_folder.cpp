@@ -296,6 +296,45 @@ std::string program_name(const fs::path& folder) {
     return name.empty() ? "program" : name;
 }
 
+/// A copy of the file by a name that nothing has: `job.yaml.old`, `job.yaml.old-2`, …
+Result<fs::path> keep_copy(const fs::path& file, std::string_view text) {
+    for (unsigned number = 1;; ++number) {
+        fs::path copy = file;
+        copy += number == 1 ? ".old" : fmt::format(".old-{}", number);
+        CYBELE_TRY(PendingFile pending, PendingFile::create(copy));
+        CYBELE_CHECK(write_all(pending.fd(), text, copy));
+        CYBELE_TRY(const bool is_made, pending.commit_new());
+        if (is_made) {
+            return copy;
+        }
+    }
+}
+
+/// Copies of the documents that are there with other bytes.
+Result<std::vector<KeptDocument>> keep_documents(const FromFolder& plan) {
+    std::error_code error;
+    std::vector<KeptDocument> kept;
+    for (const auto& [file, text] : plan.documents) {
+        if (!fs::exists(file, error)) {
+            continue;
+        }
+        const auto copy =
+            read_file(file).and_then([&, &own = file, &now = text](const std::string& before) {
+                return before == now ? Result<fs::path>(fs::path()) : keep_copy(own, before);
+            });
+        if (!copy) {
+            for (const KeptDocument& one : kept) {
+                fs::remove(one.copy, error);
+            }
+            return fail(copy.error());
+        }
+        if (!copy->empty()) {
+            kept.push_back({file, *copy});
+        }
+    }
+    return kept;
+}
+
 /// `made`: the files that were not there before.
 Result<void> write_documents(const FromFolder& plan, std::vector<fs::path>& made) {
     std::error_code error;
@@ -359,7 +398,7 @@ Result<FromFolder> plan_from_folder(const FromFolderRequest& request) {
     return std::move(planner.plan);
 }
 
-Result<void> write_from_folder(const FromFolder& plan, bool replaces) {
+Result<std::vector<KeptDocument>> write_from_folder(const FromFolder& plan, bool replaces) {
     std::error_code error;
     Faults faults;
     for (const auto& [file, text] : plan.documents) {
@@ -368,7 +407,7 @@ Result<void> write_from_folder(const FromFolder& plan, bool replaces) {
             fault.code = ErrorCode::kInput;
             fault.set(problem("init-file-exists", printable(file.native()) + " exists already"));
             fault.because = "`init` replaces a file only where --force is given";
-            fault.help = "add --force to replace it, or write elsewhere with -o";
+            fault.help = "add --force, which keeps a copy of it, or write elsewhere with -o";
             faults.add(std::move(fault));
         }
     }
@@ -380,17 +419,22 @@ Result<void> write_from_folder(const FromFolder& plan, bool replaces) {
          folder = folder.parent_path()) {
         first_made = folder;
     }
+    CYBELE_TRY(std::vector<KeptDocument> kept, keep_documents(plan));
     std::vector<fs::path> made;
     auto written = write_documents(plan, made);
     if (!written) { // all or nothing
+        for (const KeptDocument& one : kept) {
+            fs::rename(one.copy, one.file, error);
+        }
         for (const fs::path& file : made) {
             fs::remove(file, error);
         }
         if (!first_made.empty()) {
             fs::remove_all(first_made, error);
         }
+        return fail(written.error());
     }
-    return written;
+    return kept;
 }
 
 } // namespace cybele::pipeline

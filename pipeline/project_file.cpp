@@ -71,11 +71,16 @@ Result<ProjectFile> find_project(const std::filesystem::path& folder) {
         return read_project(std::move(text), file);
     }
     if (!std::filesystem::is_directory(folder, error)) {
+        const bool is_file = std::filesystem::is_regular_file(folder, error);
         return fail(
             ErrorCode::kInput,
             problem("not-a-project-folder", "'" + printable(folder.native()) + "' is not a folder"),
             "a project is a folder with recipes/, jobs/ and sites/",
-            "name the folder");
+            is_file ? "write `" +
+                          (folder.has_parent_path() ? printable(folder.parent_path().native())
+                                                    : std::string(".")) +
+                          "`"
+                    : "name the folder");
     }
     ProjectFile project;
     project.folder = folder;

@@ -393,7 +393,16 @@ Result<std::optional<LockVariant>> find_lock(const Recipe& recipe, const fs::pat
         return std::optional<LockVariant>();
     }
     CYBELE_TRY(std::string text, read_file(path).map_error(during("reading the Lock")));
-    CYBELE_TRY(const recipes::Lock lock, recipes::read_lock(std::move(text), path));
+    CYBELE_TRY(const recipes::Lock lock,
+               recipes::read_lock(std::move(text), path).map_error([&file](const Error& wrong) {
+                   // Nobody writes a Lock by hand: it is made again.
+                   std::vector<Fault> faults = wrong.faults();
+                   for (Fault& fault : faults) {
+                       fault.help = "make the Lock again: `cybelectl recipe lock " +
+                                    shell_quote(file.native()) + "`";
+                   }
+                   return Error(std::move(faults));
+               }));
     auto variant = recipes::locked_variant(lock, recipe);
     if (!variant) {
         // An error of the Recipe is reported, too: with it no new Lock would be made.

@@ -46,7 +46,12 @@ const std::vector<SettingRow>& setting_rows() {
 
 namespace {
 
-using Values = std::map<std::string, std::pair<std::string, std::string>>; ///< value, origin
+/// A value of a settings file, and where it stands.
+struct FoundValue {
+    std::string value;
+    Place where;
+};
+using Values = std::map<std::string, FoundValue>;
 
 const SettingRow* row_of(std::string_view name) {
     const auto& rows = setting_rows();
@@ -83,28 +88,42 @@ value_in_file(const std::string& name, const std::string& value, const fs::path&
     return (settings.parent_path() / value).lexically_normal().native();
 }
 
+/// A list of one item has the value; another list or a map does not say which one was meant.
+std::string help_for_one_value(const std::string& name, const yaml::Node& value) {
+    if (value.kind == yaml::Node::Kind::kSequence && value.items.size() == 1 &&
+        value.items.front().kind == yaml::Node::Kind::kScalar) {
+        return "write `" + printable(value.items.front().scalar) + "`";
+    }
+    return "remove `" + name + "`, or write one value for it";
+}
+
 Result<Values> read_values(std::string text, const fs::path& path) {
     CYBELE_TRY(const yaml::Document document, yaml::parse(std::move(text), path.native()));
     Faults faults;
-    const auto wrong = [&](std::string message, const yaml::Node& node) {
+    const auto wrong = [&](std::string message, const yaml::Node& node, std::string help) {
         Fault fault;
         fault.code = ErrorCode::kInput;
         fault.set(problem("setting-malformed", std::move(message)));
         fault.where = document.source.place(node.mark);
+        fault.help = std::move(help);
         faults.add(std::move(fault));
     };
     Values values;
     if (document.root.kind != yaml::Node::Kind::kMapping) {
-        wrong("settings are `name: value` lines", document.root);
+        wrong("settings are `name: value` lines",
+              document.root,
+              "write for example `scheduler: slurm`");
     }
     for (const auto& [key, value] : document.root.entries) {
         if (row_of(key.scalar) == nullptr) {
             faults.add(unknown(document, key));
         } else if (value.kind != yaml::Node::Kind::kScalar) {
-            wrong("'" + key.scalar + "' requires one word of text", value);
+            wrong("'" + key.scalar + "' requires one value, which is text",
+                  value,
+                  help_for_one_value(key.scalar, value));
         } else {
             values[key.scalar] = {value_in_file(key.scalar, value.scalar, path),
-                                  path.native() + ":" + std::to_string(key.mark.line)};
+                                  document.source.place(value.mark)};
         }
     }
     if (faults.has_errors()) {
@@ -257,13 +276,16 @@ Result<Settings> Settings::load(const Environment& environment,
         for (const auto& [file, values] : layers) {
             const auto found = values.find(setting.name);
             if (found != values.end()) {
-                setting.value = found->second.first;
-                setting.origin = found->second.second;
+                const Place& where = found->second.where;
+                setting.value = found->second.value;
+                setting.origin = where.file + ":" + std::to_string(where.line);
+                setting.where = where;
             }
         }
         if (const auto value = environment.get(row.variable)) {
             setting.value = *value;
             setting.origin = "variable " + std::string(row.variable);
+            setting.where.reset();
         }
         settings.settings_.push_back(std::move(setting));
     }
@@ -277,6 +299,12 @@ std::string Settings::get(std::string_view name) const {
         }
     }
     return {};
+}
+
+std::optional<Place> Settings::place(std::string_view name) const {
+    const auto found = std::find_if(
+        settings_.begin(), settings_.end(), [&](const Setting& each) { return each.name == name; });
+    return found == settings_.end() ? std::nullopt : found->where;
 }
 
 std::string Settings::origin(std::string_view name) const {

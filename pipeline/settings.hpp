@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,8 @@ struct SettingRow {
 struct Setting {
     std::string name;
     std::string value;
-    std::string origin; ///< "default", "variable CYBELE_…", or "FILE:LINE"
+    std::string origin;           ///< "default", "variable CYBELE_…", or "FILE:LINE"
+    std::optional<Place> where{}; ///< of a value in a file
 };
 
 /// Effective values: flag > CYBELE_* variable > project file (.cybelectl.yaml in the folder or one
@@ -55,6 +57,8 @@ public:
     [[nodiscard]] std::string get(std::string_view name) const;
     /// Where its value comes from, as Setting::origin.
     [[nodiscard]] std::string origin(std::string_view name) const;
+    /// The place of its value in a settings file.
+    [[nodiscard]] std::optional<Place> place(std::string_view name) const;
     /// The files that were read and counted, the strongest last.
     [[nodiscard]] const std::vector<std::filesystem::path>& files() const {
         return files_;

@@ -113,7 +113,11 @@ Result<SourceFolder> read_source_folder(const fs::path& root) {
                             printable(root.native()) +
                                 (is_file ? " is not a folder" : " cannot be opened as a folder")),
                     is_file ? "" : std::strerror(saved), // NOLINT(concurrency-mt-unsafe)
-                    "name the folder that holds the source, as `--from .`");
+                    is_file ? "write `--from " +
+                                  shell_quote(root.has_parent_path() ? root.parent_path().native()
+                                                                     : std::string(".")) +
+                                  "`"
+                            : "name the folder that holds the source, as `--from .`");
     }
     CYBELE_CHECK(FolderWalk(folder).walk(fd.get(), {}, 0));
     return folder;

@@ -172,6 +172,22 @@ std::string write(std::string_view text) {
     return "write `" + printable(text) + "`";
 }
 
+/// `{job.yaml: /opt/job.yaml}` as an item of a list of maps with two fields, which a map of names
+/// to values abbreviates in other programs.
+std::string help_for_short_item(const Shape& item, const yaml::Node& value, std::string_view flow) {
+    const auto& [name, told] = value.entries.front();
+    const auto fields = item.table->all();
+    if (fields.size() < 2 || told.kind != Kinds::kScalar) {
+        return {};
+    }
+    const std::string map = "{" + std::string(fields[0]->name) + ": " +
+                            yaml::flow_value(name.scalar) + ", " + std::string(fields[1]->name) +
+                            ": " + yaml::flow_value(told.scalar) + "}";
+    return flow.empty() ? write("- " + map) + " in place of `" + printable(name.scalar) + ": " +
+                              printable(told.scalar) + "`"
+                        : write("[" + map + "]");
+}
+
 /// Whether a map has one of the fields.
 bool has_fields_of(const Table& table, const yaml::Node& value) {
     const auto fields = table.all();
@@ -193,6 +209,12 @@ std::string help_for_list(const Shape& shape, const yaml::Node& value, std::stri
         shape.item != nullptr && shape.item->scalar != nullptr && shape.item->table != nullptr;
     if (value.kind == Kinds::kMapping && is_of_words && !has_fields_of(*shape.item->table, value)) {
         return "write for example `[" + example_of(*shape.item->scalar) + "]`";
+    }
+    if (value.kind == Kinds::kMapping && value.entries.size() == 1 && shape.item != nullptr &&
+        shape.item->table != nullptr && !has_fields_of(*shape.item->table, value)) {
+        if (std::string help = help_for_short_item(*shape.item, value, flow); !help.empty()) {
+            return help;
+        }
     }
     if (value.kind == Kinds::kMapping) {
         return flow.empty() ? write("- ") + " before each map, and indent its other fields"
@@ -232,6 +254,14 @@ bool holds(const Shape& shape, const yaml::Node& value) {
     });
 }
 
+/// What may stand in place of a map.
+const Shape* shape_alone(const Shape& shape) {
+    if (shape.scalar != nullptr) {
+        return shape.scalar;
+    }
+    return shape.table->has_short_form ? shape.table->fields.front().shape : nullptr;
+}
+
 std::string help_for_map(const Shape& shape, const yaml::Node& value, std::string_view flow) {
     const Table& table = *shape.table;
     if (value.kind == Kinds::kScalar) {
@@ -244,9 +274,11 @@ std::string help_for_map(const Shape& shape, const yaml::Node& value, std::strin
                                   "` in place of `- " + printable(value.items.front().scalar) + "`"
                             : write("{" + fields + "}");
     }
-    if (value.items.size() == 1 && value.items.front().kind == Kinds::kScalar &&
-        shape.scalar != nullptr && !shape.scalar->words.empty() &&
-        check_scalar(*shape.scalar, value.items.front().scalar, true).because.empty()) {
+    const Shape* const alone = shape_alone(shape);
+    const bool is_one_word = alone != nullptr && !flow.empty() && value.items.size() == 1 &&
+                             value.items.front().kind == Kinds::kScalar &&
+                             check_scalar(*alone, value.items.front().scalar, true).because.empty();
+    if (is_one_word && !alone->words.empty()) {
         return write(yaml::flow_value(value.items.front().scalar));
     }
     for (const Field* field : table.all()) {
@@ -254,7 +286,8 @@ std::string help_for_map(const Shape& shape, const yaml::Node& value, std::strin
             return write("{" + std::string(field->name) + ": " + std::string(flow) + "}");
         }
     }
-    return "write for example `" + example_of(shape) + "`";
+    return is_one_word ? write(yaml::flow_value(value.items.front().scalar))
+                       : "write for example `" + example_of(shape) + "`";
 }
 
 /// Nothing but blanks and comments.

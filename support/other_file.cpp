@@ -130,6 +130,12 @@ std::string use_of_other_file(const OtherFile& other, std::string_view file) {
 }
 
 std::string help_for_other_file(const OtherFile& other, std::string_view file) {
+    constexpr std::string_view kLock = ".lock.yaml";
+    if (other.what == "a Lock" && file.ends_with(kLock)) {
+        const std::string recipe(file.substr(0, file.size() - kLock.size()));
+        return "give another file; this one is read by " +
+               command_line("recipe lock --check", recipe + ".yaml");
+    }
     if (other.command == kFromFolder) {
         return "write a Recipe and a Job for its folder: " + command_line(other.command, file);
     }

@@ -89,7 +89,12 @@ Result<fs::path> TrustedFolders::add(const Environment& environment, const fs::p
         return fail(ErrorCode::kInput,
                     problem("folder-missing", "no such folder: " + printable(folder.native())),
                     {},
-                    "name the folder that holds the settings: cybelectl config trust DIR");
+                    "name the folder that holds the settings: `cybelectl config trust " +
+                        (fs::is_regular_file(folder, error)
+                             ? shell_quote(folder.has_parent_path() ? folder.parent_path().native()
+                                                                    : std::string("."))
+                             : std::string("DIR")) +
+                        "`");
     }
     if (real.native().find('\n') != std::string::npos) {
         return fail(

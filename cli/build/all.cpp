@@ -269,6 +269,9 @@ Result<int> build_all(Session& session, const BuildOptions& options) {
     if (session.is_json()) {
         Session::print(document.dump(2) + "\n");
     }
+    if (!document["images"].empty()) {
+        tell_git(session, document["images"][0]["image"].get<std::string>());
+    }
     tell_failed(session, failed, results.size());
     Session::print(untold);
     return worst;

@@ -4,6 +4,7 @@
 #include "cli/common/assignments.hpp"
 #include "cli/common/build_settings.hpp"
 #include "cli/common/cli11.hpp"
+#include "cli/common/git_tree.hpp"
 #include "cli/common/image_store.hpp"
 #include "pipeline/document_kind.hpp"
 #include "runtime/containers/bind_option.hpp"
@@ -248,6 +249,7 @@ Result<int> build(Session& session, BuildOptions& options) {
     }
     if (!options.is_sandbox) {
         print_built(session, built);
+        tell_git(session, built.image.native());
         tell_complete(session, options);
         return 0;
     }
@@ -379,6 +381,19 @@ std::string built_line(const std::string& image, std::uint64_t bytes, bool is_si
                        image,
                        static_cast<double>(bytes) / 1e6,
                        is_signed ? ", signed" : "");
+}
+
+void tell_git(const Session& session, const std::string& image) {
+    if (session.is_json() || !session.other_name.empty()) {
+        return;
+    }
+    const auto line = line_against_git(session.environment, image);
+    if (line && !line->line.empty()) { // else a line of a .gitignore includes it
+        const std::string ignored = image.ends_with(".sif") ? "*.sif" : line->line;
+        session.say("warning: the next `git add` may add " + printable(image) +
+                    "; to leave images out of git: `echo " + shell_quote(ignored) + " >>" +
+                    shell_quote(line->ignore_file.native()) + "`");
+    }
 }
 
 void install_build(CLI::App& app, Session& session) {

@@ -4,6 +4,8 @@
 #include "cli/build/options.hpp"
 #include "cli/common/session.hpp"
 #include "pipeline/document_kind.hpp"
+#include "pipeline/image_source.hpp"
+#include "support/file.hpp"
 #include "support/split.hpp"
 
 #include <unistd.h>
@@ -31,6 +33,9 @@ std::string as_step(const std::string& commands, bool is_recipe) {
 Result<int> look_inside(Session& session, const BuildOptions& options) {
     builder::BuildRequest request;
     CYBELE_TRY(request.definition_file, pipeline::find_source(options.build.source));
+    if (!pipeline::image_source(request.definition_file)) {
+        CYBELE_CHECK(open_for_reading(request.definition_file));
+    }
     request.binds = options.build.binds;
     request.mirror = options.build.packages.mirror;
     request.pip_index = options.build.packages.pip_index;

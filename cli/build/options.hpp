@@ -50,6 +50,9 @@ struct BuildOptions : SandboxWords, LookWords {
 /// The line that tells an image of `bytes` bytes.
 [[nodiscard]] std::string built_line(const std::string& image, std::uint64_t bytes, bool is_signed);
 
+/// Warns of an image that the next `git add` adds, with the line that leaves images out.
+void tell_git(const Session& session, const std::string& image);
+
 /// `build --all`: each variant by a program of its own, options.jobs at a time; each has its own
 /// messages. Gives the highest of their exit codes. Options that no two images can share are
 /// refused (kUsage).

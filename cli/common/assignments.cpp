@@ -37,7 +37,9 @@ Result<std::map<std::string, std::string>> read_assignments(const AssignmentOpti
                                   name + " gives '" + printable(key) + "' two values"));
                 fault.because = "'" + printable(known->second) + "' and '" +
                                 printable(word.substr(equals + 1)) + "'";
-                fault.help = "leave one of them out";
+                fault.help = "leave `" + name + " " +
+                             printable(shell_quote(key + "=" + known->second)) +
+                             "` out, or the other one";
                 faults.push_back(std::move(fault));
             }
             known->second = word.substr(equals + 1);

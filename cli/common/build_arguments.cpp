@@ -4,6 +4,7 @@
 #include "cli/common/cli11.hpp"
 #include "definitions/grammar/grammar.hpp"
 #include "support/file.hpp"
+#include "support/other_file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -25,6 +26,22 @@ Result<void> add_argument(const std::string& text, definitions::BuildArguments& 
     return {};
 }
 
+/// A file of NAME=VALUE lines is text, and none of the files that other commands read.
+Result<void> check_argument_file(const std::string& text, const std::string& file) {
+    const auto other = recognize_file(text, file);
+    const bool is_binary = text.find('\0') != std::string::npos;
+    if (!other && !is_binary) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                problem("build-argument-file-is-other",
+                        printable(file) + " is " +
+                            (other ? std::string(other->what) : std::string("not text")) +
+                            ", not a file of build arguments"),
+                "such a file has lines NAME=VALUE",
+                "write `--build-arg NAME=VALUE`, or name another file");
+}
+
 } // namespace
 
 void add_build_arguments(CLI::App& verb, BuildArgumentOptions& options) {
@@ -42,6 +59,7 @@ Result<definitions::BuildArguments> read_build_arguments(const BuildArgumentOpti
     if (!options.file.empty()) {
         CYBELE_TRY(const std::string text,
                    read_file(options.file).map_error(during("reading the build arguments")));
+        CYBELE_CHECK(check_argument_file(text, options.file));
         for (std::size_t begin = 0; begin < text.size();) {
             const std::size_t end = std::min(text.find('\n', begin), text.size());
             (void)add_argument(text.substr(begin, end - begin), arguments);

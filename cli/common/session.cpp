@@ -39,7 +39,7 @@ Result<void> Session::check_epoch() const {
                 problem("source-date-epoch",
                         std::string(kEpoch) + " is not a valid time: '" + printable(*text) + "'"),
                 "it is the number of seconds since 1970, until the year 9999",
-                "set it as `date +%s` prints it, or unset it");
+                "`unset SOURCE_DATE_EPOCH`, or set it as `date +%s` prints it");
 }
 
 std::int64_t Session::now() const {

@@ -52,12 +52,12 @@ constexpr RemovedOption kOptions[] = {
      "--older-than",
      "",
      "`image prune` and `cache prune` have the same options",
-     "write `--unused DAYS`"},
+     "write for example `--unused 30` in place of `{given}`"},
     {"image prune",
      "--max-size",
      "",
      "`image prune` and `cache prune` have the same options",
-     "write `--keep SIZE`"},
+     "write for example `--keep 20G` in place of `{given}`"},
     {"recipe render",
      "--as",
      "sh",
@@ -83,6 +83,28 @@ bool is_used(const RemovedOption& row, const std::vector<std::string>& words) {
         }
     }
     return false;
+}
+
+/// `--older-than 3weeks`, as the words have it.
+std::string given_words(const RemovedOption& row, const std::vector<std::string>& words) {
+    for (std::size_t at = 0; at < words.size(); ++at) {
+        if (words[at].starts_with(std::string(row.option) + "=")) {
+            return shell_quote(words[at]);
+        }
+        if (words[at] == row.option) {
+            return words[at] + (at + 1 < words.size() ? " " + shell_quote(words[at + 1]) : "");
+        }
+    }
+    return std::string(row.option);
+}
+
+std::string help_of(const RemovedOption& row, const std::vector<std::string>& words) {
+    constexpr std::string_view kGiven = "{given}";
+    std::string help(row.help);
+    const std::size_t at = help.find(kGiven);
+    return at == std::string::npos
+               ? help
+               : help.replace(at, kGiven.size(), printable(given_words(row, words)));
 }
 
 } // namespace
@@ -119,7 +141,7 @@ std::optional<RemovedUsage> removed_option(std::string_view command,
                                     "` of `cybelectl " + std::string(command) +
                                     "` is not supported any more",
                                 std::string(row.because),
-                                std::string(row.help)};
+                                help_of(row, words)};
         }
     }
     return std::nullopt;

@@ -9,6 +9,8 @@
 #include "support/split.hpp"
 
 #include <algorithm>
+#include <filesystem>
+#include <iterator>
 #include <optional>
 #include <string_view>
 
@@ -116,6 +118,7 @@ constexpr OptionHint kOptionHints[] = {
     {"cybelectl image push",
      "--sign-key",
      "sign the image first: `cybelectl sign --key KEY IMAGE`"},
+    {"cybelectl image pull", "--key", "did you mean '--verify'?"},
     {"cybelectl image push", "--verify", "verify it first: `cybelectl verify --key KEY IMAGE`"},
 };
 
@@ -161,6 +164,36 @@ std::optional<Usage> unknown_option(const Called& called, std::string_view messa
                  did_you_mean(meant.empty() ? related_of(word, names) : std::move(meant),
                               "`" + called.path + " --help` lists them"),
                  "option-unknown"};
+}
+
+/// `recipe render out.def recipe.yaml`: of two words one is there, and the other was to be made.
+std::optional<Usage> output_as_word(const Called& called,
+                                    std::string_view message,
+                                    const std::vector<std::string>& words) {
+    constexpr std::string_view kSays = "argument was not expected: ";
+    const std::size_t at = message.find(kSays);
+    if (at == std::string_view::npos || called.verb->get_option_no_throw("--output") == nullptr) {
+        return std::nullopt;
+    }
+    std::vector<std::string> given;
+    std::copy_if(words.begin(), words.end(), std::back_inserter(given), [](const auto& word) {
+        return !word.empty() && word.front() != '-';
+    });
+    const auto depth = static_cast<std::ptrdiff_t>(split(called.path, ' ').size()) - 1;
+    given.erase(given.begin(), given.begin() + std::min<std::ptrdiff_t>(depth, std::ssize(given)));
+    const auto is_there = [](const std::string& name) {
+        std::error_code error;
+        return std::filesystem::exists(name, error);
+    };
+    if (given.size() != 2 || given.back() != message.substr(at + kSays.size()) ||
+        is_there(given.front()) == is_there(given.back())) {
+        return std::nullopt;
+    }
+    const bool is_first = is_there(given.front());
+    return Usage{"'" + printable(given.back()) + "' is one word too many",
+                 "write `" + called.path + " " +
+                     printable(shell_quote(is_first ? given.front() : given.back())) + " -o " +
+                     printable(shell_quote(is_first ? given.back() : given.front())) + "`"};
 }
 
 /// Words before every verb are options of ours; "A subcommand is required" is CLI11's only word.
@@ -249,16 +282,29 @@ std::optional<Usage> wrong_number(std::string_view message) {
         "option-value"};
 }
 
+/// `--scheduler torque`: where an option is given several times, its last one with its value.
+std::string last_of_option(const std::string& option, const std::vector<std::string>& words) {
+    for (std::size_t at = words.size(); at-- > 0;) {
+        if (words[at].starts_with(option + "=")) {
+            return shell_quote(words[at]);
+        }
+        if (words[at] == option) {
+            return option + (at + 1 < words.size() ? " " + shell_quote(words[at + 1]) : "");
+        }
+    }
+    return option;
+}
+
 /// In CLI11's words "--scheduler: At Most 1 required but received 2".
-std::optional<Usage> given_again(std::string_view message) {
+std::optional<Usage> given_again(std::string_view message, const std::vector<std::string>& words) {
     constexpr std::string_view kSays = ": At Most 1 required but received ";
     const std::size_t at = message.find(kSays);
     if (at == std::string_view::npos) {
         return std::nullopt;
     }
-    return Usage{std::string(message.substr(0, at)) + " is given " +
-                     std::string(message.substr(at + kSays.size())) + " times",
-                 "leave all of them out but one",
+    const std::string option(message.substr(0, at));
+    return Usage{option + " is given " + std::string(message.substr(at + kSays.size())) + " times",
+                 "leave `" + printable(last_of_option(option, words)) + "` out, or another of them",
                  "option-twice"};
 }
 
@@ -284,11 +330,13 @@ Fault usage_fault(const CLI::App& app,
         usage = std::move(*verb);
     } else if (auto option = unknown_option(called, line)) {
         usage = std::move(*option);
+    } else if (auto output = output_as_word(called, line, words)) {
+        usage = std::move(*output);
     } else if (auto choice = wrong_choice(line)) {
         usage = std::move(*choice);
     } else if (auto number = wrong_number(line)) {
         usage = std::move(*number);
-    } else if (auto again = given_again(line)) {
+    } else if (auto again = given_again(line, words)) {
         usage = std::move(*again);
     }
     fault.set(problem(usage.id, std::move(usage.message)));

@@ -192,11 +192,28 @@ Result<JobFindings> check_one(const Session& session, const JobCheckOptions& opt
     return findings;
 }
 
+/// A centre's project may have Recipes and no Jobs.
+bool is_project_without_jobs(const fs::path& folder) {
+    std::error_code error;
+    const auto jobs = pipeline::job_files(folder);
+    if (!fs::is_directory(folder, error) || !jobs || !jobs->empty()) {
+        return false;
+    }
+    const auto project = pipeline::find_project(folder);
+    return project && !pipeline::documents_of(project->folder, project->recipes).empty();
+}
+
 /// A folder stands for its Jobs; in a Project with Sites each is checked for each, as `generate`
 /// renders it, unless a Site or a scheduler is named.
-std::vector<JobCheckOptions> expand(const JobCheckOptions& options) {
+std::vector<JobCheckOptions> expand(const Session& session, const JobCheckOptions& options) {
     std::vector<JobCheckOptions> all;
     for (const std::string& given : options.files) {
+        if (is_project_without_jobs(given)) {
+            if (!session.is_quiet && !session.is_json() && !session.is_sarif()) {
+                Session::print(printable(given) + ": Recipes and no Jobs\n");
+            }
+            continue;
+        }
         JobCheckOptions one = options;
         one.file = given;
         const auto jobs = pipeline::job_files(given);
@@ -248,7 +265,7 @@ bool print_notes(const Session& session, const JobFindings& findings, bool is_st
 }
 
 Result<int> check_jobs(Session& session, const JobCheckOptions& options) {
-    const std::vector<JobCheckOptions> wanted = expand(options);
+    const std::vector<JobCheckOptions> wanted = expand(session, options);
     const bool is_alone = wanted.size() == 1;
     std::vector<Fault> faults;
     auto documents = VerdictJson::array();

@@ -40,8 +40,9 @@ Result<int> explain_log(const Session& session, const ExplainOptions& options) {
         return fail(ErrorCode::kInput,
                     problem("log-is-image", printable(options.log) + " is an image, not a log"),
                     "a log is what a job printed",
-                    "name the file with its output or its errors: `cybelectl job status ID` shows "
-                    "them");
+                    "name the file with its output or its errors; " +
+                        ("this one is read by `cybelectl inspect " + shell_quote(options.log)) +
+                        "`");
     }
     const auto findings = schedulers::find_symptoms(text);
     Session::print(session.is_json() ? schedulers::findings_json(findings, options.log)

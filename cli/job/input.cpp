@@ -122,6 +122,7 @@ Result<void> check_scheduler_setting(const pipeline::Settings& settings) {
         return {};
     }
     Fault fault = known.error().faults().front();
+    fault.where = settings.place("scheduler");
     fault.because = "the setting `scheduler` is from " + printable(settings.origin("scheduler")) +
                     "; " + fault.because;
     return fail(Error(std::move(fault)));

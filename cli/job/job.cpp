@@ -11,7 +11,9 @@
 #include "submission/submit/dependencies.hpp"
 #include "submission/submit/image.hpp"
 #include "support/file.hpp"
+#include "support/quote.hpp"
 
+#include <filesystem>
 #include <memory>
 
 namespace cybele::cli {
@@ -58,6 +60,24 @@ constexpr void (*kFurtherVerbs[])(CLI::App&, Session&) = {install_job_explain,
                                                           install_job_results,
                                                           install_job_resubmit};
 
+/// `job render job.sh job.yaml`: the script was to be made.
+Result<void> check_order(const JobOptions& options) {
+    const auto& words = options.overrides.arguments;
+    const auto is_there = [](const std::string& name) {
+        std::error_code error;
+        return std::filesystem::is_regular_file(name, error);
+    };
+    if (words.size() != 1 || is_there(options.file) || !words.front().ends_with(".yaml") ||
+        !is_there(words.front())) {
+        return {};
+    }
+    return fail(ErrorCode::kUsage,
+                problem("render-order", "no such file: " + printable(options.file)),
+                "the Job comes first, and -o names the script",
+                "write `cybelectl job render " + shell_quote(words.front()) + " -o " +
+                    shell_quote(options.file) + "`");
+}
+
 } // namespace
 
 void install_job(CLI::App& app, Session& session) {
@@ -93,7 +113,8 @@ void install_job(CLI::App& app, Session& session) {
                           options->is_plain,
                           "only directives, exports and the launch: no record, checks or clean-up");
     render_verb->callback([&session, options, is_for_all] {
-        session.action = [&session, options, is_for_all] {
+        session.action = [&session, options, is_for_all]() -> Result<int> {
+            CYBELE_CHECK(check_order(*options));
             return (*is_for_all ? render_for_all(session, *options) : render_job(session, *options))
                 .map_error(during("rendering the batch script of the Job '" + options->file + "'"));
         };

@@ -29,7 +29,10 @@ void add_script_options(CLI::App& verb, ScriptOptions& options) {
     CLI::Option* const job = verb.get_option("job");
     job->required(false);
     job->each([&options](const std::string&) { options.has_job = true; });
-    verb.add_option("arguments", options.words, "of a script, or of a Job with `launch: batch`")
+    verb.add_option(
+            "arguments",
+            options.words,
+            "of a script, of the runscript of a Job's image, or of a Job with `launch: batch`")
         ->type_name("ARGUMENTS");
 }
 

@@ -2,9 +2,9 @@
 #include "cli/key/key.hpp"
 
 #include "cli/common/cli11.hpp"
+#include "cli/common/git_tree.hpp"
 #include "cli/common/passphrase.hpp"
 #include "cli/common/session.hpp"
-#include "cli/key/git_tree.hpp"
 #include "images/keys/new.hpp"
 #include "images/openpgp/armor.hpp"
 #include "images/openpgp/generate.hpp"

@@ -9,6 +9,7 @@
 #include "images/signatures/trust.hpp"
 #include "support/file.hpp"
 #include "support/http.hpp"
+#include "support/other_file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -75,6 +76,28 @@ void take_variables(const Session& session,
     }
 }
 
+/// The image where the Policy should stand, and the Policy where the image should.
+Result<void> check_order(const VerifyVerbOptions& options, const std::string& policy) {
+    const auto is = [](const std::string& text, std::string_view what) {
+        const auto known = recognize_file(text);
+        return known && known->what == what;
+    };
+    if (options.images.size() != 1 || !is(policy, "an image")) {
+        return {};
+    }
+    const auto image = read_file(options.images.front());
+    if (!image || !is(*image, "a Policy")) {
+        return {};
+    }
+    return fail(ErrorCode::kUsage,
+                problem("verify-order",
+                        printable(options.images.front()) + " is a Policy, and " +
+                            printable(options.policy) + " is an image"),
+                "the image comes first, and --policy names the Policy",
+                "write `cybelectl verify " + shell_quote(options.policy) + " --policy " +
+                    shell_quote(options.images.front()) + "`");
+}
+
 Result<images::TrustRequest>
 make_request(const Session& session, VerifyVerbOptions& options, const HttpClient& network) {
     images::TrustRequest request;
@@ -87,6 +110,7 @@ make_request(const Session& session, VerifyVerbOptions& options, const HttpClien
     } else {
         CYBELE_TRY(std::string text,
                    read_file(options.policy).map_error(during("reading the Policy")));
+        CYBELE_CHECK(check_order(options, text));
         CYBELE_TRY(const images::Policy policy,
                    images::read_policy(std::move(text), options.policy));
         CYBELE_CHECK(images::add_policy(policy, request));

@@ -9,6 +9,7 @@
 #include "definitions/lint/lint.hpp"
 #include "definitions/lint/report.hpp"
 #include "support/file.hpp"
+#include "support/other_file.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -193,8 +194,17 @@ Result<int> format(Session& session, const DefinitionOptions& options) {
 }
 
 Result<int> print_definition(const DefinitionOptions& options) {
-    CYBELE_TRY(const std::string text,
-               read_file(options.files.front()).map_error(during("reading the definition")));
+    const std::string& file = options.files.front();
+    CYBELE_TRY(const std::string text, read_file(file).map_error(during("reading the definition")));
+    const auto other = recognize_file(text, file);
+    if (other && other->command != "def check") {
+        return fail(ErrorCode::kInput,
+                    problem("printed-file-is-other",
+                            printable(file) + " is " + std::string(other->what) +
+                                ", not a definition file"),
+                    "a definition file begins with its header",
+                    help_for_other_file(*other, file));
+    }
     const definitions::Tree tree = definitions::read_tree(text);
     CYBELE_CHECK(write_file(options.output,
                             options.form == "json" ? definitions::tree_json(tree)

@@ -56,7 +56,7 @@ Result<int> init_from_template(Session& session, const InitOptions& options) {
     return 0;
 }
 
-void print_plan(const pipeline::FromFolder& plan) {
+void print_plan(const pipeline::FromFolder& plan, const std::vector<pipeline::KeptDocument>& kept) {
     for (const std::string& line : plan.saw) {
         Session::print("saw      " + line + "\n");
     }
@@ -66,6 +66,10 @@ void print_plan(const pipeline::FromFolder& plan) {
     for (const auto& [file, text] : plan.documents) {
         Session::print("wrote    " + printable(file.native()) + "\n");
     }
+    for (const pipeline::KeptDocument& one : kept) {
+        Session::print("saved    " + printable(one.copy.native()) + ": what " +
+                       printable(one.file.native()) + " was\n");
+    }
     std::string next;
     for (const std::string& command : plan.next) {
         next += (next.empty() ? "" : " && ") + command;
@@ -73,14 +77,20 @@ void print_plan(const pipeline::FromFolder& plan) {
     Session::print("next: " + next + "\n");
 }
 
-std::string plan_json(const pipeline::FromFolder& plan) {
+std::string plan_json(const pipeline::FromFolder& plan,
+                      const std::vector<pipeline::KeptDocument>& kept) {
     auto files = nlohmann::json::array();
     for (const auto& [file, text] : plan.documents) {
         files.push_back(file.native());
     }
+    auto copies = nlohmann::json::array();
+    for (const pipeline::KeptDocument& one : kept) {
+        copies.push_back(one.copy.native());
+    }
     const nlohmann::json document{{"format", 1},
                                   {"name", plan.name},
                                   {"files", files},
+                                  {"saved", copies},
                                   {"saw", plan.saw},
                                   {"assumed", plan.assumed},
                                   {"next", plan.next}};
@@ -89,11 +99,11 @@ std::string plan_json(const pipeline::FromFolder& plan) {
 
 Result<int> init_from_folder(Session& session, const InitOptions& options) {
     CYBELE_TRY(const pipeline::FromFolder plan, pipeline::plan_from_folder(options.source));
-    CYBELE_CHECK(pipeline::write_from_folder(plan, options.source.replaces));
+    CYBELE_TRY(const auto kept, pipeline::write_from_folder(plan, options.source.replaces));
     if (session.is_json()) {
-        Session::print(plan_json(plan));
+        Session::print(plan_json(plan, kept));
     } else if (!session.is_quiet) {
-        print_plan(plan);
+        print_plan(plan, kept);
     }
     return 0;
 }
@@ -148,7 +158,9 @@ void install_init(CLI::App& app, Session& session) {
     verb->add_option("-o,--output", options->source.output, "output folder of both (default: DIR)")
         ->type_name("DIR")
         ->needs(from);
-    verb->add_flag("-F,--force", options->source.replaces, "replace an existing Recipe and Job")
+    verb->add_flag("-F,--force",
+                   options->source.replaces,
+                   "replace an existing Recipe and Job; copies of both are saved: job.yaml.old")
         ->needs(from);
     add_format(*verb, session);
     verb->callback([&session, options] {

@@ -2,6 +2,7 @@
 #include "images/certificates/blocks.hpp"
 
 #include "images/certificates/handles.hpp"
+#include "support/other_file.hpp"
 #include "support/quote.hpp"
 
 #include <fmt/format.h>
@@ -82,13 +83,16 @@ constexpr Form kForms[] = {
     {"CMS", add_bundle},
 };
 
-tl::unexpected<Error> unreadable_certificates(const fs::path& name, std::string because) {
+tl::unexpected<Error> unreadable_certificates(
+    const fs::path& name,
+    std::string because,
+    std::string help = "copy the file again; it should be PEM, DER or PKCS #7") {
     ERR_clear_error();
     return fail(ErrorCode::kInput,
                 problem("certificates-unreadable",
                         fmt::format("{} cannot be read as certificates", printable(name.native()))),
                 std::move(because),
-                "copy the file again; it should be PEM, DER or PKCS #7");
+                std::move(help));
 }
 
 /// One PEM block as OpenSSL takes it apart.
@@ -156,6 +160,11 @@ parse_blocks(std::string_view bytes, const fs::path& name, std::size_t limit) {
     const bool is_known =
         add_certificate(bytes, blocks) || add_list(bytes, blocks) || add_bundle(bytes, blocks);
     ERR_clear_error();
+    const auto other = is_known ? std::nullopt : recognize_file(bytes);
+    if (other && !other->command.empty()) {
+        return unreadable_certificates(
+            name, fmt::format("it is {}", other->what), help_for_other_file(*other, name.native()));
+    }
     if (!is_known) {
         return unreadable_certificates(name,
                                        bytes.empty() ? "it is empty" : "it is neither PEM nor DER");

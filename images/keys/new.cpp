@@ -145,10 +145,14 @@ Result<fs::path> new_key(const NewPemKey& wanted) {
     if (public_file == private_file || !private_file.has_filename()) {
         return fail(ErrorCode::kUsage,
                     problem("private-key-name",
-                            fmt::format("{} is not a valid name for a private key",
+                            fmt::format("'{}' is not a valid name for a private key",
                                         printable(private_file.native()))),
                     "the public key gets the same name with .pub",
-                    "choose a name such as site.pem");
+                    "write `" +
+                        printable(private_file.has_filename()
+                                      ? fs::path(private_file).replace_extension(".pem").native()
+                                      : (private_file / "site.pem").native()) +
+                        "`");
     }
     for (const fs::path& path : {private_file, public_file}) {
         if (is_there(path)) {

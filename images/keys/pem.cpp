@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/keys/pem.hpp"
 
+#include "support/other_file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -181,13 +182,17 @@ Result<PemBlock> find_pem(std::string_view text, const fs::path& path, KeyUse us
                          printable(path.native()) + "`"
                    : "give the private half of the pair";
     }
+    const auto other = block.label.empty() ? recognize_file(text) : std::nullopt;
+    if (other && !other->command.empty()) {
+        help = help_for_other_file(*other, path.native());
+    }
     return fail(ErrorCode::kInput,
                 problem("key-wrong-kind",
                         fmt::format("{} is not a {} key to {} with",
                                     printable(path.native()),
                                     use == KeyUse::kPrivate ? "private" : "public",
                                     use == KeyUse::kPrivate ? "sign" : "verify")),
-                fmt::format("it is {}", content.is),
+                fmt::format("it is {}", other ? other->what : content.is),
                 std::move(help));
 }
 

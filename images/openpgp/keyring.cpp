@@ -4,6 +4,7 @@
 #include "images/openpgp/armor.hpp"
 #include "images/openpgp/packet.hpp"
 #include "support/file.hpp"
+#include "support/other_file.hpp"
 #include "support/quote.hpp"
 #include "support/secret.hpp"
 #include "support/text.hpp"
@@ -173,13 +174,16 @@ Result<Keyring> Keyring::parse(std::string_view bytes, std::string_view from) {
     const bool is_binary = (static_cast<unsigned char>(bytes[0]) & 0x80U) != 0;
     Assembler assembler;
     if (!is_binary && !has_armor(bytes)) {
+        const auto other = recognize_file(bytes);
         return unusable(
             from,
             Error(ErrorCode::kInput,
                   problem("openpgp-data-missing",
                           "it has neither OpenPGP packets nor a block -----BEGIN PGP …-----"),
                   {},
-                  "export one: gpg --export KEY, or cybelectl key export KEY"));
+                  other && !other->command.empty()
+                      ? help_for_other_file(*other, from)
+                      : "export one: gpg --export KEY, or cybelectl key export KEY"));
     }
     const auto read = is_binary ? read_packets(assembler, bytes) : read_blocks(assembler, bytes);
     if (!read) {

@@ -25,7 +25,8 @@ struct ForeignFile {
     std::string_view help;
 };
 
-constexpr std::string_view kRebuild = "make a SIF of it: cybelectl build FILE -o new.sif";
+// FILE is replaced by the file's name.
+constexpr std::string_view kRebuild = "make a SIF of it: `cybelectl build FILE -o new.sif`";
 constexpr std::string_view kName = "check the name: an image ends in .sif";
 
 constexpr ForeignFile kForeignFiles[] = {
@@ -33,13 +34,21 @@ constexpr ForeignFile kForeignFiles[] = {
     {31, "hsqs", "a bare squashfs file with a launch script (Singularity 2)", kRebuild},
     {1080, "\x53\xef", "a bare ext file system", kRebuild},
     {257, "ustar", "a tar archive", "give the image, not an archive of it"},
-    {0, "\x1f\x8b", "a gzip file", "unpack it first: gunzip FILE"},
-    {0, "\x28\xb5\x2f\xfd", "a zstd file", "unpack it first: unzstd FILE"},
-    {0, "\xfd\x37zXZ", "an xz file", "unpack it first: unxz FILE"},
-    {0, "PK\x03\x04", "a zip archive", "unpack it first: unzip FILE"},
+    {0, "\x1f\x8b", "a gzip file", "unpack it first: `gunzip FILE`"},
+    {0, "\x28\xb5\x2f\xfd", "a zstd file", "unpack it first: `unzstd FILE`"},
+    {0, "\xfd\x37zXZ", "an xz file", "unpack it first: `unxz FILE`"},
+    {0, "PK\x03\x04", "a zip archive", "unpack it first: `unzip FILE`"},
     {0, "\x7f\x45LF", "a program or library (ELF)", kName},
-    {0, "#!", "a script", kName},
+    {0, "#!", "a script", "give the .sif file; this one is read by `cybelectl job explain FILE`"},
 };
+
+std::string with_name(std::string_view help, const fs::path& path) {
+    constexpr std::string_view kFile = "FILE";
+    std::string text(help);
+    const std::size_t at = text.find(kFile);
+    return at == std::string::npos ? text
+                                   : text.replace(at, kFile.size(), shell_quote(path.native()));
+}
 
 bool is_text(std::string_view bytes) {
     return std::all_of(bytes.begin(), bytes.end(), [](char c) {
@@ -79,7 +88,7 @@ tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::
         ErrorCode::kInput,
         problem("not-a-sif", fmt::format("{} is not a SIF image", printable(path.native()))),
         fmt::format("it is {}", is),
-        std::string(help));
+        with_name(help, path));
 }
 
 Result<void> check_is_file(const fs::path& path) {

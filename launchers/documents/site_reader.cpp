@@ -122,7 +122,7 @@ void check_queues(Reading& reading, const View& root, const Site& site) {
                 path + ".name",
                 problem("queue-duplicate", "queue '" + queue.name + "' appears two times"),
                 "its limits must be known",
-                "keep one of them");
+                "remove it, or give it another name");
         }
         if (queue.max_time && queue.max_time->count() == 0) {
             reading.complain(path + ".max-time",

@@ -3,6 +3,7 @@
 
 #include "support/document.hpp"
 #include "support/quote.hpp"
+#include "support/yaml_syntax.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -105,6 +106,12 @@ void Ledger::note(yaml::Mark mark, std::string_view id, const std::string& prefi
                                      std::move(words.help));
     fault.is_warning = true;
     notes_.push_back(std::move(fault));
+}
+
+std::string help_for_items(const yaml::Node& value) {
+    return value.kind == yaml::Node::Kind::kScalar && !value.scalar.empty()
+               ? "write `[" + printable(yaml::flow_value(value.scalar)) + "]`"
+               : "begin each with `- `";
 }
 
 void Ledger::lose(Lines lines, yaml::Mark mark, Words words) {

@@ -32,6 +32,9 @@ struct Words {
     std::string help;
 };
 
+/// What to write where a list is expected: `[hdf5]` for one word, else each item with `- `.
+[[nodiscard]] std::string help_for_items(const yaml::Node& value);
+
 /// Keeps account of each line of what is imported: blank, carried into the Recipe, or named with
 /// the reason why it is not. Nothing can be neither.
 class Ledger {

@@ -233,7 +233,8 @@ private:
         return refuse(end_,
                       "'" + printable(text.substr(end_, 12)) + "' compares with no version",
                       "versions follow `==`, `>=`, `<=`, `~=`, `!=`, `<` or `>`",
-                      text[end_] == '=' ? "write `==`" : "correct it");
+                      text[end_] == '=' ? "write `=" + printable(text.substr(end_)) + "`"
+                                        : "correct it");
     }
 
     bool read_marker() {

@@ -115,7 +115,7 @@ private:
         if (list.kind != Kind::kSequence) {
             ledger_.refuse(
                 list.mark,
-                {"'dependencies' is not a list", "conda requires a list", "begin each with `- `"});
+                {"'dependencies' is not a list", "conda requires a list", help_for_items(list)});
             return;
         }
         for (const auto& item : list.items) {

@@ -196,7 +196,7 @@ private:
     void specs(const Node& list) {
         if (list.kind != Kind::kSequence) {
             ledger_.refuse(list.mark,
-                           {"'specs' is not a list", "it lists specs", "begin each with `- `"});
+                           {"'specs' is not a list", "it lists specs", help_for_items(list)});
             return;
         }
         for (const auto& item : list.items) {

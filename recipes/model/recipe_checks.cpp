@@ -230,7 +230,7 @@ void check_recipe(Reading& reading, const Recipe& recipe) {
                 prefix + ".name",
                 problem("stage-duplicate", "duplicate stage '" + recipe.stages[i].name + "'"),
                 "`files` could not distinguish them",
-                "rename one of them");
+                "write for example `" + recipe.stages[i].name + "-" + std::to_string(i + 1) + "`");
         }
         if (recipe.stages[i].name == kFinalStage || recipe.stages[i].name == kProbeStage) {
             reading.complain(prefix + ".name",

@@ -78,6 +78,16 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
     return all;
 }
 
+/// Where the words of a bind were swapped, what lies on this machine is the second one.
+std::string help_for_bind(const Mount& mount, int failed) {
+    std::error_code error;
+    const bool is_swapped = failed == ENOENT && std::filesystem::exists(mount.target, error);
+    return is_swapped ? "write `" + printable(mount.target.string() + ":" + mount.source.string()) +
+                            "` in place of `" +
+                            printable(mount.source.string() + ":" + mount.target.string()) + "`"
+                      : "check the source of the bind";
+}
+
 /// Sources are opened in the new mount namespace and before the stage covers anything.
 Result<std::vector<UniqueFd>> open_sources(std::vector<Mount>& mounts) {
     std::vector<UniqueFd> opened;
@@ -94,7 +104,7 @@ Result<std::vector<UniqueFd>> open_sources(std::vector<Mount>& mounts) {
                             problem("bind-source-failed",
                                     "cannot bind '" + printable(mount.source.string()) + "'"),
                             system_error("", saved_errno).faults().front().because,
-                            "check the source of the bind");
+                            help_for_bind(mount, saved_errno));
             }
             mount.source_fd = fd.get();
             opened.push_back(std::move(fd));

@@ -154,10 +154,15 @@ ProgramWords program_words(const Rendering& rendering) {
         for (const std::string& word : job.command) {
             program.own.push_back(word_expression(job, word));
         }
-    } else if (!program.before.empty()) {
-        program.own.emplace_back("/.singularity.d/runscript");
     } else {
-        program.action = "run";
+        if (program.before.empty()) {
+            program.action = "run";
+        } else {
+            program.own.emplace_back("/.singularity.d/runscript");
+        }
+        for (const std::string& argument : job.arguments) {
+            program.own.push_back(word_expression(job, argument));
+        }
     }
     return program;
 }

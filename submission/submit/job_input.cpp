@@ -114,21 +114,25 @@ void set_dependency(const std::string& text, launchers::Job& job, Faults& faults
     if (text.empty()) {
         return;
     }
-    const auto refuse = [&faults](const std::string& what) {
+    const auto row_of = [](const std::string& word) {
+        return std::find_if(kDependencies.begin(), kDependencies.end(), [&word](const auto& row) {
+            return row.first == word;
+        });
+    };
+    const auto refuse = [&](const std::string& what, const std::vector<std::string>& words) {
+        const bool is_swapped = words.size() == 2 && row_of(words[1]) != kDependencies.end();
         faults.add(usage_fault(
             problem("dependency-malformed", "-d does not read '" + printable(what) + "'"),
-            "write -d afterok:ID, with the id of the job that comes before"));
+            is_swapped ? "write `-d " + printable(words[1] + ":" + words[0]) + "`"
+                       : "write -d afterok:ID, with the id of the job that comes before"));
     };
     job.after.clear();
     for (const auto& part : pieces_of(text, ',')) {
         const auto words = pieces_of(part, ':');
-        const auto* type =
-            std::find_if(kDependencies.begin(), kDependencies.end(), [&words](const auto& row) {
-                return row.first == words.front();
-            });
+        const auto* type = row_of(words.front());
         if (type == kDependencies.end() || words.size() < 2 ||
             std::find(words.begin(), words.end(), "") != words.end()) {
-            refuse(part);
+            refuse(part, words);
             continue;
         }
         for (std::size_t index = 1; index < words.size(); ++index) {
@@ -209,20 +213,17 @@ void set_arguments(const Overrides& overrides, launchers::Job& job, Faults& faul
     if (overrides.arguments.empty()) {
         return;
     }
-    const bool is_script =
-        !job.script.empty() && (job.launch.kind == launchers::LaunchKind::kSerial ||
-                                job.launch.kind == launchers::LaunchKind::kOpenmp);
-    if (job.launch.kind != launchers::LaunchKind::kBatch && !is_script) {
-        Fault fault = usage_fault(
-            problem("word-too-many",
-                    "'" + printable(overrides.arguments.front()) + "' is one word too many"),
-            help_with_arguments(job, overrides.arguments));
-        fault.because = "only a Job with a `script` that one process reads has arguments";
-        faults.add(std::move(fault));
+    if (takes_arguments(job)) {
+        job.arguments = overrides.arguments;
+        job.replaced["arguments"] = "the command line";
         return;
     }
-    job.arguments = overrides.arguments;
-    job.replaced["arguments"] = "the command line";
+    Fault fault = usage_fault(
+        problem("word-too-many",
+                "'" + printable(overrides.arguments.front()) + "' is one word too many"),
+        help_with_arguments(job, overrides.arguments));
+    fault.because = "a runscript and a `script` that one process reads have arguments";
+    faults.add(std::move(fault));
 }
 
 void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
@@ -312,17 +313,18 @@ std::string help_without_job(const fs::path& folder) {
 
 Result<fs::path> find_job(const fs::path& file) {
     std::error_code error;
-    if (!fs::is_directory(file, error)) {
-        return file;
-    }
     const fs::path job = file / "job.yaml";
-    if (!fs::exists(job, error)) {
-        return fail(ErrorCode::kInput,
-                    problem("folder-without-job", "no job.yaml in " + printable(file.native())),
-                    {},
-                    help_without_job(file));
+    if (!fs::is_directory(file, error) || fs::exists(job, error)) {
+        return fs::is_directory(file, error) ? job : file;
     }
-    return job;
+    if (error) {
+        return fail(
+            system_error("cannot open the folder " + printable(file.native()), error.value()));
+    }
+    return fail(ErrorCode::kInput,
+                problem("folder-without-job", "no job.yaml in " + printable(file.native())),
+                {},
+                help_without_job(file));
 }
 
 /// The text of a Job; of an image its beginning, by which it is recognized, whatever its size.

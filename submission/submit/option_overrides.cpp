@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <optional>
 #include <vector>
 
@@ -77,6 +78,28 @@ struct Applied {
 };
 using Put = bool (*)(Applied& applied);
 
+constexpr std::string_view kLeaveOut = "leave the option out";
+
+/// The help of a value as words of the command line: `--gpus 2` for "write for example 2".
+std::string help_with_option(const std::string& help, std::string_view option) {
+    if (help == kLeaveOut) {
+        return "leave `" + std::string(option) + "` out";
+    }
+    for (const std::string_view begin : {"write for example ", "write "}) {
+        if (!help.starts_with(begin)) {
+            continue;
+        }
+        std::string value = help.substr(begin.size());
+        if (value.starts_with('`')) {
+            value = value.substr(1, value.find('`', 1) - 1);
+        }
+        return value.starts_with("--")
+                   ? help
+                   : std::string(begin) + "`" + std::string(option) + " " + printable(value) + "`";
+    }
+    return help;
+}
+
 std::optional<std::uint32_t> count_of_text(std::string_view text) {
     const auto count = text::number(text);
     const bool is_good =
@@ -91,7 +114,12 @@ bool put_gpu_count(Applied& applied) {
     const auto count =
         count_of_text(colon == std::string::npos ? applied.value : applied.value.substr(colon + 1));
     if (!count) {
-        return applied.refuse("it is [TYPE:]COUNT, and the count 1 or more", "write for example 2");
+        const bool is_swapped =
+            colon != std::string::npos && count_of_text(applied.value.substr(0, colon));
+        return applied.refuse("it is [TYPE:]COUNT, and the count 1 or more",
+                              is_swapped ? "write " + applied.value.substr(colon + 1) + ":" +
+                                               applied.value.substr(0, colon)
+                                         : "write for example 2");
     }
     resources.gpus_per_node = resources.gpus = resources.gpus_per_task = 0;
     resources.gpus_as_gres = false;
@@ -111,10 +139,24 @@ bool put_number(Applied& applied) {
     return true;
 }
 
+/// `16 giga` is 16G.
+std::string help_for_size(const std::string& text) {
+    constexpr std::string_view kUnits = "KMGT";
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    const std::size_t unit = std::min(text.find_first_not_of(' ', digits), text.size());
+    if (digits == 0 || unit == text.size()) {
+        return "write for example 16G";
+    }
+    const auto letter = static_cast<char>(std::toupper(static_cast<unsigned char>(text[unit])));
+    return kUnits.find(letter) == std::string_view::npos
+               ? "write for example 16G"
+               : "write " + text.substr(0, digits) + std::string(1, letter);
+}
+
 bool put_gpu_memory(Applied& applied) {
     const auto bytes = schedulers::slurm_memory(applied.value);
     if (!bytes || *bytes == 0) {
-        return applied.refuse("it is a size, as for sbatch", "write for example 16G");
+        return applied.refuse("it is a size, as for sbatch", help_for_size(applied.value));
     }
     launchers::Resources& resources = applied.job.resources;
     resources.memory_per_node_bytes.reset();
@@ -207,7 +249,7 @@ bool put_oversubscribe(Applied& applied) {
         LaunchKind::kMpi, LaunchKind::kMpiBind, LaunchKind::kHorovod, LaunchKind::kOpenmp};
     if (std::find(kSharing.begin(), kSharing.end(), applied.job.launch.kind) == kSharing.end()) {
         return applied.refuse("only ranks of MPI and threads of OpenMP share cores",
-                              "leave the option out");
+                              std::string(kLeaveOut));
     }
     applied.job.launch.oversubscribe = true;
     return true;
@@ -216,7 +258,7 @@ bool put_oversubscribe(Applied& applied) {
 template <std::string Job::*kMember>
 bool put_text(Applied& applied) {
     applied.job.*kMember = applied.value;
-    return !applied.value.empty() || applied.refuse("it is empty", "leave the option out");
+    return !applied.value.empty() || applied.refuse("it is empty", std::string(kLeaveOut));
 }
 
 struct Putter {
@@ -284,6 +326,7 @@ void apply_options(const GivenOptions& given, Job& job, Faults& faults) {
             });
         Applied applied{found->second, job};
         if (!putter->put(applied)) {
+            applied.complaint.help = help_with_option(applied.complaint.help, row.option);
             faults.add(option_usage_fault(
                 problem(
                     "option-value",
@@ -293,6 +336,18 @@ void apply_options(const GivenOptions& given, Job& job, Faults& faults) {
         }
         job.replaced[row.field] = row.option;
     }
+}
+
+bool takes_arguments(const launchers::Job& job) {
+    using launchers::LaunchKind;
+    const LaunchKind kind = job.launch.kind;
+    if (kind == LaunchKind::kBatch) {
+        return true;
+    }
+    const bool is_runscript = job.image && job.command.empty() && job.script.empty();
+    const bool starts_file = kind == LaunchKind::kTorch || kind == LaunchKind::kSpark;
+    const bool is_one_process = kind == LaunchKind::kSerial || kind == LaunchKind::kOpenmp;
+    return (is_runscript && !starts_file) || (!job.script.empty() && is_one_process);
 }
 
 std::string help_with_arguments(const launchers::Job& job, const std::vector<std::string>& words) {
@@ -308,7 +363,7 @@ std::string help_with_arguments(const launchers::Job& job, const std::vector<std
     for (const std::string& word : words) {
         list += word_of_list(word) + (&word == &words.back() ? "" : ", ");
     }
-    return "write `command: [" + printable(list) + "]` into the Job";
+    return "write `command: [" + printable(list) + "]` into the Job, and leave the words out";
 }
 
 } // namespace cybele::submission

@@ -26,6 +26,9 @@ using GivenOptions = std::map<std::string, std::string>;
 /// Replaces the fields; a value that cannot be read is kUsage.
 void apply_options(const GivenOptions& given, launchers::Job& job, Faults& faults);
 
+/// Whether words of the command line are given to the Job's script or to its image's runscript.
+[[nodiscard]] bool takes_arguments(const launchers::Job& job);
+
 /// The help for words after `--` of a Job that takes none: its command with them.
 [[nodiscard]] std::string help_with_arguments(const launchers::Job& job,
                                               const std::vector<std::string>& words);

@@ -183,7 +183,7 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
     refuses 2 image prune --keep 5X
     refuses 2 image prune --unused 0
     refuses 2 image prune --max-size 5
-    assert_line 'help: write `--keep SIZE`'
+    assert_line 'help: write for example `--keep 20G` in place of `--max-size 5`'
     refuses 2 image gc --grace '0 s'
     assert_line "help: write \`cybelectl image prune --grace '0 s'\`"
     refuses 2 image show app

@@ -173,7 +173,33 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
     rm keep/job.yaml
     printf 'mine\n' >keep/keep.yaml
     run -0 "$CYBELECTL" init --from keep --force
+    assert_line 'saved    keep/keep.yaml.old: what keep/keep.yaml was'
+    assert_equal "$(cat keep/keep.yaml.old)" mine
     run -0 "$CYBELECTL" job check keep
+}
+
+@test "--force saves a copy of each document that somebody has changed, and of no other" {
+    project kept main.py 'print(1)\n'
+    init kept
+    run -0 "$CYBELECTL" init --from kept --force
+    refute_line --partial 'saved '
+    assert_not_exist kept/job.yaml.old
+    echo '# edited' >>kept/job.yaml
+    cp kept/job.yaml edited
+    run -0 "$CYBELECTL" init --from kept --force
+    assert_line 'saved    kept/job.yaml.old: what kept/job.yaml was'
+    run -0 cmp edited kept/job.yaml.old
+    assert_not_exist kept/kept.yaml.old
+    echo '# again' >>kept/job.yaml
+    run -0 "$CYBELECTL" init --from kept --force --format json
+    assert_equal "$(jq -c .saved <<<"$output")" '["kept/job.yaml.old-2"]'
+    run -0 cmp edited kept/job.yaml.old
+    assert_equal "$(tail -n 1 kept/job.yaml.old-2)" '# again'
+}
+
+@test "a step to look into needs its definition file, which is named where it is missing" {
+    refuses 3 "$CYBELECTL" build nothere.def --shell
+    assert_line 'error: no such file: nothere.def'
 }
 
 @test "the same folder gives the same bytes, whatever the directory's order, and paths from elsewhere" {
@@ -453,6 +479,12 @@ ROWS
     mkdir empty
     refuses 3 "$CYBELECTL" job check empty
     assert_line --partial 'no job.yaml in empty'
+    mkdir -p centre/recipes
+    printf '%s\n' 'kind: Recipe' 'name: a' 'base: debian:12' >centre/recipes/a.yaml
+    run -0 --separate-stderr "$CYBELECTL" job check centre
+    assert_output 'centre: Recipes and no Jobs'
+    run -0 --separate-stderr "$CYBELECTL" job check centre --format json
+    assert_equal "$(jq -c . <<<"$output")" '{"format":1,"jobs":[]}'
 }
 
 @test "a signed image that submit would have to build again: job check and submit refuse it alike" {
@@ -572,6 +604,18 @@ ROWS
     assert_equal "$stderr" ''
 }
 
+@test "an image that git would add is named when it is built, with the line that leaves images out" {
+    cp /bin/busybox .
+    git init -q tree
+    printf '%s\n' 'Bootstrap: scratch' '%files' "$PWD/busybox /bin/sh" >tree/a.def
+    run -0 --separate-stderr "$CYBELECTL" build tree/a.def -o tree/a.sif
+    [[ $stderr == 'warning: the next `git add` may add tree/a.sif; to leave images out of git: '* ]]
+    eval "$(sed -n 's/^warning: .*`\(echo .*\)`$/\1/p' <<<"$stderr")"
+    run -0 git -C tree check-ignore a.sif
+    run -0 --separate-stderr "$CYBELECTL" build tree/a.def -o tree/b.sif
+    assert_equal "$stderr" ''
+}
+
 @test "what a .gitignore keeps out is what git says it keeps out" {
     git init -q tree
     mkdir -p tree/a/b
@@ -681,11 +725,22 @@ PATTERNS
     assert_line --regexp '^help: name the certificates that this network needs: `--ca-file .*`'
 }
 
+@test "words for a Job without command and script are the arguments of its image's runscript" {
+    cp /bin/busybox .
+    printf '%s\n' 'Bootstrap: scratch' '%files' 'busybox /bin/busybox' 'busybox /bin/sh' '%runscript' 'for word; do echo "<$word>"; done' >a.def
+    "$CYBELECTL" build a.def -q
+    printf '%s\n' 'kind: Job' 'name: a' 'image: a.sif' >job.yaml
+    run -0 "$CYBELECTL" submit job.yaml --wait -- 1000 'two words' '$HOME'
+    assert_equal "$(cat a-*.out)" $'<1000>\n<two words>\n<$HOME>'
+    run -0 --separate-stderr "$CYBELECTL" job render job.yaml --plain -- 1000 'two words'
+    [[ $output == *"a.sif 1000 'two words'"* ]]
+}
+
 @test "words for a Job without a script are named as its command has them" {
     printf '%s\n' 'kind: Job' 'name: a' 'command: [sh, -c, "echo $0 $1"]' >job.yaml
     refuses 2 "$CYBELECTL" submit job.yaml -- 1000 'two words'
     local line="command: [sh, '-c', 'echo \$0 \$1', '1000', 'two words']"
-    assert_line "help: write \`$line\` into the Job"
+    assert_line "help: write \`$line\` into the Job, and leave the words out"
     sed -i "s/^command:.*/$line/" job.yaml
     run -0 "$CYBELECTL" submit job.yaml --wait
     assert_equal "$(cat a-*.out)" '1000 two words'

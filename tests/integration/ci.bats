@@ -102,6 +102,21 @@ as_service() {
     done
 }
 
+@test "they pass for a project of Recipes alone" {
+    git clone -q project images
+    rm -rf images/jobs images/sites
+    "$CYBELECTL" generate images -q
+    git -C images add .
+    git -C images -c user.name=t -c user.email=t@example.org commit -qm images
+    for snippet in github gitlab; do
+        run as_service "$repo/templates/ci/$snippet.yml" images
+        assert_success
+        assert_line '30 files: as generated'
+        assert_line '.: Recipes and no Jobs'
+    done
+    rm -rf images
+}
+
 @test "they check Locks, Recipes and Jobs, where the generated files would still fit" {
     git clone -q project locked
     cp /bin/busybox .

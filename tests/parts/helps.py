@@ -4,6 +4,7 @@
 The forms that are understood are the methods of Remedy that are named in FORMS. What no form understands raises NotApplied: such a help
 asks the reader to guess.
 """
+import os
 import re
 
 KEY = re.compile(r"""(?:- )?(?:[\w.-]+|'[^']*'|"[^"]*"):(?=\s|$)""")
@@ -110,6 +111,23 @@ class Remedy:
     def setting(self, _fault, name, value):
         self.command = f"{name}={value} {self.command}"
         return True
+
+    def unset(self, _fault, name):
+        self.command = re.sub(rf"(?<!\S){re.escape(name)}=\S* ", "", self.command, count=1)
+        return True
+
+    def into_job(self, _fault, text):
+        """A field of the Job that the command names, in place of the words after `--`."""
+        words = self.command.split()
+        path = os.path.join(self.folder, next(word for word in words if word.endswith(".yaml")))
+        with open(path, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        name = text.split(":")[0]
+        lines = [text if line.startswith(f"{name}:") else line for line in lines]
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("\n".join(lines))
+        self.command = re.sub(r" -- .*", "", self.command)
+        return text in lines
 
     def write(self, fault, text):
         """At the place: the value, or the field that `text` names."""
@@ -269,10 +287,10 @@ class Remedy:
     # What the forms share.
 
     def _path(self, fault):
-        return f"{self.folder}/{fault.file}"
+        return os.path.join(self.folder, fault.file)  # a place of the user's settings is absolute
 
     def _lines(self, fault):
-        with open(self._path(fault), encoding="utf-8", newline="") as file:
+        with open(self._path(fault), encoding="utf-8-sig", newline="") as file:  # columns do not count a byte order mark
             return file.read().split("\n")
 
     def _save(self, fault, lines):
@@ -352,10 +370,12 @@ FORMS = [
     (r"^write `([^`]*)` at the end of the line$", Remedy.at_end),
     (r"^add `([^`]*)` as the first line$", Remedy.add_first),
     (r"^remove `---` and what follows it", Remedy.end_document),
-    (r"^(?:give|write|use|write each item as a field:) `([^`]*)` in(?: the)? place of `([^`]*)`", Remedy.instead),
+    (r"^(?:give|write|write for example|use|write each item as a field:) `([^`]*)` in(?: the)? place of `([^`]*)`", Remedy.instead),
+    (r"^write `([^`]*)` into the Job, and leave the words out$", Remedy.into_job),
     (r"^(?:write|add) `([^`]*)` under `([^`]*)`", Remedy.add_under),
-    (r"^(?:give|add|use|write|name \w+:|[\w ,]+:) `?(--?[\w-]+(?:[ =](?:'[^']*'|[^\s`'…,]+))?)`?(?:$|,? (?:for|or|to) )", Remedy.option),
+    (r"^(?:give|add|use|write(?: for example)?|name \w+:|[\w ,]+:) `?(--?[\w-]+(?:[ =](?:'[^']*'|[^\s`'…,]+))?)`?(?:$|,? (?:for|or|to) )", Remedy.option),
     (r"^(?:leave|drop) `?(--?[\w-]+)`?(?: out)?$", Remedy.no_option),
+    (r"^`?unset ([A-Z_]+)`?", Remedy.unset),
     (r"^(?:set|give|name [\w ]+:) `?([A-Z_]+)=([^\s`]+)`?$", Remedy.setting),
     (r"^(?:write|use) (?:for example )?`((?:`` ` ``|[^`])+)`", Remedy.write),
     (r"^did you mean [`']([^`']+)[`']\?$", Remedy.write),

@@ -22,6 +22,20 @@ job() { printf '%s\n' "$@" >>job.yaml; }
 recipe() { printf '%s\n' "$@" >>recipe.yaml; }
 site() { printf '%s\n' "$@" >>site.yaml; }
 
+# tiny: recipe.yaml without packages, which is locked and built without a network.
+tiny() { printf 'kind: Recipe\nname: wheat\nbase: {image: hello.sif}\n' >recipe.yaml; }
+
+# certificate FILE…: certificates of nobody's.
+certificate() {
+    local file
+    for file; do
+        openssl req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -out "$file" -days 2 -subj /CN=wheat 2>/dev/null
+    done
+}
+
+# own: a Job that any machine runs.
+own() { printf 'kind: Job\nname: wheat\ncommand: [sh, "-c", "echo grown"]\n' >job.yaml; }
+
 # with_names: messages have the names of their errors.
 with_names() {
     # shellcheck disable=SC2317 # the commands of the rows call it

@@ -291,7 +291,7 @@ TEST_CASE("recipe: refusals with place and remedy") {
          "duplicate stage 'b'",
          4,
          28,
-         "rename one of them"},
+         "write for example `b-2`"},
         {"base: debian:12\nstages: [{name: final}]\n",
          "the name 'final' is reserved",
          4,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/key/git_tree.hpp"
+#include "cli/common/git_tree.hpp"
 
 #include "support/file.hpp"
 #include "support/quote.hpp"
