@@ -138,6 +138,7 @@ void follow_reference(const ImageBuild& request, builder::BuildRequest& build) {
     constexpr mode_t kReferenceMask = 0002;
     build.step_umask = kReferenceMask;
     build.keeps_base_help = !request.force;
+    build.replaces_labels = request.force;
     for (const std::string_view prefix : {"SINGULARITYENV_", "APPTAINERENV_"}) {
         for (const auto& [name, value] : request.environment.all()) {
             if (name.starts_with(prefix) && name.size() > prefix.size()) {

@@ -77,7 +77,7 @@ public:
         if (agent == "library") {
             CYBELE_TRY(const auto reference, sif_reference(agent, from, ""));
             registry::Library asked(client_, transport_.access, environment_, reference);
-            CYBELE_TRY(const auto image, asked.image(images::host_architecture()));
+            CYBELE_TRY(const auto image, asked.image(architecture()));
             return image.digest;
         }
         if (agent == "oras") {
@@ -106,6 +106,10 @@ private:
     [[nodiscard]] std::int64_t clock() const {
         return request_.clock == 0 ? request_.now : request_.clock;
     }
+    [[nodiscard]] std::string architecture() const {
+        return request_.bases.architecture.empty() ? images::host_architecture()
+                                                   : request_.bases.architecture;
+    }
     [[nodiscard]] registry::StoreFolder store_root() const {
         return request_.bases.store.path.empty() ? registry::store_directory(environment_)
                                                  : request_.bases.store;
@@ -120,7 +124,7 @@ private:
         asked.transport = agent;
         asked.from = from;
         asked.directory = absolute_path(request_.directory);
-        asked.architecture = images::host_architecture();
+        asked.architecture = architecture();
         asked.digest = locked(from);
         asked.now = clock();
         asked.say = request_.on_step;
@@ -181,7 +185,7 @@ private:
         if (const std::string digest = locked(from); !digest.empty()) {
             asked.reference.digest = digest;
         }
-        asked.architecture = images::host_architecture();
+        asked.architecture = architecture();
         asked.now = clock();
         CYBELE_TRY(const registry::Store store, open_store());
         CYBELE_TRY(const registry::PullResult done, registry::pull(transport_, asked, store));

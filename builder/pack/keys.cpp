@@ -72,6 +72,9 @@ StepKey key_of_step(const Step& step,
     }
     Sha256 key;
     key.update(fmt::format("{}\n{}\n", kStepFormat, images::host_architecture()));
+    if (const std::string& other = context.request.bases.architecture; !other.empty()) {
+        key.update(other + "\n");
+    }
     for (const KeyPart& part : parts) {
         key.update(part.digest + "\n");
     }
@@ -125,6 +128,10 @@ std::string image_key(const std::vector<StageKeys>& keys,
                                    digest_of(request.definition.text));
     if (!request.sources.empty()) {
         text += fmt::format("sources {}\n", digest_of(request.sources));
+    }
+    if (!request.bases.architecture.empty() || request.replaces_labels) {
+        text += fmt::format(
+            "architecture {} {}\n", request.bases.architecture, request.replaces_labels ? 1 : 0);
     }
     for (const auto& [name, value] : request.labels) {
         text += fmt::format("{}={}\n", name, digest_of(value));

@@ -358,6 +358,7 @@ Result<void> StageBuilder::write_metadata() {
     for (const auto& [key, value] : context_.request.labels) {
         metadata.labels[key] = value;
     }
+    metadata.replaces_labels = context_.request.replaces_labels;
     if (!plan_.base_digest.empty()) {
         metadata.labels.try_emplace("org.opencontainers.image.base.name", base_image(stage));
         metadata.labels.try_emplace("org.opencontainers.image.base.digest", plan_.base_digest);

@@ -29,6 +29,7 @@ struct BaseImages {
     registry::Access access;       ///< to registries
     std::filesystem::path program; ///< this one, beside which its helper lies
     registry::StoreFolder store;   ///< empty: the user's own
+    std::string architecture;      ///< of images of registries; empty: this machine's
     /// `From:` → what a Lock says of it: an image with another digest is refused.
     std::map<std::string, std::string> digests;
     /// `From:` → public keys or Policies, each of which must hold.
@@ -51,6 +52,7 @@ struct StepRules {
     EnvironmentMap step_variables;  ///< of %post, over its usual ones
     bool fixes_permissions = false; ///< the owner may read and write every file of the image
     bool keeps_base_help = false;   ///< %help does not replace the help text of the base
+    bool replaces_labels = false;   ///< %labels replaces labels of the base
 };
 
 struct BuildRequest : StepRules {

@@ -190,7 +190,8 @@ Result<std::string> key_at(const Session& session, const std::string& place) {
     if (!is_number || number >= ring.certificates().size()) {
         return fail(ErrorCode::kInput,
                     problem("key-place-unknown",
-                            "the keyring has no private key number " + printable(place)),
+                            "index out of range: the keyring has no private key number " +
+                                printable(place)),
                     fmt::format("it has {}, counted from 0", ring.certificates().size()),
                     "`key list --secret` shows them");
     }

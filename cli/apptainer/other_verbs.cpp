@@ -6,8 +6,10 @@
 #include "cli/apptainer/key_verbs.hpp"
 #include "cli/apptainer/overlay_create.hpp"
 #include "cli/apptainer/sif_info.hpp"
+#include "cli/image/reference_cache.hpp"
 #include "cli/image/start_image.hpp"
 #include "images/sif/sif.hpp"
+#include "registry/oci/credentials.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
@@ -23,7 +25,9 @@
 #include <iterator>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 namespace cybele::cli {
 
@@ -42,16 +46,22 @@ void add_login(Session& session, const OtherCall& call) {
     }
 }
 
-Result<void> check_architecture(const OtherCall& call) {
-    const std::string wanted = call.value("--arch");
+/// The words that name one, as images of registries do.
+Result<std::string> read_architecture(const OtherCall& call) {
+    constexpr std::string_view kKnown[] = {
+        "386", "amd64", "arm", "arm64", "mips64le", "ppc64le", "riscv64", "s390x"};
+    std::string wanted = call.value("--arch");
     if (wanted.empty() || wanted == images::host_architecture()) {
-        return {};
+        return std::string();
     }
-    return fail(ErrorCode::kEnvironment,
-                problem("apptainer-other-architecture",
-                        "an image for " + printable(wanted) + " cannot be made here"),
-                "images are made for this machine's architecture, " + images::host_architecture(),
-                "run the command on a machine of that architecture");
+    if (std::find(std::begin(kKnown), std::end(kKnown), wanted) == std::end(kKnown)) {
+        return fail(ErrorCode::kInput,
+                    problem("apptainer-architecture-unknown",
+                            "arch: " + printable(wanted) + " is not valid"),
+                    fmt::format("the architectures are {}", fmt::join(kKnown, ", ")),
+                    "write --arch arm64");
+    }
+    return wanted;
 }
 
 std::vector<std::string> words_of(const OtherCall& call) {
@@ -95,7 +105,7 @@ Result<std::string> seekable_source(const std::string& source) {
 }
 
 Result<OwnWords> build(Session& session, const OtherCall& call) {
-    CYBELE_CHECK(check_architecture(call));
+    CYBELE_TRY(const std::string architecture, read_architecture(call));
     CYBELE_CHECK(check_temporary(call));
     add_login(session, call);
     if (session.tells_as_other) {
@@ -103,6 +113,9 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
     }
     std::vector<std::string> words = words_of(call);
     words.insert(words.begin(), "--quiet");
+    if (!architecture.empty()) {
+        words.push_back("--arch=" + architecture);
+    }
     words.push_back("--output=" + call.words[0]);
     CYBELE_TRY(std::string source, seekable_source(call.words[1]));
     words.push_back(std::move(source));
@@ -110,19 +123,20 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
 }
 
 Result<OwnWords> pull(Session& session, const OtherCall& call) {
-    CYBELE_CHECK(check_architecture(call));
-    add_login(session, call);
     PullWish wish;
+    CYBELE_TRY(wish.options.architecture, read_architecture(call));
+    add_login(session, call);
     wish.source = call.words.back();
     if (wish.source.find(':') == std::string::npos) {
         wish.source = "library://" + wish.source;
     }
-    wish.output = call.words.size() > 1 ? call.words[0] : call.value("--name");
+    wish.output = call.value("--name");
     if (wish.output.empty()) {
-        wish.output = pulled_name(wish.source);
+        wish.output = call.words.size() > 1 ? call.words[0] : pulled_name(wish.source);
     }
     if (const std::string folder = call.value("--dir"); !folder.empty()) {
-        wish.output = (fs::path(folder) / wish.output).native();
+        // Like there, a full path is below the folder, too.
+        wish.output = (fs::path(folder) / fs::path(wish.output).relative_path()).native();
     }
     wish.is_forced = call.has("--force");
     wish.is_sandbox = call.has("--sandbox");
@@ -134,6 +148,16 @@ Result<OwnWords> pull(Session& session, const OtherCall& call) {
 }
 
 Result<OwnWords> push(Session& session, const OtherCall& call) {
+    const std::string& target = call.words.back();
+    const std::string scheme = target.substr(0, std::min(target.find(':'), target.size()));
+    if (target.find(':') != std::string::npos && scheme != "oras" && scheme != "library" &&
+        scheme != "docker") {
+        return fail(
+            ErrorCode::kInput,
+            problem("push-transport-unknown", "Unsupported transport type: " + printable(scheme)),
+            "images are pushed to OCI registries",
+            "write oras://HOST/NAME:TAG");
+    }
     add_login(session, call);
     std::vector<std::string> words = words_of(call);
     words.insert(words.begin(), "--quiet");
@@ -158,6 +182,9 @@ Result<OwnWords> sign_or_verify(const Session& session, const OtherCall& call) {
     }
     if (call.verb->verb == "sign") {
         words.emplace_back("--force"); // the reference signs again, too
+        if (!session.environment.get("CYBELE_PASSPHRASE") && ::isatty(STDIN_FILENO) == 0) {
+            words.emplace_back("--passphrase-fd=0");
+        }
     }
     words.push_back(call.words.front());
     return OwnWords{std::move(words), std::nullopt};
@@ -175,7 +202,7 @@ Result<OwnWords> key_new(Session& session, const OtherCall& call) {
     if (call.has("--password") && call.value("--password").empty()) {
         words.emplace_back("--no-passphrase");
     } else if (call.has("--password")) {
-        session.environment.set("CYBELE_KEY_PASSPHRASE", call.value("--password"));
+        session.environment.set("CYBELE_PASSPHRASE", call.value("--password"));
     }
     return OwnWords{std::move(words), std::nullopt};
 }
@@ -197,20 +224,51 @@ Result<OwnWords> key_export(const Session& session, const OtherCall& call) {
     return OwnWords{std::move(words), std::nullopt};
 }
 
+/// The host of docker://HOST or oras://HOST.
+Result<std::string> registry_host(const OtherCall& call) {
+    const std::string place = call.words.empty() ? std::string() : call.words.front();
+    const std::size_t colon = std::min(place.find("://"), place.size());
+    const std::string scheme = place.substr(0, colon);
+    if (colon == place.size() || (scheme != "docker" && scheme != "oras")) {
+        return fail(
+            ErrorCode::kInput,
+            problem("registry-address", "'" + printable(place) + "' does not name a registry"),
+            "logins are for OCI registries",
+            "write docker://HOST or oras://HOST");
+    }
+    return place.substr(colon + 3);
+}
+
 Result<OwnWords> registry_login(Session& session, const OtherCall& call) {
     std::vector<std::string> words = words_of(call);
-    std::string host = call.words.front();
-    host.erase(0, host.find("://") == std::string::npos ? 0 : host.find("://") + 3);
+    words.insert(words.begin(), "--quiet");
+    CYBELE_TRY(std::string host, registry_host(call));
     if (call.has("--password")) {
         session.environment.set("CYBELE_REGISTRY_PASSWORD", call.value("--password"));
     }
     // As with the reference, a registry on this machine needs no certificate.
     const bool is_here = host.starts_with("127.") || host.starts_with("localhost");
-    if (is_here && call.verb->verb == "registry login" && !call.has("--no-https")) {
+    if (is_here && call.verb->verb.ends_with("login") && !call.has("--no-https")) {
         words.emplace_back("--no-https");
     }
-    words.push_back(host);
+    words.push_back(std::move(host));
     return OwnWords{std::move(words), std::nullopt};
+}
+
+/// The registries of the file that `registry login` writes.
+Result<int> registry_list(const Session& session) {
+    CYBELE_TRY(const std::vector<std::string> hosts,
+               registry::login_hosts(registry::login_file({}, session.environment)));
+    std::size_t width = std::string_view("URI").size();
+    for (const std::string& host : hosts) {
+        width = std::max(width, host.size() + std::string_view("docker://").size());
+    }
+    std::string text = fmt::format("\n{:<{}}  SECURE?\n", "URI", width);
+    for (const std::string& host : hosts) {
+        text += fmt::format("{:<{}}  \u2713\n", "docker://" + printable(host), width);
+    }
+    Session::print(text);
+    return 0;
 }
 
 /// "y" or "n" from standard input, as Apptainer asks; kInput where neither comes.
@@ -227,7 +285,7 @@ Result<bool> ask_before_cleaning() {
     return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-Result<OwnWords> cache_clean(const OtherCall& call) {
+Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
     int days = 0;
     const std::string text = call.value("--days");
     const auto read = std::from_chars(text.data(), text.data() + text.size(), days);
@@ -242,6 +300,9 @@ Result<OwnWords> cache_clean(const OtherCall& call) {
         if (!is_wanted) {
             return OwnWords{{}, 0};
         }
+    }
+    if (!call.has("--dry-run")) {
+        CYBELE_CHECK(clean_reference_images(session, days));
     }
     std::vector<std::string> words = words_of(call);
     words.push_back(days > 0 ? "--unused=" + text : "--all");
@@ -267,6 +328,7 @@ std::string OtherCall::value(std::string_view name) const {
 
 Result<OwnWords> translate(Session& session, const OtherCall& call) {
     const std::string_view verb = call.verb->verb;
+    use_reference_cache(session);
     if (call.has("--keysdir")) {
         session.environment.set("APPTAINER_KEYSDIR",
                                 fs::absolute(call.value("--keysdir")).lexically_normal().native());
@@ -304,11 +366,19 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         }
         return OwnWords{{}, *shown};
     }
-    if (verb == "registry login" || verb == "registry logout") {
+    if (verb == "registry list") {
+        return registry_list(session).map([](int code) { return OwnWords{{}, code}; });
+    }
+    if (verb.ends_with(" login") || verb.ends_with(" logout")) {
         return registry_login(session, call);
     }
+    if (verb == "cache list") {
+        return list_reference_cache(session, call.has("--verbose")).map([](int code) {
+            return OwnWords{{}, code};
+        });
+    }
     if (verb == "cache clean") {
-        return cache_clean(call);
+        return cache_clean(session, call);
     }
     if (verb.starts_with("instance ")) {
         return instance_verb(session, call).map([](int code) { return OwnWords{{}, code}; });
@@ -327,9 +397,7 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
     if (verb == "key import") {
         words.emplace_back("--no-passphrase"); // a private key stays as it comes
     }
-    if (verb != "cache list") { // whose words Apptainer does not read either
-        words.insert(words.end(), call.words.begin(), call.words.end());
-    }
+    words.insert(words.end(), call.words.begin(), call.words.end());
     return OwnWords{std::move(words), std::nullopt};
 }
 

@@ -218,7 +218,9 @@ Result<std::vector<std::string>> same_flags(const OtherCall& call) {
         }
         if (flag->kind == OtherFlag::Kind::kSame) {
             words.emplace_back(flag->ours);
-            if (flag->takes_value) {
+            if (flag->takes_value && value.empty()) {
+                words.emplace_back(); // after `=` it would be taken for no value
+            } else if (flag->takes_value) {
                 words.back() += "=" + value;
             }
         }
@@ -313,7 +315,8 @@ Result<OwnWords> group_words(Session& session, const GlobalFlags& flags, const s
                           "unknown flag: " + printable(session.words[flags.at + 1]))));
     }
     Session::print(help_of(session.other_name, verb));
-    return done(is_alone && flags.at + 1 < session.words.size() ? 0 : kWrongUsage);
+    const bool is_help = is_alone && flags.at + 1 < session.words.size();
+    return done(is_help || verb == "registry" ? 0 : kWrongUsage);
 }
 
 } // namespace

@@ -170,6 +170,7 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
     request.source = options.source;
     request.output = options.output;
     request.is_compatible = !session.other_name.empty();
+    request.bases.architecture = options.architecture;
     CYBELE_CHECK(take_binds(options));
     if (options.is_update) {
         CYBELE_CHECK(check_update(options));
@@ -335,6 +336,7 @@ void add_step_options(CLI::App& verb, BuildOptions& options) {
         ->check(CLI::IsMember({"zstd", "gzip"}));
     verb.add_flag("-F,--force", options.build.force, "replace an existing output");
     verb.add_flag("--sandbox", options.is_sandbox, "make a writable directory instead of an image");
+    verb.add_option("--arch", options.architecture, "")->group(""); // by the name of Apptainer
     verb.add_flag("--update",
                   options.is_update,
                   "with --sandbox: apply a definition file to the directory as it is");

@@ -33,6 +33,7 @@ struct BuildOptions : SandboxWords, LookWords {
     std::vector<std::string> more; ///< words behind it
     std::string output;
     std::string sign_key;
+    std::string architecture; ///< of images of registries; empty: this machine's
     PassphraseOptions passphrase;
     std::string ca_file;
     AccessOptions access;

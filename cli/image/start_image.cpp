@@ -4,6 +4,7 @@
 #include "cli/common/image_access.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/progress.hpp"
+#include "cli/image/reference_cache.hpp"
 #include "images/sif/sif.hpp"
 #include "registry/oci/images.hpp"
 #include "registry/oci/oci_image.hpp"
@@ -124,6 +125,10 @@ AccessOptions access_of(const Session& session, const StartOptions& options) {
     return access;
 }
 
+std::string architecture_of(const StartOptions& options) {
+    return options.architecture.empty() ? images::host_architecture() : options.architecture;
+}
+
 /// `build URI -o FILE` by this program: the conversion is a build without steps.
 Result<void> convert(const Session& session,
                      const StartOptions& options,
@@ -140,13 +145,25 @@ Result<void> convert(const Session& session,
     if (options.has_plain_http) {
         command.argv.emplace_back("--plain-http");
     }
+    if (!options.architecture.empty()) {
+        command.argv.push_back("--arch=" + options.architecture);
+    }
     if (const std::string logins = authfile_of(session, options); !logins.empty()) {
         command.argv.push_back("--authfile=" + logins);
     }
     if (!options.ca_file.empty()) {
         command.argv.push_back("--ca-file=" + options.ca_file);
     }
-    command.environment = environment_of(session, options).all();
+    Environment environment = environment_of(session, options);
+    std::optional<TempDirectory> only;
+    if (options.has_no_cache) { // what the conversion would keep goes with it
+        CYBELE_TRY(TempDirectory made,
+                   TempDirectory::make(environment.temporary_directory(), "cybelectl-convert"));
+        environment.set("CYBELE_CACHE_DIR", (made.path() / "cache").native());
+        environment.set("CYBELE_STORE", (made.path() / "store").native());
+        only.emplace(std::move(made));
+    }
+    command.environment = environment.all();
     command.environment->erase("SOURCE_DATE_EPOCH");
     command.output = Command::Stream::kDiscard;
     command.errors = Command::Stream::kCapture;
@@ -175,7 +192,7 @@ state_of(const Session& session, const StartOptions& options, const std::string&
     request.from = uri.substr(colon + 1);
     std::error_code failed;
     request.directory = fs::current_path(failed);
-    request.architecture = images::host_architecture();
+    request.architecture = architecture_of(options);
     request.now = Session::clock();
     if (request.transport == "docker") {
         return registry::resolve_oci(transport, request);
@@ -263,7 +280,8 @@ Result<std::string> start_oci(const Session& session, const StartOptions& option
         return only_for_this_start(file);
     }
     CYBELE_TRY(const std::string state, state_of(session, options, uri));
-    const registry::StoreName name{name_of(uri), short_hash(state), ""};
+    const std::string mark = short_hash(state + options.architecture);
+    const registry::StoreName name{name_of(uri), mark, ""};
     return once(session, name, uri, [&](const fs::path& file) {
         session.work("converting " + printable(uri));
         return convert(session, options, uri, file);
@@ -278,7 +296,7 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
     registry::PullRequest request;
     CYBELE_TRY(request.reference,
                registry::read_pull_reference(options.image, transport.access.library));
-    request.architecture = images::host_architecture();
+    request.architecture = architecture_of(options);
     request.now = Session::clock();
     if (options.has_no_cache) {
         const fs::path file = temporary_file(session, options);
@@ -413,35 +431,40 @@ Error with_own_options(const Session& session, const Error& error) {
 
 } // namespace
 
-Result<std::string> start_image(const Session& session, const StartOptions& options) {
+Result<std::string> start_image(const Session& caller, const StartOptions& options) {
+    Session session = caller;
+    use_reference_cache(session);
     auto found = find_start_image(session, options);
     session.doing({}); // a start needs a process with one thread
     return found.map_error([&](const Error& error) { return with_own_options(session, error); });
 }
 
-std::string pulled_name(const std::string& uri) {
-    std::string rest = uri.substr(uri.find(':') + 1);
-    rest.erase(0, rest.find_first_not_of('/'));
-    if (uri.starts_with("http")) {
-        return rest.substr(rest.rfind('/') + 1);
+namespace {
+
+/// The image as a directory: a build of what was pulled.
+Result<int>
+pull_sandbox(const Session& session, const PullWish& wish, const StartOptions& options) {
+    CYBELE_TRY(const std::string path, start_image(session, options));
+    Command command;
+    command.argv = {
+        session.program, "build", path, "--output=" + wish.output, "--sandbox", "--notest"};
+    if (wish.is_forced) {
+        command.argv.emplace_back("--force");
     }
-    std::string last = rest.substr(rest.rfind('/') + 1);
-    std::string tag = "latest";
-    if (const std::size_t at = last.find('@'); at != std::string::npos) {
-        tag = last.substr(at + 1);
-        last.resize(at);
-    }
-    if (const std::size_t colon = last.find(':'); colon != std::string::npos) {
-        tag = last.substr(colon + 1);
-        last.resize(colon);
-    }
-    std::replace(tag.begin(), tag.end(), ':', '.');
-    return last + "_" + tag + ".sif";
+    command.environment = environment_of(session, options).all();
+    command.output = Command::Stream::kDiscard;
+    command.errors = Command::Stream::kInherit;
+    CYBELE_TRY(const Outcome outcome, run_process(command));
+    return outcome.shell_code();
 }
+
+} // namespace
 
 Result<int> pull_file(const Session& session, const PullWish& wish) {
     const registry::Output output{wish.output, false, wish.is_forced};
-    CYBELE_CHECK(registry::check_output(output));
+    if (!wish.is_sandbox) {
+        CYBELE_CHECK(registry::check_output(output));
+    }
     StartOptions options = wish.options;
     options.image = wish.source;
     if (scheme_of(options.image) == nullptr) {
@@ -451,23 +474,14 @@ Result<int> pull_file(const Session& session, const PullWish& wish) {
                     "write docker://, oras://, library:// or https:// before the name");
     }
     if (wish.is_sandbox) {
-        Command command;
-        command.argv = {session.program,
-                        "build",
-                        wish.source,
-                        "--output=" + wish.output,
-                        "--sandbox",
-                        "--notest"};
-        command.environment = environment_of(session, options).all();
-        command.output = Command::Stream::kDiscard;
-        command.errors = Command::Stream::kInherit;
-        CYBELE_TRY(const Outcome outcome, run_process(command));
-        return outcome.shell_code();
+        return pull_sandbox(session, wish, options);
     }
     CYBELE_TRY(const std::string path, start_image(session, options));
     CYBELE_CHECK(registry::put_out(path, output, progress(session, "copying")));
     // As Apptainer: whoever may read it may start it as a program.
-    (void)::chmod(wish.output.c_str(), kImageMode);
+    const mode_t mask = ::umask(0);
+    (void)::umask(mask);
+    (void)::chmod(wish.output.c_str(), kImageMode & ~mask);
     return 0;
 }
 

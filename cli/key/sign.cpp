@@ -7,6 +7,7 @@
 #include "cli/common/passphrase.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/session.hpp"
+#include "cli/key/reference_words.hpp"
 #include "images/certificates/chain.hpp"
 #include "images/certificates/timestamp.hpp"
 #include "images/openpgp/key_directory.hpp"
@@ -180,6 +181,22 @@ Result<int> sign_each(const Session& session,
     return each.end("signed");
 }
 
+/// By the name of Apptainer, in its words.
+Result<int> sign_as_reference(const Session& session,
+                              const SignVerbOptions& options,
+                              const images::Signers& signers,
+                              const images::SignOptions& signing) {
+    const std::string& image = options.images.front();
+    inform_as_reference(session, "Signing image with " + key_material(options.keys, {}));
+    const auto done = sign_one(session, signers, signing, image);
+    if (!done) {
+        return fail(reference_error("Failed to sign container", done.error()));
+    }
+    inform_as_reference(session,
+                        "Signature created and applied to image '" + printable(image) + "'");
+    return 0;
+}
+
 Result<int> sign(Session& session, SignVerbOptions& options) {
     for (const std::string& image : options.images) {
         CYBELE_CHECK(changeable_image_path(image)); // before a passphrase is asked for
@@ -195,6 +212,9 @@ Result<int> sign(Session& session, SignVerbOptions& options) {
         return sign_each(session, options, signers, signing);
     }
     const std::string& image = options.images.front();
+    if (!session.other_name.empty()) {
+        return sign_as_reference(session, options, signers, signing);
+    }
     CYBELE_TRY(const images::SignReport done, sign_one(session, signers, signing, image));
     if (session.is_json()) {
         print_document(signed_json(image, done));

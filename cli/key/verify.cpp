@@ -4,6 +4,7 @@
 #include "cli/common/image_store.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/session.hpp"
+#include "cli/key/reference_words.hpp"
 #include "cli/key/verify_print.hpp"
 #include "images/openpgp/key_directory.hpp"
 #include "images/signatures/trust.hpp"
@@ -210,6 +211,37 @@ verify_alone(const Session& session, const VerifyVerbOptions& options, const ima
     return 0;
 }
 
+/// By the name of Apptainer, in its words.
+Result<int> verify_as_reference(const Session& session,
+                                const VerifyVerbOptions& options,
+                                const images::Trust& trust) {
+    constexpr std::string_view kFailed = "Failed to verify container";
+    const std::string& name = options.images.front();
+    inform_as_reference(session,
+                        "Verifying image with " + key_material(options.keys, options.certificates));
+    const auto found = verify_one(session, options, trust, name);
+    if (!found) {
+        return fail(reference_error(kFailed, found.error()));
+    }
+    CYBELE_TRY(const std::string path, image_path(session, name));
+    CYBELE_TRY(const images::Image image, images::Image::open(path));
+    const bool has_signatures = !found->signatures.empty();
+    if (session.is_json()) {
+        Session::print(reference_json(*found, image));
+    } else if (has_signatures) {
+        Session::print(reference_text(*found, image));
+    }
+    if (!found->is_verified) {
+        Fault fault = not_verified(*found, name);
+        fault.message = std::string(kFailed) +
+                        ": integrity: " + (has_signatures ? fault.because : "signature not found");
+        fault.because.clear();
+        return fail(Error(std::move(fault)));
+    }
+    inform_as_reference(session, "Verified signature(s) from image '" + printable(name) + "'");
+    return 0;
+}
+
 /// A line for each, also behind one that could not be read.
 Result<int>
 verify_each(const Session& session, const VerifyVerbOptions& options, const images::Trust& trust) {
@@ -235,6 +267,9 @@ Result<int> verify(Session& session, VerifyVerbOptions& options) {
     const HttpClient network = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const images::TrustRequest request, make_request(session, options, network));
     CYBELE_TRY(const images::Trust trust, images::load_trust(request, session.environment));
+    if (!session.other_name.empty()) {
+        return verify_as_reference(session, options, trust);
+    }
     return options.images.size() == 1 ? verify_alone(session, options, trust)
                                       : verify_each(session, options, trust);
 }

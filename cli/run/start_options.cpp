@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/run/start_options.hpp"
 
+#include "runtime/containers/csv.hpp"
 #include "runtime/containers/device_interface.hpp"
 #include "runtime/containers/environment_option.hpp"
 #include "runtime/containers/root_image.hpp"
@@ -80,8 +81,12 @@ Result<void> take_variable(StartOptions& options,
             return {};
         }
     }
-    if (std::string why = give(option, options, value); !why.empty()) {
-        return refuse_variable(variable, option, why);
+    const auto values = option.use == Use::kList ? runtime::csv_fields(value)
+                                                 : std::vector<std::string>{std::string(value)};
+    for (const std::string& one : values) {
+        if (std::string why = give(option, options, one); !why.empty()) {
+            return refuse_variable(variable, option, why);
+        }
     }
     return {};
 }

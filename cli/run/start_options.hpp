@@ -27,6 +27,7 @@ struct StartOptions {
     bool has_plain_http = false;
     std::string ca_file;
     std::string authfile;
+    std::string architecture; ///< of an image of a registry; empty: this machine's
     std::string temporary;
     std::string user;
     std::string password;

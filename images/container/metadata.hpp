@@ -24,6 +24,7 @@ struct Metadata {
     bool has_test = false;
     std::string help;
     std::map<std::string, std::string> labels; ///< %labels, not overriding automatic ones
+    bool replaces_labels = false;              ///< but those of the base
     /// Header key → value, for org.label-schema.usage.singularity.deffile.*; the key with or
     /// without that prefix.
     std::map<std::string, std::string> header_labels;

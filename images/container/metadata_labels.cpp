@@ -92,6 +92,11 @@ Labels merge_labels(const LabelSources& sources, const Metadata& metadata) {
     for (const auto& [key, value] : sources.of_post) {
         labels.insert_or_assign(key, value);
     }
+    if (metadata.replaces_labels) {
+        for (const auto& [key, value] : metadata.labels) {
+            labels.insert_or_assign(key, value);
+        }
+    }
     for (auto& [key, value] : automatic_labels(sources.architecture, metadata)) {
         labels.insert_or_assign(key, value);
     }

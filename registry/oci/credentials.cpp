@@ -226,6 +226,22 @@ fs::path login_file(const fs::path& authfile, const Environment& environment) {
     return fs::is_regular_file(own, error) ? own : docker_file(environment);
 }
 
+Result<std::vector<std::string>> login_hosts(const fs::path& file) {
+    std::vector<std::string> hosts;
+    std::error_code error;
+    if (!fs::exists(file, error)) {
+        return hosts;
+    }
+    CYBELE_TRY(const Json document, read_json(file));
+    const auto logins = document.find("auths");
+    if (logins != document.end() && logins->is_object()) {
+        for (const auto& login : logins->items()) {
+            hosts.push_back(login.key() == kDockerHub ? "index.docker.io" : login.key());
+        }
+    }
+    return hosts;
+}
+
 Result<void> write_login(const fs::path& file, const std::string& host, const Login& login) {
     Json document = Json::object();
     std::error_code error;

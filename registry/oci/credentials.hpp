@@ -40,6 +40,9 @@ struct Login {
 [[nodiscard]] std::filesystem::path login_file(const std::filesystem::path& authfile,
                                                const Environment& environment);
 
+/// The hosts of the logins in a file, sorted; none where there is no file.
+[[nodiscard]] Result<std::vector<std::string>> login_hosts(const std::filesystem::path& file);
+
 /// Puts a login into a file (0600), whose other content stays.
 [[nodiscard]] Result<void>
 write_login(const std::filesystem::path& file, const std::string& host, const Login& login);

@@ -142,6 +142,11 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
         if (traits.has_test) {
             return std::vector<std::string>{"/.singularity.d/test"};
         }
+        if (request.is_compatible && traits.has_test_action) {
+            constexpr const char* kNone =
+                "echo 'No test found in container, executing /bin/sh -c true'";
+            return std::vector<std::string>{"/bin/sh", "-c", kNone};
+        }
         if (request.is_compatible) {
             return std::vector<std::string>{
                 "/.singularity.d/test"}; // which says that it is missing

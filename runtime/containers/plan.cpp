@@ -84,7 +84,7 @@ void add_system(std::vector<Mount>& mounts, const Request& request) {
         mounts.back().is_host_file = true;
         mounts.back().is_optional = is_usual_file(source.native());
     }
-    if (request.pid || request.containall) {
+    if (request.pid || request.containall || request.instance.when_started) {
         mounts.push_back(fresh(Mount::Kind::kProc, "/proc", ""));
     } else {
         mounts.push_back(bind("/proc", "/proc"));

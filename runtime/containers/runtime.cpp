@@ -128,6 +128,8 @@ ImageTraits traits_of_this_root(Action action, const std::string& app) {
     traits.has_bash = action == Action::kShell && can_execute("/bin/bash");
     traits.has_runscript = action == Action::kRun && can_execute("/.singularity.d/runscript");
     traits.has_test = action == Action::kTest && can_execute("/.singularity.d/test");
+    traits.has_test_action =
+        action == Action::kTest && access("/.singularity.d/actions/test", F_OK) == 0;
     traits.has_app = !app.empty() && access(app_folder(app).c_str(), F_OK) == 0;
     traits.has_app_runscript = traits.has_app && can_execute(app_folder(app) + "/scif/runscript");
     return traits;

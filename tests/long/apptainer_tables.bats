@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # cybelectl by the name of Apptainer: the rows of the reference's own tables, by both programs.
+# shellcheck disable=SC2030,SC2031,SC2154 # each case has a registry of its own; serve sets its port
 load ../parts/cases.bash
 
 @test "both programs do the same: starts in each kind of container" {
@@ -58,4 +59,24 @@ load ../parts/cases.bash
 
 @test "both programs do the same: cached images, keyrings, fingerprints of bases, further commands" {
     compare more 'cached|keyring|fingerprints|verbs'
+}
+
+@test "both programs do the same: settings of OCI images that a shell would read, archives and layouts" {
+    compare further 'entrypoints|layouts'
+}
+
+@test "both programs do the same: the life of instances, overlays, keyrings" {
+    compare further 'holders|layers|rings'
+}
+
+@test "both programs do the same: architectures, pull, push, the cache" {
+    serve registry docker-registry open "$place/registry"
+    export CYBELE_REGISTRY=127.0.0.1:$registry
+    compare further 'transfers|caches'
+}
+
+@test "both programs do the same: registry login, list and logout" {
+    serve registry docker-registry htpasswd "$place/private"
+    export CYBELE_PRIVATE=127.0.0.1:$registry
+    compare further logins
 }

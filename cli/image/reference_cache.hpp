@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/common/session.hpp"
+
+/// By the name of Apptainer: the cache that APPTAINER_CACHEDIR names, and what its verbs print.
+namespace cybele::cli {
+
+/// Images of URIs, and what builds reuse, go into the folder of APPTAINER_CACHEDIR. Like there, a
+/// folder that cannot be written is not used. Nothing is changed by our own name.
+void use_reference_cache(Session& session);
+
+/// `cache list`: the counts and sizes of images and of what they are made from, in Apptainer's
+/// words.
+[[nodiscard]] Result<int> list_reference_cache(const Session& session, bool is_long);
+
+/// Removes the images of URIs that were not used for `days` (0: all), but those that run.
+[[nodiscard]] Result<void> clean_reference_images(const Session& session, int days);
+
+} // namespace cybele::cli

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/key/reference_words.hpp"
+
+#include "images/sif/types.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <cstdio>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+
+namespace {
+
+using images::Descriptor;
+using images::SignatureKind;
+using images::SignatureState;
+
+/// The objects that valid signatures cover.
+std::vector<Descriptor> covered_objects(const images::Verification& verification,
+                                        const images::Image& image) {
+    std::set<std::uint32_t> ids;
+    for (const SignatureState& state : verification.signatures) {
+        if (state.is_valid) {
+            ids.insert(state.covers.begin(), state.covers.end());
+        }
+    }
+    std::vector<Descriptor> objects;
+    for (const Descriptor& one : image.descriptors()) {
+        if (ids.contains(one.id)) {
+            objects.push_back(one);
+        }
+    }
+    return objects;
+}
+
+const SignatureState* signer_of(const images::Verification& verification, std::uint32_t object) {
+    for (const SignatureState& state : verification.signatures) {
+        const auto& covers = state.covers;
+        if (state.is_valid && std::find(covers.begin(), covers.end(), object) != covers.end()) {
+            return &state;
+        }
+    }
+    return nullptr;
+}
+
+bool is_of_pgp(const SignatureState& state) {
+    return state.kind == SignatureKind::kPgp || state.kind == SignatureKind::kLegacy;
+}
+
+std::string object_row(const Descriptor& object) {
+    const std::uint32_t link = object.linked_object().value_or(0);
+    return fmt::format("{:<4}|{:<8}|{:<8}|{}\n",
+                       object.id,
+                       object.group == 0 ? "NONE" : std::to_string(object.group),
+                       link == 0 ? "NONE" : std::to_string(link),
+                       images::data_type_name(object.type));
+}
+
+} // namespace
+
+void inform_as_reference(const Session& session, const std::string& text) {
+    if (session.tells_as_other) {
+        const std::string line = "INFO:    " + text + "\n";
+        (void)std::fwrite(line.data(), 1, line.size(), stderr);
+    }
+}
+
+std::string key_material(const std::vector<std::string>& keys,
+                         const std::vector<std::string>& certificates) {
+    if (!certificates.empty()) {
+        return "key material from certificate '" + printable(certificates.front()) + "'";
+    }
+    return keys.empty() ? "PGP key material"
+                        : "key material from '" + printable(keys.front()) + "'";
+}
+
+std::string reference_text(const images::Verification& verification, const images::Image& image) {
+    std::string text;
+    for (const SignatureState& state : verification.signatures) {
+        if (state.is_valid && is_of_pgp(state)) {
+            text += fmt::format("{:<18} Signing entity: {}\n{:<18} Fingerprint: {}\n",
+                                "[LOCAL]",
+                                printable(state.user_id),
+                                "[LOCAL]",
+                                state.key);
+        }
+    }
+    if (!verification.is_verified) {
+        return text + "\nError encountered during signature verification: " +
+               printable(verification.because) + "\n";
+    }
+    text += "Objects verified:\nID  |GROUP   |LINK    |TYPE\n" + std::string(48, '-') + "\n";
+    for (const Descriptor& object : covered_objects(verification, image)) {
+        text += object_row(object);
+    }
+    return text;
+}
+
+std::string reference_json(const images::Verification& verification, const images::Image& image) {
+    std::set<std::uint32_t> signatures;
+    for (const SignatureState& state : verification.signatures) {
+        signatures.insert(state.object);
+    }
+    auto signers = nlohmann::ordered_json::array();
+    for (const Descriptor& object : covered_objects(verification, image)) {
+        const SignatureState* const state = signer_of(verification, object.id);
+        const bool is_pgp = state != nullptr && is_of_pgp(*state);
+        std::string fingerprint = is_pgp ? state->key : "";
+        std::transform(
+            fingerprint.begin(), fingerprint.end(), fingerprint.begin(), [](char letter) {
+                return letter >= 'A' && letter <= 'F' ? static_cast<char>(letter - 'A' + 'a')
+                                                      : letter;
+            });
+        signers.push_back({{"Signer",
+                            {{"Partition", images::data_type_name(object.type)},
+                             {"Name", is_pgp ? state->user_id : "unknown"},
+                             {"Fingerprint", fingerprint},
+                             {"KeyLocal", is_pgp},
+                             {"KeyCheck", is_pgp},
+                             {"DataCheck", true}}}});
+    }
+    nlohmann::ordered_json all = {{"Signatures", signatures.size()}, {"SignerKeys", nullptr}};
+    if (!signers.empty()) {
+        all["SignerKeys"] = std::move(signers);
+    }
+    std::string text;
+    for (const char letter :
+         all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n") {
+        const bool is_escaped = letter == '<' || letter == '>' || letter == '&';
+        text += is_escaped ? fmt::format("\\u{:04x}", static_cast<unsigned>(letter))
+                           : std::string(1, letter);
+    }
+    return text;
+}
+
+Error reference_error(std::string_view failed, const Error& error) {
+    struct Row {
+        std::string_view id;
+        std::string_view text;
+    };
+    constexpr Row kTexts[] = {{"sif-object-missing", "integrity: object not found"},
+                              {"sif-group-missing", "integrity: group not found"}};
+    std::vector<Fault> faults = error.faults();
+    Fault& first = faults.front();
+    const auto* const row = std::find_if(
+        std::begin(kTexts), std::end(kTexts), [&](const Row& one) { return one.id == first.id; });
+    first.message = std::string(failed) + ": " +
+                    (row == std::end(kTexts) ? first.message : std::string(row->text));
+    return Error(std::move(faults));
+}
+
+} // namespace cybele::cli

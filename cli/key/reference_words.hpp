@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/common/session.hpp"
+#include "images/sif/sif.hpp"
+#include "images/signatures/report.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// What `sign` and `verify` print by the name of Apptainer: its lines, which its callers read.
+namespace cybele::cli {
+
+/// "INFO:    TEXT" on standard error, unless it is to be quiet.
+void inform_as_reference(const Session& session, const std::string& text);
+
+/// "PGP key material", "key material from 'FILE'".
+[[nodiscard]] std::string key_material(const std::vector<std::string>& keys,
+                                       const std::vector<std::string>& certificates);
+
+/// The signers, then a table of the objects, or why the image is not verified.
+[[nodiscard]] std::string reference_text(const images::Verification& verification,
+                                         const images::Image& image);
+[[nodiscard]] std::string reference_json(const images::Verification& verification,
+                                         const images::Image& image);
+
+/// "Failed to sign container: integrity: object not found".
+[[nodiscard]] Error reference_error(std::string_view failed, const Error& error);
+
+} // namespace cybele::cli
