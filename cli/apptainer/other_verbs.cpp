@@ -326,6 +326,7 @@ std::string OtherCall::value(std::string_view name) const {
     return found;
 }
 
+// NOLINTNEXTLINE(readability-function-size): one branch per verb
 Result<OwnWords> translate(Session& session, const OtherCall& call) {
     const std::string_view verb = call.verb->verb;
     use_reference_cache(session);
