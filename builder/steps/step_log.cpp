@@ -184,11 +184,12 @@ bool is_network_fault(std::string_view output) {
 }
 
 std::string refused_repository(std::string_view output) {
-    constexpr std::array<std::string_view, 6> kRefusals = {"is not signed.",
+    constexpr std::array<std::string_view, 7> kRefusals = {"is not signed.",
                                                            "is expired (invalid since",
                                                            "is not valid yet",
                                                            "no longer signed.",
                                                            "repomd.xml GPG signature verification",
+                                                           "but GPG signature is not available",
                                                            "GPG check FAILED"};
     for (std::string_view line : split(output, '\n')) {
         line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));

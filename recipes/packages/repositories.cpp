@@ -57,8 +57,10 @@ std::string spaced(const std::vector<std::string>& words) {
 std::string list_text(const RepositoryWay& way, const Repository& repository, std::size_t number) {
     const std::string key = key_file(way, repository, number);
     if (!is_apt(way)) {
-        return fmt::format("[cybelectl-{0}]\nname=cybelectl-{0}\nbaseurl={1}\nenabled=1\n"
-                           "gpgcheck=1\nrepo_gpgcheck=1\ngpgkey=file://{2}\n",
+        // Whatever the base's dnf.conf says: without it the packages may come from elsewhere.
+        return fmt::format("[cybelectl-{0}]\nname={1}\nbaseurl={1}\nenabled=1\n"
+                           "skip_if_unavailable=0\ngpgcheck=1\nrepo_gpgcheck=1\n"
+                           "gpgkey=file://{2}\n",
                            number,
                            repository.url,
                            key);
@@ -200,7 +202,9 @@ std::string repository_end_lines(const ManagerRow& manager,
         std::transform(id.begin(), id.end(), id.begin(), [](char c) {
             return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
         });
-        keys += "rpm -e --allmatches $(rpm -qa 'gpg-pubkey-" + id + "-*')\n";
+        // rpm 6 names a key by its whole fingerprint, earlier ones by its end.
+        keys += "for key in $(rpm -qa gpg-pubkey); do case $key in gpg-pubkey-*" + id +
+                "-*) rpm -e --allmatches \"$key\" ;; esac; done\n";
     }
     return is_apt(*way) ? lines + " " + std::string(kStrictFile) + "\n" : lines + "\n" + keys;
 }
