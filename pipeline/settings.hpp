@@ -30,8 +30,8 @@ struct SettingRow {
 struct Setting {
     std::string name;
     std::string value;
-    std::string origin;           ///< "default", "variable CYBELE_…", or "FILE:LINE"
-    std::optional<Place> where{}; ///< of a value in a file
+    std::string origin;                   ///< "default", "variable CYBELE_…", or "FILE:LINE"
+    std::optional<cybele::Place> where{}; ///< of a value in a file
 };
 
 /// Effective values: flag > CYBELE_* variable > project file (.cybelectl.yaml in the folder or one

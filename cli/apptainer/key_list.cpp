@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apptainer/key_list.hpp"
 
-#include "cli/sif/print.hpp"
+#include "cli/common/date_text.hpp"
 #include "images/openpgp/key_directory.hpp"
 #include "support/quote.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apptainer/sif_info.hpp"
 
-#include "cli/sif/print.hpp"
+#include "cli/common/date_text.hpp"
 #include "images/sif/sif.hpp"
 #include "support/encoding.hpp"
 #include "support/quote.hpp"

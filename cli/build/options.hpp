@@ -18,6 +18,7 @@ struct SandboxWords {
     bool is_update = false;
     std::vector<std::string> binds;
     std::vector<std::string> mounts;
+    std::string architecture; ///< of images of registries; empty: this machine's
 };
 
 /// A shell where a build failed.
@@ -33,7 +34,6 @@ struct BuildOptions : SandboxWords, LookWords {
     std::vector<std::string> more; ///< words behind it
     std::string output;
     std::string sign_key;
-    std::string architecture; ///< of images of registries; empty: this machine's
     PassphraseOptions passphrase;
     std::string ca_file;
     AccessOptions access;

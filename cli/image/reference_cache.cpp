@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/image/reference_cache.hpp"
 
+#include "cli/common/date_text.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/image/cache_entries.hpp"
-#include "cli/sif/print.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

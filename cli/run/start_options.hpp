@@ -14,23 +14,26 @@ namespace cybele::cli {
 
 struct StartOption;
 
+/// For an image of a registry: see cli/image/uri.hpp.
+struct UriWords {
+    bool has_no_cache = false;
+    bool has_plain_http = false;
+    std::string ca_file;
+    std::string authfile;
+    std::string architecture; ///< empty: this machine's
+    std::string temporary;
+    std::string user;
+    std::string password;
+};
+
 /// What `exec`, `run`, `shell` and `test` were given.
-struct StartOptions {
+struct StartOptions : UriWords {
     runtime::Request request;
     std::string image;
     std::vector<std::string> variables;
     std::vector<std::string> verify_keys;
     std::string policy;
     std::string require;
-    /// For an image of a registry: see cli/image/uri.hpp.
-    bool has_no_cache = false;
-    bool has_plain_http = false;
-    std::string ca_file;
-    std::string authfile;
-    std::string architecture; ///< of an image of a registry; empty: this machine's
-    std::string temporary;
-    std::string user;
-    std::string password;
     /// Things of the host by the Container Device Interface.
     std::vector<std::string> devices;
     std::vector<std::string> device_folders;

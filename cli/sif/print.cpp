@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/sif/print.hpp"
 
+#include "cli/common/date_text.hpp"
 #include "support/encoding.hpp"
 #include "support/quote.hpp"
 
@@ -108,17 +109,6 @@ std::string readable_size(std::uint64_t bytes) {
         ++unit;
     }
     return fmt::format("{:.0f} {}iB", std::round(size), kUnits[unit]);
-}
-
-std::string readable_time(std::int64_t seconds) {
-    const std::time_t time = seconds;
-    std::tm parts{};
-    std::array<char, 64> text{};
-    if (::gmtime_r(&time, &parts) == nullptr ||
-        std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S +0000 UTC", &parts) == 0) {
-        return fmt::format("{} s", seconds); // a year that no calendar has
-    }
-    return text.data();
 }
 
 std::string list_head() {

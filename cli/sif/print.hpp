@@ -22,7 +22,5 @@ namespace cybele::cli {
 
 /// "27 KiB": to the nearest whole unit, as the reference rounds.
 [[nodiscard]] std::string readable_size(std::uint64_t bytes);
-/// "2020-06-30 00:01:56 +0000 UTC".
-[[nodiscard]] std::string readable_time(std::int64_t seconds);
 
 } // namespace cybele::cli

@@ -186,14 +186,15 @@ Result<PemBlock> find_pem(std::string_view text, const fs::path& path, KeyUse us
     if (other && !other->command.empty()) {
         help = help_for_other_file(*other, path.native());
     }
-    return fail(ErrorCode::kInput,
-                problem("key-wrong-kind",
-                        fmt::format("{} is not a {} key to {} with",
-                                    printable(path.native()),
-                                    use == KeyUse::kPrivate ? "private" : "public",
-                                    use == KeyUse::kPrivate ? "sign" : "verify")),
-                fmt::format("it is {}", other ? other->what : content.is),
-                std::move(help));
+    return fail(
+        ErrorCode::kInput,
+        problem("key-wrong-kind",
+                fmt::format("{} is not a {} key to {} with",
+                            printable(path.native()),
+                            use == KeyUse::kPrivate ? "private" : "public",
+                            use == KeyUse::kPrivate ? "sign" : "verify")),
+        fmt::format("it is {}", other && !other->command.empty() ? other->what : content.is),
+        std::move(help));
 }
 
 } // namespace cybele::images

@@ -24,7 +24,7 @@ run_row() {
 
     export OMP_NUM_THREADS=3 MKL_NUM_THREADS=3 OPENBLAS_NUM_THREADS=3 BLIS_NUM_THREADS=3
     export NUMEXPR_NUM_THREADS=3
-    echo 'cybelectl: job learn, 1 node, 2 ranks, 3 threads each, no image' >&2
+    echo 'cybelectl: job learn, 1 node, 2 rows at a time, 3 threads each, no image' >&2
     launch train --lr "$CYBELE_SWEEP_lr"
 }
 
@@ -77,6 +77,7 @@ choose_row() { # NUMBER: the values of the sweep's row
 run_rows() { # of this element, 2 at a time, each on CPUs of its own
     local row slot last first=$((${array_index:-0} * 4)) failed=0
     local -a slot_cpus=()
+    local job_number=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${job_number:-${CYBELE_JOB_ID:-0}}}}
     last=$((first + 4 < 7 ? first + 4 - 1 : 7 - 1))
     list_cpus
     exec {idle}<> <(:) {ends}<> <(:)
@@ -94,7 +95,7 @@ run_rows() { # of this element, 2 at a time, each on CPUs of its own
     payload=''
     [ "$ended" = no ] || exit 143
     [ "$failed" -eq 0 ] || refuse "$failed of the rows $first to $last failed" \
-        'each has a record and outputs of its own' 'read them: cybelectl job results ID'
+        'each has a record and outputs of its own' "read them: cybelectl job results $job_number"
 }
 
 make_records() { # the folders of all rows, at the same time
@@ -152,18 +153,18 @@ serve_row() { # ROW CPU,...: in a process of its own
     trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
     trap 'forward_signal USR1' USR1
     trap 'forward_signal USR2' USR2
-    row_processes=() payload='' row_cpus=$2
+    row_processes=() payload='' row_cpus=$2 row_slot=$slot # `slot` is gone at an exit
     [ -z "$record" ] || record=$record/$1
     printf -v start '%(%s)T' -1
-    local job_number=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${job_number:-${CYBELE_JOB:-0}}}}
-    job_number=${job_number%%-*} array_index=row$1
+    array_index=row$1
     export CYBELE_ARRAY_INDEX=$1
     choose_row "$1"
-    local output=learn-"$job_number-$array_index".out
+    local output=learn-"$job_number-$array_index".out errors=learn-"$job_number-$array_index".err
     [ "${output:0:1}" = / ] || output=$PWD/$output
-    exec >"$output" 2>learn-"$job_number-$array_index".err
+    [ "${errors:0:1}" = / ] || errors=$PWD/$errors
+    exec >"$output" 2>"$errors"
     if [ -d "${record:-}" ]; then
-        printf '%s\n' "$output" >"$record/output" || :
+        printf '%s\n' "$output" "$errors" >"$record/output" || :
     fi
     run_row
 }
@@ -178,7 +179,7 @@ finish_row() {
         done
     fi
     write_record "$code" || :
-    echo "$slot $BASHPID" >&"$ends"
+    echo "$row_slot $BASHPID" >&"$ends"
     exit "$code"
 }
 

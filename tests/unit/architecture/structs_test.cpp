@@ -25,7 +25,6 @@ constexpr std::size_t kMostFields = 12;
 const std::map<std::string, std::size_t> kWider = {
     {"builder/request/request.hpp BuildRequest", 28},
     {"cli/build/options.hpp BuildOptions", 17},
-    {"cli/run/start_options.hpp StartOptions", 19},
     {"runtime/containers/runtime.hpp Request", 56},
     {"support/http.hpp HttpRequest", 18},
 };

@@ -38,11 +38,16 @@ std::string numbers_of(const std::string& script) {
     const auto end = script.find(" each,", begin);
     std::string text;
     for (const char* name : {"node", "rank", "thread"}) {
-        const auto at = script.find(std::string(" ") + name, begin + 25); // the Job has a name, too
+        std::string word = name;
+        auto at = script.find(" " + word, begin + 25); // the Job has a name, too
+        if (at > end && word == "rank") {
+            word = "row"; // of a packed sweep: as many at a time
+            at = script.find(" " + word, begin + 25);
+        }
         REQUIRE(at <= end);
         const auto blank = script.rfind(' ', at - 1);
         const auto number = script.substr(blank + 1, at - blank - 1);
-        CHECK((script.at(at + 1 + std::string(name).size()) == 's') == (number != "1"));
+        CHECK((script.at(at + 1 + word.size()) == 's') == (number != "1"));
         text += fmt::format("{}s={}\n", name, number);
     }
     return text;
