@@ -21,7 +21,7 @@ compatibility::Image image_of(const Recipe& recipe, const StageContext& stage, c
     return image;
 }
 
-compatibility::Host host_of(const HostMpi& said, const compatibility::Image& image) {
+compatibility::Host host_with(const HostMpi& said, const compatibility::Image& image) {
     compatibility::Host host;
     host.launcher = compatibility::launcher_of(
         said.launcher, said.family, said.pmi, compatibility::pmi_of(image.pmi, image.mpi));
@@ -45,7 +45,7 @@ void check_host(const Recipe& recipe, const StageContext& stage, Faults& faults)
     }
     const auto row = mpi_row_of(recipe.mpi, stage.base.row);
     const compatibility::Image image = image_of(recipe, stage, row ? &*row : nullptr);
-    const compatibility::Host host = host_of(*recipe.mpi.host, image);
+    const compatibility::Host host = host_with(*recipe.mpi.host, image);
     const auto judgement = compatibility::judge(image, host);
     const bool is_bad =
         judgement.outcome == Outcome::kSingletons || judgement.outcome == Outcome::kAborts;

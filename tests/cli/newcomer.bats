@@ -414,7 +414,7 @@ ROWS
 }
 
 @test "a Job for a cluster that is checked without naming one: told, and no fault of the Job" {
-    printf '%s\n' 'kind: Job' 'name: wide' 'command: ["true"]' 'launch: {kind: mpi, mpi: openmpi}' 'resources: {nodes: 4, tasks-per-node: 8}' >wide.yaml
+    printf '%s\n' 'kind: Job' 'name: wide' 'command: ["true"]' 'launch: mpi' 'resources: {nodes: 4, tasks-per-node: 8}' >wide.yaml
     run -0 "$CYBELECTL" job check wide.yaml
     assert_line --partial 'warning: `cybelectl submit` without --scheduler would run it here: '
     assert_line 'help: name its cluster, for example `--scheduler slurm`'

@@ -61,13 +61,13 @@ print_values='echo "lr=$1"; echo "score=$(($1 * 10))"; [ "$1" -ne 3 ]'
     run --separate-stderr "$CYBELECTL" job results 1 --csv
     assert_equal "$(grep -c ',done,0,' <<<"$output") $(grep -c ',failed,1,' <<<"$output")" '4 1'
     assert_output --partial "$(printf '\n1,2,3,failed,1,')"
-    # The row's own errors hold nothing of the script's, and its files are found by its name.
-    assert_equal "$(cat packed-1-row2.err)" ''
+    # The row's own errors hold no fault of the script, and its files are found by its name.
+    assert_equal "$(cat packed-1-row2.err)" 'cybelectl: job packed, 1 node, 2 rows at a time, 1 thread each, no image'
     grep -q 'help: read them: cybelectl job results 1$' packed-1.err
     run -0 --separate-stderr "$CYBELECTL" job logs 1-row2
     assert_output $'lr=3\nscore=30'
     run -0 --separate-stderr "$CYBELECTL" job logs 1-row2 --stderr
-    assert_output ''
+    assert_output --partial 'cybelectl: job packed'
     run -0 --separate-stderr "$CYBELECTL" job status 1-row2 1
     assert_equal "$(awk '{ print $1, $2 }' <<<"$output" | paste -sd,)" '1-row2 failed,1 failed'
     run -0 --separate-stderr "$CYBELECTL" job list --elements 1

@@ -129,6 +129,10 @@ class Remedy:
         self.command = re.sub(r" -- .*", "", self.command)
         return text in lines
 
+    def write_option(self, fault, text):
+        """An option of another program stands in the document, one of ours on the command line."""
+        return self.write(fault, text) if fault.line else self.option(fault, text)
+
     def write(self, fault, text):
         """At the place: the value, or the field that `text` names."""
         if "…" in text:
@@ -373,6 +377,7 @@ FORMS = [
     (r"^(?:give|write|write for example|use|write each item as a field:) `([^`]*)` in(?: the)? place of `([^`]*)`", Remedy.instead),
     (r"^write `([^`]*)` into the Job, and leave the words out$", Remedy.into_job),
     (r"^(?:write|add) `([^`]*)` under `([^`]*)`", Remedy.add_under),
+    (r"^write for example `(--?[\w-]+(?:[ =][^`]+)?)`$", Remedy.write_option),
     (r"^(?:give|add|use|write(?: for example)?|name \w+:|[\w ,]+:) `?(--?[\w-]+(?:[ =](?:'[^']*'|[^\s`'…,]+))?)`?(?:$|,? (?:for|or|to) )", Remedy.option),
     (r"^(?:leave|drop) `?(--?[\w-]+)`?(?: out)?$", Remedy.no_option),
     (r"^`?unset ([A-Z_]+)`?", Remedy.unset),
