@@ -35,7 +35,9 @@ enter_place() {
 
 leave_place() {
     cd /
-    rm -rf --one-file-system "$place" 2>/dev/null || sudo rm -rf --one-file-system "$place"
+    # The last process of a job may still write there.
+    rm -rf --one-file-system "$place" 2>/dev/null || { sleep 1 && rm -rf --one-file-system "$place" 2>/dev/null; } ||
+        sudo rm -rf --one-file-system "$place"
 }
 
 # fixture: prints a folder with demo.pem, demo.pub and hello-mpi.sif, signed with it.
