@@ -16,7 +16,8 @@ small_tree() {
     cp "$repo"/tests/parts/{part.bash,cache,fixture} "$1/tests/parts"
     : >"$1/tests/suites.tsv"
     : >"$1/tests/parts/fixtures.tsv"
-    export XDG_CACHE_HOME=$place/cache
+    # bats 1.8 may miss the end of a short case and then waits for its own alarm.
+    export XDG_CACHE_HOME=$place/cache BATS_TEST_TIMEOUT=40
 }
 
 # suite TREE NAME PART FIXTURE LINE…: a suite of one case, or of the cases that the lines are.
@@ -45,7 +46,7 @@ rows() { grep -v '^#' "$repo/tests/$1"; }
 
 @test "the parts of --all hold each suite once, and the tiers hold each other" {
     listed() { "$repo/test" --list "$@" | sed '$d' | cut -d ' ' -f 1 | sort; }
-    assert_equal "$( (for part in 1 2 3 4 5; do listed --all --part "$part/5"; done) | sort)" "$(listed --all)"
+    assert_equal "$( (for part in 1 2 3 4 5 6; do listed --all --part "$part/6"; done) | sort)" "$(listed --all)"
     assert_equal "$(listed --quick | comm -23 - <(CI='' listed))" ''
     assert_equal "$(CI='' listed | comm -23 - <(listed --all))" ''
     assert_equal "$(listed cli/runner tests/cli/sif.bats unit | xargs)" 'cli/runner cli/sif unit'
