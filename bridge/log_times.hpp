@@ -16,7 +16,7 @@ namespace cybele::bridge {
 /// clock of the cluster.
 struct LogTimes {
     std::int64_t now = 0;
-    std::int64_t written = 0; ///< the last change, in whole seconds; 0: the file does not exist
+    std::int64_t written = 0; ///< when the file changed last; 0: it does not exist
     std::string stamp;        ///< the same as RFC 3339 with nanoseconds
 };
 

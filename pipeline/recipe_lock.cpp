@@ -395,7 +395,7 @@ Result<std::optional<LockVariant>> find_lock(const Recipe& recipe, const fs::pat
     CYBELE_TRY(std::string text, read_file(path).map_error(during("reading the Lock")));
     CYBELE_TRY(const recipes::Lock lock,
                recipes::read_lock(std::move(text), path).map_error([&file](const Error& wrong) {
-                   // Nobody writes a Lock by hand: it is made again.
+                   // A Lock is not written by hand, so the remedy is to make it again.
                    std::vector<Fault> faults = wrong.faults();
                    for (Fault& fault : faults) {
                        fault.help = "make the Lock again: `cybelectl recipe lock " +

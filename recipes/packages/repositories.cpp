@@ -202,7 +202,7 @@ std::string repository_end_lines(const ManagerRow& manager,
         std::transform(id.begin(), id.end(), id.begin(), [](char c) {
             return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
         });
-        // rpm 6 names a key by its whole fingerprint, earlier ones by its end.
+        // rpm 6 names a key by its complete fingerprint, earlier versions by the end of it.
         keys += "for key in $(rpm -qa gpg-pubkey); do case $key in gpg-pubkey-*" + id +
                 "-*) rpm -e --allmatches \"$key\" ;; esac; done\n";
     }

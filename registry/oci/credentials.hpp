@@ -40,7 +40,7 @@ struct Login {
 [[nodiscard]] std::filesystem::path login_file(const std::filesystem::path& authfile,
                                                const Environment& environment);
 
-/// The hosts of the logins in a file, sorted; none where there is no file.
+/// The hosts for which a file has a login, sorted; empty if the file does not exist.
 [[nodiscard]] Result<std::vector<std::string>> login_hosts(const std::filesystem::path& file);
 
 /// Puts a login into a file (0600), whose other content stays.

@@ -85,6 +85,7 @@ void add_sweep(const Rendering& rendering, Values& values) {
                         {"values", Value(Value::Verbatim{shell_join(sweep.rows[number])})}});
     }
     std::vector<std::string> numbers;
+    numbers.reserve(sweep.numbers.size());
     for (const std::uint32_t number : sweep.numbers) {
         numbers.push_back(std::to_string(number));
     }

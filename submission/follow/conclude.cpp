@@ -70,13 +70,10 @@ bool take_end(const JobStatus& seen, const Evidence& evidence, Entry& entry) {
 }
 
 /// Whether the scheduler took a job back to its queue after the turn that left this record, as it
-/// does with PreemptMode=REQUEUE: it waits there, or began anew.
-bool was_requeued(const ExitRecord& record, const std::optional<JobStatus>& seen) {
-    if (!seen) {
-        return false;
-    }
-    return seen->state == State::kPending || seen->state == State::kHeld ||
-           (seen->state == State::kRunning && record.end > 0 && seen->began > record.end);
+/// does with PreemptMode=REQUEUE: the job waits there, or has started a second time.
+bool was_requeued(const ExitRecord& record, const JobStatus& seen) {
+    return seen.state == State::kPending || seen.state == State::kHeld ||
+           (seen.state == State::kRunning && record.end > 0 && seen.began > record.end);
 }
 
 void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entry& entry) {
@@ -88,7 +85,7 @@ void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entr
     // The program's own end may come before its script's: then the record says that it failed.
     const bool was_told_to_end =
         told == State::kCancelled || (told == State::kFailed && record.signal == SIGTERM);
-    if (was_told_to_end && was_requeued(record, evidence.seen)) {
+    if (was_told_to_end && evidence.seen && was_requeued(record, *evidence.seen)) {
         entry.state = evidence.seen->state;
         entry.native = evidence.seen->native;
         entry.missing_since = 0;

@@ -147,8 +147,9 @@ Entry row_entry(const Entry& job, const RunPlace& place, const Entry& element) {
     row.started = has_begun ? element.started : 0;
     row.ended = element.ended;
     row.state = element.ended != 0 ? State::kLost : has_begun ? State::kRunning : State::kPending;
-    if (const auto record = read_exit_record(place.record); record && *record) {
-        const ExitRecord& exit = **record;
+    const auto record = read_exit_record(place.record).value_or(std::optional<ExitRecord>());
+    if (record) {
+        const ExitRecord& exit = *record;
         row.state = state_of_text(exit.state).value_or(State::kFailed);
         row.code = exit.code;
         row.signal = exit.signal;
@@ -271,6 +272,7 @@ Result<std::vector<Run>> runs_of(const Entry& job, const std::vector<Entry>& ele
         }
     }
     std::vector<Run> runs;
+    runs.reserve(places.size());
     for (const RunPlace& place : places) {
         runs.push_back(read_run(job, place, sweep, place.place));
     }
