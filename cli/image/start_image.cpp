@@ -9,6 +9,7 @@
 #include "registry/oci/images.hpp"
 #include "registry/oci/oci_image.hpp"
 #include "registry/store/lease.hpp"
+#include "registry/store/record.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/quote.hpp"
@@ -237,6 +238,21 @@ Result<std::string> use_stored(const registry::Store& store, const registry::Sto
 
 using Maker = std::function<Result<void>(const fs::path& file)>;
 
+/// Makes `file`, which lies among the store's temporary ones, and moves it into the store.
+Result<registry::StoredImage> take_in(const registry::Store& store,
+                                      const registry::StoreName& name,
+                                      const std::string& origin,
+                                      const Maker& make,
+                                      const fs::path& file) {
+    CYBELE_CHECK(make(file));
+    CYBELE_TRY(const std::string digest, registry::digest_of_file(file));
+    registry::Arrival arrival;
+    arrival.name = name;
+    arrival.origin = origin;
+    arrival.now = Session::clock();
+    return store.adopt(file, digest, arrival);
+}
+
 /// The image of this name in the store; where there is none, `make` makes it, under a lock.
 Result<std::string> once(const Session& session,
                          const registry::StoreName& name,
@@ -254,18 +270,10 @@ Result<std::string> once(const Session& session,
     if (const auto found = store.find(name)) {
         return use_stored(store, *found);
     }
-    const fs::path file = folder / fmt::format("{}.{}.sif", mark, ::getpid());
-    if (const auto made = make(file); !made) {
-        (void)::unlink(file.c_str());
-        return fail(made.error());
-    }
-    registry::Arrival arrival;
-    arrival.name = name;
-    arrival.origin = origin;
-    arrival.is_link = true;
-    arrival.now = Session::clock();
-    const auto added = store.add(file, arrival);
-    (void)::unlink(file.c_str());
+    // One name for all who make it: what one that was killed left is overwritten by the next.
+    const fs::path file = folder / (mark + ".sif");
+    const auto added = take_in(store, name, origin, make, file);
+    (void)::unlink(file.c_str()); // where it did not get as far as the store
     if (!added) {
         return fail(added.error());
     }
