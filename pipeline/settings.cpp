@@ -97,7 +97,19 @@ std::string help_for_one_value(const std::string& name, const yaml::Node& value)
     return "remove `" + name + "`, or write one value for it";
 }
 
+/// Nothing but blank lines and comments: a file that was made and not filled yet, or emptied.
+bool is_without_settings(std::string_view text) {
+    bool is_comment = false;
+    return std::all_of(text.begin(), text.end(), [&](char c) {
+        is_comment = c != '\n' && (is_comment || c == '#');
+        return is_comment || c == ' ' || c == '\t' || c == '\r' || c == '\n';
+    });
+}
+
 Result<Values> read_values(std::string text, const fs::path& path) {
+    if (is_without_settings(text)) {
+        return Values();
+    }
     CYBELE_TRY(const yaml::Document document, yaml::parse(std::move(text), path.native()));
     Faults faults;
     const auto wrong = [&](std::string message, const yaml::Node& node, std::string help) {

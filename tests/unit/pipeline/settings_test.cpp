@@ -57,6 +57,16 @@ TEST_CASE("variable before project before user before machine before default, wi
     CHECK(place.load()->get("mirror") == "v");
 }
 
+TEST_CASE("a file of settings with blank lines and comments alone sets nothing") {
+    SettingsPlace place;
+    for (const std::string text : {"", "\n", "# mirror: none\r\n \t\n", "#"}) {
+        CAPTURE(text);
+        REQUIRE(write_file(place.root / "user/config.yaml", text));
+        REQUIRE(place.load());
+        CHECK(place.load()->get("mirror") == "m");
+    }
+}
+
 TEST_CASE("a project file that the user has not allowed decides nothing that needs trust") {
     const SettingsPlace place;
     CHECK(place.load()->get("mirror") == "u");
