@@ -196,7 +196,7 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     "$@" {idle}<&- {ends}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        read -r -t "0.$((turns++ < 5 ? 0 : turns < 50 ? 1 : 20))1" -u "$idle" || :
+        read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || :
     done
     wait "$payload" || code=$?
     payload=''
