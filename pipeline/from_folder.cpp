@@ -39,6 +39,7 @@ struct Planner {
     std::vector<std::string> program; ///< what starts it in the image
     std::string recipe;               ///< text; empty: the image is built from a definition
     std::string image;                ///< of a definition
+    bool is_of_root = false;
     bool has_pip = false;
     FromFolder plan;
 };
@@ -231,14 +232,17 @@ Result<std::string> plan_job(Planner& planner, const recipes::Draft& draft) {
     NewJob job;
     job.name = planner.plan.name;
     job.launch = launch_of(planner.evidence, draft);
+    job.is_of_root = planner.is_of_root;
+    job.runscript = planner.program;
     job.image = planner.image;
     job.recipe = planner.recipe.empty() ? "" : planner.plan.name + ".yaml";
     if (job.launch == "torch" || job.launch == "spark") { // these start a file, not a runscript
         job.command = {planner.program.empty() ? "/opt/" + job.name + "/main.py"
                                                : planner.program.back()};
     }
-    planner.plan.assumed.push_back("the Job asks for few cores and 30 minutes: see " +
-                                   std::string(kJobFile));
+    planner.plan.assumed.push_back(
+        "the Job gives the program no arguments, and asks for few cores and 30 minutes: see " +
+        std::string(kJobFile));
     return new_job_text(job);
 }
 
@@ -357,6 +361,7 @@ Result<FromFolder> plan_from_folder(const FromFolderRequest& request) {
     CYBELE_TRY(planner.folder, read_source_folder(request.from));
     planner.evidence = find_evidence(planner.folder);
     planner.plan.name = program_name(request.from);
+    planner.is_of_root = request.is_of_root;
     planner.plan.folder = request.output.empty() ? request.from : request.output;
     std::error_code error;
     planner.folder_from =

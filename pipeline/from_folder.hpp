@@ -14,6 +14,7 @@ struct FromFolderRequest {
     std::filesystem::path from;   ///< a folder with somebody's source
     std::filesystem::path output; ///< where the documents are written; empty: `from`
     bool replaces = false;        ///< write over existing documents
+    bool is_of_root = false;      ///< root makes them
 };
 
 /// The documents for a folder of source, with what they are based on.

@@ -5,10 +5,14 @@
 #include "recipes/starters/init.hpp"
 #include "templates/renderer.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace cybele::pipeline {
 namespace {
+
+constexpr std::string_view kMpiOfRoot =
+    "{kind: mpi, allow-root: true} # allow-root: mpirun may run as root, as you are";
 
 /// A word of yaml, in quotes where it could be read as something else.
 std::string word_of_yaml(const std::string& text) {
@@ -27,6 +31,17 @@ std::string image_of(const NewJob& job) {
            (job.variant.empty() ? "" : ", variant: " + word_of_yaml(job.variant)) + "}";
 }
 
+/// The program with arguments, as a line to be completed.
+std::string command_comment(const std::vector<std::string>& runscript) {
+    constexpr std::size_t kColumn = 38; // of the comments in these templates
+    std::vector<std::string> words =
+        runscript.empty() ? std::vector<std::string>{"PROGRAM"} : runscript;
+    words.emplace_back("ARGUMENT");
+    std::string line = "# command: " + flow_list(words);
+    line.resize(std::max(line.size() + 1, kColumn), ' ');
+    return line + "# or: cybelectl submit … -- ARGUMENT\n";
+}
+
 } // namespace
 
 std::string flow_list(const std::vector<std::string>& words) {
@@ -42,15 +57,14 @@ Result<std::string> new_job_text(const NewJob& job) {
     for (const std::string& line : job.facts) {
         facts += "# " + line + "\n";
     }
-    const std::string command =
-        job.command.empty()
-            ? "# command: [PROGRAM, ARGUMENT]       # in place of the image's runscript\n"
-            : "command: " + flow_list(job.command) + "\n";
+    const std::string command = job.command.empty() ? command_comment(job.runscript)
+                                                    : "command: " + flow_list(job.command) + "\n";
     CYBELE_TRY(std::string text,
                recipes::job_template(job.launch,
                                      {{"@NAME@", job.name},
                                       {"@FACTS@", facts},
                                       {"@IMAGE@", image_of(job)},
+                                      {"@MPI@", std::string(job.is_of_root ? kMpiOfRoot : "mpi")},
                                       {"@COMMAND@", command}}));
     const auto read = launchers::read_job(text, job.name + ".yaml");
     if (!read) {

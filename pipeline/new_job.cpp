@@ -98,7 +98,8 @@ Result<NewJob> for_recipe(const NewJobRequest& request) {
 } // namespace
 
 Result<std::string> job_for(const NewJobRequest& request) {
-    CYBELE_TRY(const NewJob job, request.image.empty() ? for_recipe(request) : for_image(request));
+    CYBELE_TRY(NewJob job, request.image.empty() ? for_recipe(request) : for_image(request));
+    job.is_of_root = request.is_of_root;
     return new_job_text(job);
 }
 

@@ -12,6 +12,7 @@ struct NewJobRequest {
     std::string image;            ///< a file or reference; else
     std::filesystem::path recipe; ///< a Recipe, or a folder with one
     std::filesystem::path folder; ///< of the Job: paths in it are relative to it
+    bool is_of_root = false;      ///< root makes it
 };
 
 /// A Job for an image or a Recipe that exists: what starts it follows from the image's labels

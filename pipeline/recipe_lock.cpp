@@ -311,16 +311,25 @@ private:
         command.input = "";
         CYBELE_TRY(const Outcome outcome, run_process(command));
         if (!outcome.ok()) {
-            return fail(
-                ErrorCode::kEnvironment,
-                problem(builder::is_network_fault(outcome.errors) ? "packages-without-network"
-                                                                  : "pip-failed",
-                        "pip cannot determine the packages"),
-                builder::output_because("pip said", builder::last_lines(outcome.errors, 10)),
-                "check the requirement lines, the network and the machine's own pip");
+            return fail(Error(pip_fault(context, outcome.errors)));
         }
         CYBELE_TRY(const std::string json, read_file(report));
         return read_report(json);
+    }
+
+    static Fault pip_fault(const StageContext& context, const std::string& said) {
+        const bool is_missing = said.find("No module named pip") != std::string::npos;
+        const bool is_network = builder::is_network_fault(said);
+        Fault fault = context.recipe->fault_at(
+            context.prefix + "packages.pip",
+            problem(is_network ? "packages-without-network" : "pip-failed",
+                    is_missing ? "there is no pip on this machine, which determines the packages"
+                               : "pip cannot determine the packages"),
+            builder::output_because("pip said", builder::last_lines(said, 10)),
+            is_missing ? "install it: `apt-get install python3-pip`"
+                       : "check the requirement lines, the network and the machine's own pip");
+        fault.code = ErrorCode::kEnvironment;
+        return fault;
     }
 
     static Result<std::vector<LockedPackage>> read_report(const std::string& text) {

@@ -16,6 +16,8 @@
 #include <cstdio>
 #include <functional>
 #include <mutex>
+#include <set>
+#include <string>
 #include <thread>
 
 #include <fmt/format.h>
@@ -151,19 +153,26 @@ VariantBuild build_variant(std::vector<std::string> argv, const EnvironmentMap& 
     return result;
 }
 
-/// All variants, `count` at a time; `tell` is called for each as it ends, by one at a time.
-std::vector<VariantBuild> run_all(const std::vector<std::vector<std::string>>& commands,
-                                  const EnvironmentMap& environment,
-                                  std::size_t count,
-                                  const std::function<void(const VariantBuild&)>& tell) {
+/// All variants, `count` at a time; `begin` is called with the number of each that starts, `tell`
+/// with the number of each that ended: by one at a time.
+std::vector<VariantBuild>
+run_all(const std::vector<std::vector<std::string>>& commands,
+        const EnvironmentMap& environment,
+        std::size_t count,
+        const std::function<void(std::size_t)>& begin,
+        const std::function<void(std::size_t, const VariantBuild&)>& tell) {
     std::vector<VariantBuild> results(commands.size()); // each written by one thread
     std::atomic<std::size_t> next{0};
     std::mutex telling;
     const auto work = [&] {
         for (std::size_t i = next++; i < commands.size(); i = next++) {
+            {
+                const std::lock_guard<std::mutex> one(telling);
+                begin(i);
+            }
             results[i] = build_variant(commands[i], environment);
             const std::lock_guard<std::mutex> one(telling);
-            tell(results[i]);
+            tell(i, results[i]);
         }
     };
     std::vector<std::thread> threads;
@@ -231,23 +240,32 @@ Result<int> build_all(Session& session, const BuildOptions& options) {
     }
     std::string untold;
     std::size_t ended = 0;
+    std::set<std::string> at_work;
     const auto doing = [&] {
-        session.doing(fmt::format("building images: {} of {} done", ended, images.size()));
+        session.doing(fmt::format("building images: {} of {} done; now {}",
+                                  ended,
+                                  images.size(),
+                                  printable(fmt::format("{}", fmt::join(at_work, ", ")))));
     };
-    doing();
+    const auto begin = [&](std::size_t i) {
+        at_work.insert(images[i].name());
+        doing();
+    };
     EnvironmentMap environment = session.environment.all();
     if (!session.is_json()) {
         environment[std::string(kMessagesVariable)] = "text"; // of their faults; the image is JSON
     }
-    const auto results = run_all(commands, environment, count, [&](const VariantBuild& one) {
+    const auto end = [&](std::size_t i, const VariantBuild& one) {
         ++ended;
+        at_work.erase(images[i].name());
         doing();
         if (one.image.is_object() && !session.is_json() && !session.is_quiet) {
             untold += tell_now(built_line(one.image.at("image").get<std::string>(),
                                           one.image.at("bytes").get<std::uint64_t>(),
                                           one.image.at("signed").get<bool>()));
         }
-    });
+    };
+    const auto results = run_all(commands, environment, count, begin, end);
     session.doing({});
     nlohmann::json document{
         {"format", 1}, {"images", nlohmann::json::array()}, {"failed", nlohmann::json::array()}};

@@ -5,6 +5,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -34,6 +35,36 @@ Result<void> check_address(const std::string& option, const std::string& address
                 "it begins with https:// or http://",
                 "write `" + option + " https://" + printable(address) + "`");
 }
+
+/// What takes the time while stages are built at once: the line that is repeated meanwhile.
+class StageWork {
+public:
+    /// The line of a build, `STAGE: STEP` where there are several stages.
+    std::string after(const std::string& line) {
+        const std::size_t end = line.find(": ");
+        if (line.ends_with(": reused")) { // took no time
+            return current_;
+        }
+        current_ = line;
+        if (end == std::string::npos) {
+            return current_;
+        }
+        steps_[line.substr(0, end)] = line;
+        // A stage that copies from another one waits for it.
+        constexpr std::string_view kCopies = "%files from ";
+        const std::string_view step = std::string_view(line).substr(end + 2);
+        if (step.starts_with(kCopies)) {
+            const std::string_view name = step.substr(kCopies.size());
+            const auto other = steps_.find(std::string(name.substr(0, name.find(" ("))));
+            current_ = other == steps_.end() ? line : other->second;
+        }
+        return current_;
+    }
+
+private:
+    std::string current_ = "building the image";
+    std::map<std::string, std::string> steps_; ///< the last line of each stage
+};
 
 } // namespace
 
@@ -65,15 +96,9 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
     build.stages_at_once = build.is_verbose ? 1 : flags.jobs == 0 ? cores() : flags.jobs;
     build.now = session.now();
     build.is_deterministic = session.is_deterministic();
-    // What is reused takes no time: the line that is repeated while nothing happens is another one.
-    build.on_step = [&session, current = std::make_shared<std::string>("building the image")](
-                        const std::string& line) {
+    build.on_step = [&session, work = std::make_shared<StageWork>()](const std::string& line) {
         session.work(line);
-        if (line.ends_with(": reused")) {
-            session.doing(*current);
-        } else {
-            *current = line;
-        }
+        session.doing(work->after(line));
     };
     build.environment = session.environment;
     for (const Folder& folder : kFolders) {

@@ -80,6 +80,20 @@ chosen_jobs(const Session& session, submission::JobContext& context, const ListO
     return entries;
 }
 
+/// The line below the list.
+std::string last_line(const std::vector<submission::Entry>& entries, const ListOptions& options) {
+    const bool is_choice = !options.ids.empty() || !options.state.empty() ||
+                           !options.name.empty() || !options.since.empty();
+    if (!entries.empty()) {
+        return list_line(entries, options.has_elements);
+    }
+    if (options.is_with_ended) {
+        return is_choice ? "no such jobs" : "no job was submitted";
+    }
+    return std::string(is_choice ? "no such jobs" : "no job is queued or running") +
+           "; `cybelectl job list --all` lists ended ones too";
+}
+
 /// Redraws in place until a signal comes.
 Result<int>
 watch(const Session& session, submission::JobContext& context, const ListOptions& options) {
@@ -94,8 +108,8 @@ watch(const Session& session, submission::JobContext& context, const ListOptions
     constexpr double kThousand = 1000.0;
     while (true) {
         CYBELE_TRY(const auto entries, chosen_jobs(session, context, options));
-        Session::print("\033[H\033[2J" + text_of(entries, options) +
-                       list_line(entries, options.has_elements) + "\n");
+        Session::print("\033[H\033[2J" + text_of(entries, options) + last_line(entries, options) +
+                       "\n");
         pollfd waits{signals.fd(), POLLIN, 0};
         if (::poll(&waits, 1, static_cast<int>(options.watch_seconds * kThousand)) > 0) {
             return 0;
@@ -110,7 +124,7 @@ Result<int> list_jobs(const Session& session, const ListOptions& options) {
     }
     CYBELE_TRY(const auto entries, chosen_jobs(session, context, options));
     Session::print(session.is_json() ? entries_json(entries, false) : text_of(entries, options));
-    tell_outcome(session, list_line(entries, options.has_elements));
+    tell_outcome(session, last_line(entries, options));
     return 0;
 }
 

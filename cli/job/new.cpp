@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <memory>
 
+#include <unistd.h>
+
 namespace cybele::cli {
 namespace {
 
@@ -38,6 +40,7 @@ Result<int> new_job(const Session& session, const NewJobOptions& options) {
     }
     pipeline::NewJobRequest request;
     request.image = options.image;
+    request.is_of_root = ::geteuid() == 0;
     request.recipe = options.recipe.empty() ? "." : options.recipe;
     if (is_recipe(options.what)) {
         request.recipe = options.what;

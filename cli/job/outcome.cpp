@@ -83,7 +83,7 @@ std::string end_line(const submission::Entry& entry) {
 
 std::string list_line(const std::vector<submission::Entry>& entries, bool has_elements) {
     if (entries.empty()) {
-        return "no such jobs; `cybelectl job list --all` lists ended ones too";
+        return "no such jobs";
     }
     const std::string_view noun = has_elements ? "element" : "job";
     std::string line = fmt::format(

@@ -98,7 +98,7 @@ std::string verification_text(const images::Verification& verification, const st
     }
     for (const images::GroupState& group : verification.groups) {
         if (!group.unsigned_objects.empty()) {
-            text += fmt::format("not signed: objects {} of group {}\n",
+            text += fmt::format("without a valid signature: objects {} of group {}\n",
                                 ranges(group.unsigned_objects),
                                 group.group);
         }

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <unistd.h>
 
 namespace cybele::cli {
 
@@ -98,7 +99,9 @@ std::string plan_json(const pipeline::FromFolder& plan,
 }
 
 Result<int> init_from_folder(Session& session, const InitOptions& options) {
-    CYBELE_TRY(const pipeline::FromFolder plan, pipeline::plan_from_folder(options.source));
+    pipeline::FromFolderRequest source = options.source;
+    source.is_of_root = ::geteuid() == 0;
+    CYBELE_TRY(const pipeline::FromFolder plan, pipeline::plan_from_folder(source));
     CYBELE_TRY(const auto kept, pipeline::write_from_folder(plan, options.source.replaces));
     if (session.is_json()) {
         Session::print(plan_json(plan, kept));

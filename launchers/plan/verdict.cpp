@@ -56,7 +56,11 @@ std::string host_text(const PlanInput& input, const LaunchPlan& plan) {
         parts.push_back(named("glibc", site->node_glibc));
         parts.push_back(site->node_arch);
     }
-    return joined(parts, site == nullptr ? "not known: no Site is named (--site)" : "not known");
+    const bool is_here = !input.place.has_queues; // the local scheduler
+    return joined(parts,
+                  site != nullptr ? "not known"
+                  : is_here       ? "this machine; no Site describes its MPI (--site)"
+                                  : "not known: no Site is named (--site)");
 }
 
 std::string image_text(const PlanInput& input) {

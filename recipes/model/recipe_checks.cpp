@@ -39,7 +39,7 @@ void check_needs(Reading& reading, const StageFields& fields, std::string_view p
         const std::string near = nearest(need, known);
         reading.complain(item(list, i),
                          problem("need-unknown", "no generic name '" + printable(need) + "'"),
-                         "docs/reference/recipe.md lists the names that are known",
+                         "`cybelectl recipe list --needs` lists the names that are known",
                          near.empty() ? "move `" + printable(need) + "` to `system`"
                                       : "did you mean `" + near + "`?");
     }

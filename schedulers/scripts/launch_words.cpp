@@ -60,9 +60,11 @@ std::vector<std::string> log_words(const Rendering& rendering, const Values& val
     if (!plan.starter) {
         return {shell_quote(what + " " + image)};
     }
+    const std::string of_host =
+        plan.host_mpi.is_known() ? fmt::format("of the host {}, ", plan.host_mpi.text()) : "";
     return {shell_quote(what),
-            shell_quote(fmt::format("MPI of the host {}, of the image {}, {}",
-                                    plan.host_mpi.text(),
+            shell_quote(fmt::format("MPI {}of the image {}, {}",
+                                    of_host,
                                     input.job->image ? plan.image_mpi.text() : "none",
                                     image))};
 }

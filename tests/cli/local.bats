@@ -105,7 +105,7 @@ host_job() {
     run --separate-stderr "$CYBELECTL" job list --all
     assert_equal "$stderr" "$list"
     run --separate-stderr "$CYBELECTL" job list
-    assert_equal "$stderr" 'no such jobs; `cybelectl job list --all` lists ended ones too'
+    assert_equal "$stderr" 'no job is queued or running; `cybelectl job list --all` lists ended ones too'
     run --separate-stderr "$CYBELECTL" job collect "$id"
     assert_equal "$output" part
     assert_equal "$stderr" "job $id (demo) failed: exit code 9; 1 file (0 B) and a record in $PWD/results"

@@ -140,7 +140,7 @@ state() { jq -r "$1" <<<"$output"; }
     assert_success
     run "$CYBELECTL" verify "$image" --key alice.pub
     assert_equal "$status" 4
-    assert_line 'not signed: objects 1 of group 1'
+    assert_line 'without a valid signature: objects 1 of group 1'
     refuses 3 "$CYBELECTL" verify "$image" --sif-id 99 --key alice.pub
     refuses 3 "$CYBELECTL" verify "$image" --group-id 7 --key alice.pub
 }
