@@ -29,6 +29,9 @@ struct Judging {
     [[nodiscard]] std::size_t line_with(std::string_view text, std::string_view without = {}) const;
 };
 
+/// The text with `{OMP,MKL}_NUM_THREADS=2` written as `OMP_NUM_THREADS=2 MKL_NUM_THREADS=2`.
+[[nodiscard]] std::string with_each_thread_name(std::string_view text);
+
 /// A reading that finds breaks of some invariants.
 struct BreakRule {
     std::string_view ids; ///< `B5 H6`

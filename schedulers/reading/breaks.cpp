@@ -6,9 +6,33 @@
 
 namespace cybele::schedulers {
 
+namespace {
+constexpr std::string_view kFolded = "}_NUM_THREADS=";
+} // namespace
+
+std::string with_each_thread_name(std::string_view text) {
+    std::string written;
+    for (auto end = text.find(kFolded); end != std::string_view::npos; end = text.find(kFolded)) {
+        const auto begin = text.substr(0, end).rfind('{');
+        const auto last = std::min(text.find_first_of(" \t\n;", end), text.size());
+        std::string_view names =
+            begin == std::string_view::npos ? "" : text.substr(begin + 1, end - begin - 1);
+        written.append(text.substr(0, names.empty() ? last : begin));
+        while (!names.empty()) {
+            const auto name = names.substr(0, names.find(','));
+            written.append(name).append(text.substr(end + 1, last - end - 1)).append(" ");
+            names.remove_prefix(std::min(name.size() + 1, names.size()));
+        }
+        text.remove_prefix(last);
+    }
+    return written.append(text);
+}
+
 std::size_t Judging::line_with(std::string_view text, std::string_view without) const {
     for (std::size_t index = 0; index < script.lines.size(); ++index) {
-        const auto& line = script.lines[index];
+        const std::string& written = script.lines[index];
+        const bool is_folded = written.find(kFolded) != std::string::npos;
+        const std::string line = is_folded ? with_each_thread_name(written) : written;
         const auto start = line.find_first_not_of(" \t");
         if (start != std::string::npos && line[start] != '#' &&
             line.find(text) != std::string::npos &&

@@ -79,7 +79,7 @@ void judge_kill(const Judging& judging) {
 std::uint64_t threads_of(const Judging& judging) {
     constexpr std::string_view kName = "OMP_NUM_THREADS=";
     constexpr std::size_t kMostDigits = 8;
-    const std::string& text = judging.script.source.text();
+    const std::string text = with_each_thread_name(judging.script.source.text());
     std::uint64_t most = 1;
     for (auto at = text.find(kName); at != std::string::npos; at = text.find(kName, at + 1)) {
         const std::size_t begin = at + kName.size();

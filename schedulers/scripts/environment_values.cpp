@@ -54,6 +54,36 @@ void add_container_options(const Rendering& rendering, Values& values) {
     values["options"] = wrapped(options, 13);
 }
 
+constexpr std::string_view kThreads = "_NUM_THREADS";
+
+/// Words that follow each other and differ before `_NUM_THREADS=` only, as one word:
+/// `{OMP,MKL}_NUM_THREADS=2`.
+std::vector<std::string> folded(const std::vector<std::string>& words) {
+    std::vector<std::string> shorter;
+    std::vector<std::string> names;
+    std::string ending;
+    const auto flush = [&] {
+        if (!names.empty()) {
+            shorter.push_back(
+                (names.size() == 1 ? names.front() : fmt::format("{{{}}}", fmt::join(names, ","))) +
+                ending);
+            names.clear();
+        }
+    };
+    for (const std::string& word : words) {
+        const auto at = std::string_view(word).substr(0, word.find('=')).rfind(kThreads);
+        const bool is_last = at != std::string::npos && word[at + kThreads.size()] == '=';
+        const std::string rest = is_last ? word.substr(at) : "";
+        if (rest.empty() || rest != ending) {
+            flush();
+        }
+        ending = rest;
+        names.push_back(word.substr(0, word.size() - rest.size()));
+    }
+    flush();
+    return shorter;
+}
+
 /// The variables of the program. `set_variables` also gives them to the container and to hosts that
 /// are reached by ssh; what no option can carry is exported alone.
 void add_variables(const Rendering& rendering, Values& values) {
@@ -91,10 +121,10 @@ void add_variables(const Rendering& rendering, Values& values) {
         }
     }
     values["variables"] = lines_of_words(all, 11);
-    values["exports"] = lines_of_words(exports, 11);
+    values["exports"] = lines_of_words(folded(exports), 11);
     values["exported"] = wrapped(exported, 14);
     values["has-settings"] = !settings.empty();
-    values["settings"] = lines_of_words(settings, 18);
+    values["settings"] = lines_of_words(folded(settings), 18);
     values["has-environment"] = job.image.has_value() || !names.empty() || !plan.secrets.empty();
 }
 

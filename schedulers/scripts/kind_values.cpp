@@ -159,7 +159,6 @@ void add_spark(const Rendering& rendering, const ProgramWords& program, Values& 
     const bool is_relative = !to.starts_with('/') && !to.starts_with('~');
     values["spark-results"] = (is_relative ? "\"$PWD\"/" : "") + path_expression(to);
     values["spark-daemon-mib"] = spark.daemon_mib;
-    values["spark-driver-mib"] = spark.driver_mib;
     values["spark-worker-mib"] = spark.worker_mib;
     values["spark-worker-cores"] = spark.worker_cores;
     values["spark-first-cores"] = spark.first_worker_cores;

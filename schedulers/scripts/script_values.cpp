@@ -189,7 +189,7 @@ void add_runtime(const Rendering& rendering, Values& values) {
         runtimes = {"apptainer", "singularity", "cybelectl"};
     }
     values["runtimes"] = runtimes.size() == 1 ? command_of(runtimes) : words_of(runtimes);
-    values["runtime-help"] = "install one, or name its path in the Site (runtime)";
+    values["runtime-help"] = "install one, or name it in the Site (runtime)";
 }
 
 void add_image(const Rendering& rendering, Values& values) {

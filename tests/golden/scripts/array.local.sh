@@ -9,10 +9,9 @@ main() {
     be_element
     use_image "$PWD"/sweep.sif cybelectl
 
-    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
     options=()
-    set_variables OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
-    set_variables NUMEXPR_NUM_THREADS=1
+    set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
     container=("$runtime" exec "${options[@]}" "$image")
     echo 'cybelectl: job sweep, 1 node, 1 rank, 1 thread each, no signature required' >&2
     send_signal_after 480 USR1
@@ -27,26 +26,26 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
-be_element() { # of an array: each has a record of its own
+be_element() {
     [ -n "$array_index" ] || refuse 'this job is not an element of an array' \
         'the scheduler gave no index' 'submit it, do not run it'
     export CYBELE_ARRAY_INDEX=$array_index
     [ -z "$record" ] || record=$record/$array_index
 }
 
-use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
+use_image() { # FILE PROGRAM...
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
-        "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
+        "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
         'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
-set_variables() { # NAME=VALUE..., also in the container, over the image's own
+set_variables() { # NAME=VALUE...
     export "${@?}"
     options+=("${@/#/--env=}")
 }
@@ -60,7 +59,7 @@ send_signal_after() { # SECONDS SIGNAL: the scheduler sends none before the end
     ) </dev/null >/dev/null 2>&1 &
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
@@ -68,10 +67,10 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$? state=failed used new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e

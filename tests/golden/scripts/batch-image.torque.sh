@@ -32,7 +32,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
 need_torque_job() { # job_number is the same for the elements of an array
@@ -42,7 +42,7 @@ need_torque_job() { # job_number is the same for the elements of an array
         'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
 }
 
-start_once() { # ID: of a job that was submitted two times by accident, one runs
+start_once() { # ID of the job
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
@@ -51,16 +51,16 @@ start_once() { # ID: of a job that was submitted two times by accident, one runs
     exit 0
 }
 
-use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
+use_image() { # FILE PROGRAM...
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
-        "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
+        "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
         'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
-set_variables() { # NAME=VALUE..., also in the container, over the image's own
+set_variables() { # NAME=VALUE...
     export "${@?}"
     options+=("${@/#/--env=}")
 }
@@ -166,7 +166,7 @@ END-OF-GUARD
     chmod 700 -- "$CYBELE_CONTAINER" "$CYBELE_GUARD"
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     # In the background a program ignores INT and QUIT, unless its shell resets that.
     (
         trap - INT QUIT
@@ -182,15 +182,15 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$? state=failed new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     jobs -p | xargs -r kill 2>/dev/null
-    [ -z "$private" ] || rm -rf -- "$private"
+    rm -rf -- "$private"
     umask 077
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'

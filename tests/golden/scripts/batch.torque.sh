@@ -54,7 +54,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
 need_torque_job() { # job_number is the same for the elements of an array
@@ -64,14 +64,14 @@ need_torque_job() { # job_number is the same for the elements of an array
         'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
 }
 
-be_element() { # of an array: each has a record of its own
+be_element() {
     [ -n "$array_index" ] || refuse 'this job is not an element of an array' \
         'the scheduler gave no index' 'submit it, do not run it'
     export CYBELE_ARRAY_INDEX=$array_index
     [ -z "$record" ] || record=$record/$array_index
 }
 
-start_once() { # ID: of a job that was submitted two times by accident, one runs
+start_once() { # ID of the job
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
@@ -129,7 +129,7 @@ make_private_folder() { # where all nodes of the job share it, if the script nee
     private=$(umask 077 && mktemp -d "$place/.cybelectl-batch.XXXXXX")
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     # In the background a program ignores INT and QUIT, unless its shell resets that.
     (
         trap - INT QUIT
@@ -145,16 +145,16 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$? state=failed used new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     jobs -p | xargs -r kill 2>/dev/null
     tear_down "$code"
-    [ -z "$private" ] || rm -rf -- "$private"
+    rm -rf -- "$private"
     umask 077
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'

@@ -15,8 +15,7 @@ main() {
     need_cpus 2 1 # of each node: ranks, threads of each
 
     exported=() # over ssh
-    set_variables OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
-    set_variables NUMEXPR_NUM_THREADS=1
+    set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
     launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
     echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 thread each,' \
         'MPI of the host unknown, of the image none, no image' >&2
@@ -32,7 +31,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
 need_pbs_job() { # NODES: job_number is the same for the elements of an array
@@ -46,7 +45,7 @@ need_pbs_job() { # NODES: job_number is the same for the elements of an array
         "the node file names $hosts_of_job" 'ask the support of the site, or ask for fewer nodes'
 }
 
-start_once() { # ID: of a job that was submitted two times by accident, one runs
+start_once() { # ID of the job
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
@@ -55,7 +54,7 @@ start_once() { # ID: of a job that was submitted two times by accident, one runs
     exit 0
 }
 
-need_cpus() { # RANKS THREADS: of each node, one CPU per thread
+need_cpus() { # RANKS THREADS
     cpus=${NCPUS:-0} # of the chunk: the node file has a line per rank
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
@@ -67,11 +66,11 @@ set_variables() { # NAME=VALUE...
     exported+=("${@%%=*}")
 }
 
-check_launcher() { # it is here, and may start programs
+check_launcher() { # [LAUNCHER OPTION...]
     [ "$EUID" -ne 0 ] || refuse 'mpirun does not start programs as root' \
-        'the job does not allow it' 'write allow-root: true under launch where root is meant'
+        'the Job does not allow it' 'set launch.allow-root if root is meant'
     command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $here" \
-        'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
+        'it starts the ranks' 'load its module, or name it in the Site'
 }
 
 name_hosts() { # of the allocation, and the variables that they need
@@ -83,7 +82,7 @@ name_hosts() { # of the allocation, and the variables that they need
     launcher=("${launcher[0]}" "${hosts[@]}" "${launcher[@]:1}")
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
@@ -91,10 +90,10 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$? state=failed new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e

@@ -15,11 +15,11 @@ main() {
     use_image "$PWD"/'images/sten cil.sif' apptainer singularity cybelectl
     need_cpus 1 4 # of each node: ranks, threads of each
 
-    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
     options=(-B "$HOME"/data:/data:ro -B /scratch)
     export LABEL='a b,c'
-    set_variables OMP_NUM_THREADS=4 MKL_NUM_THREADS=4 OPENBLAS_NUM_THREADS=4 BLIS_NUM_THREADS=4
-    set_variables NUMEXPR_NUM_THREADS=4 OMP_PLACES=cores OMP_PROC_BIND=spread LEVEL=3
+    set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=4 OMP_PLACES=cores
+    set_variables OMP_PROC_BIND=spread LEVEL=3
     read_secret TOKEN "$HOME"/.token
     container=("$runtime" exec "${options[@]}" "$image")
     echo 'cybelectl: job stencil, 1 node, 1 rank, 4 threads each, no signature required' >&2
@@ -32,7 +32,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
 need_pbs_job() { # job_number is the same for the elements of an array
@@ -42,7 +42,7 @@ need_pbs_job() { # job_number is the same for the elements of an array
         'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
 }
 
-start_once() { # ID: of a job that was submitted two times by accident, one runs
+start_once() { # ID of the job
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
@@ -51,23 +51,23 @@ start_once() { # ID: of a job that was submitted two times by accident, one runs
     exit 0
 }
 
-use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
+use_image() { # FILE PROGRAM...
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
-        "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
+        "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
         'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
-need_cpus() { # RANKS THREADS: of each node, one CPU per thread
+need_cpus() { # RANKS THREADS
     cpus=${NCPUS:-0} # of the chunk: the node file has a line per rank
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
             'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
-set_variables() { # NAME=VALUE..., also in the container, over the image's own
+set_variables() { # NAME=VALUE...
     export "${@?}"
     options+=("${@/#/--env=}")
 }
@@ -79,7 +79,7 @@ read_secret() { # VARIABLE FILE
     export "${1?}"
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
@@ -87,10 +87,10 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$? state=failed used new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e

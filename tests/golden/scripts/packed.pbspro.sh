@@ -22,8 +22,7 @@ main() {
 
 run_row() {
 
-    export OMP_NUM_THREADS=3 MKL_NUM_THREADS=3 OPENBLAS_NUM_THREADS=3 BLIS_NUM_THREADS=3
-    export NUMEXPR_NUM_THREADS=3
+    export {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=3
     echo 'cybelectl: job learn, 1 node, 2 rows at a time, 3 threads each, no image' >&2
     launch train --lr "$CYBELE_SWEEP_lr"
 }
@@ -34,7 +33,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
 need_pbs_job() { # job_number is the same for the elements of an array
@@ -44,14 +43,14 @@ need_pbs_job() { # job_number is the same for the elements of an array
         'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
 }
 
-be_element() { # of an array: each has a record of its own
+be_element() {
     [ -n "$array_index" ] || refuse 'this job is not an element of an array' \
         'the scheduler gave no index' 'submit it, do not run it'
     export CYBELE_ARRAY_INDEX=$array_index
     [ -z "$record" ] || record=$record/$array_index
 }
 
-start_once() { # ID: of a job that was submitted two times by accident, one runs
+start_once() { # ID of the job
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
@@ -183,14 +182,14 @@ finish_row() {
     exit "$code"
 }
 
-need_cpus() { # RANKS THREADS: of each node, one CPU per thread
+need_cpus() { # RANKS THREADS
     cpus=${NCPUS:-0} # of the chunk: the node file has a line per rank
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
             'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     if [ -n "${row_cpus:-}" ]; then
         if declare -F -- "$1" >/dev/null; then
             taskset -pc "$row_cpus" "$BASHPID" >/dev/null 2>&1 || :
@@ -205,10 +204,10 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$?
     trap '' TERM INT HUP USR1 USR2
     set +e

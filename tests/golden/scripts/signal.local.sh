@@ -5,8 +5,7 @@ set -euo pipefail
 main() {
     enter_folder "${CYBELE_SUBMIT_DIR:-$PWD}" '' # without the local scheduler: where it is started
 
-    export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
-    export NUMEXPR_NUM_THREADS=1
+    export {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
     echo 'cybelectl: job signal, 1 node, 1 rank, 1 thread each, no image' >&2
     send_signal_after 6900 USR1
     launch simulate --resume
@@ -18,7 +17,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
 send_signal_after() { # SECONDS SIGNAL: the scheduler sends none before the end
@@ -30,7 +29,7 @@ send_signal_after() { # SECONDS SIGNAL: the scheduler sends none before the end
     ) </dev/null >/dev/null 2>&1 &
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
@@ -38,10 +37,10 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$? state=failed used new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e

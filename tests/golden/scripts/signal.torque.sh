@@ -12,8 +12,7 @@ main() {
     exec >signal-"$job_number".out 2>signal-"$job_number".err
     start_once "${PBS_JOBID:-}"
 
-    export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
-    export NUMEXPR_NUM_THREADS=1
+    export {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
     echo 'cybelectl: job signal, 1 node, 1 rank, 1 thread each, no image' >&2
     send_signal_after 6900 USR1
     launch simulate --resume
@@ -25,7 +24,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
 need_torque_job() { # job_number is the same for the elements of an array
@@ -35,7 +34,7 @@ need_torque_job() { # job_number is the same for the elements of an array
         'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
 }
 
-start_once() { # ID: of a job that was submitted two times by accident, one runs
+start_once() { # ID of the job
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
@@ -53,7 +52,7 @@ send_signal_after() { # SECONDS SIGNAL: the scheduler sends none before the end
     ) </dev/null >/dev/null 2>&1 &
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
@@ -61,10 +60,10 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$? state=failed used new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e

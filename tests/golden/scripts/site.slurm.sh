@@ -24,11 +24,10 @@ main() {
     use_image "$HOME"/wheat.sif singularity
     need_cpus 4 1 # of each node: ranks, threads of each
 
-    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
     unset -v {APPTAINER,SINGULARITY}_{PID,NET,CONTAIN,CLEANENV,CONTAINALL} # would isolate ranks
     options=()
-    set_variables OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
-    set_variables NUMEXPR_NUM_THREADS=1
+    set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
     # With Slurm's own choice a rank may leave MPI_Init too early, and one start in 100 crashes.
     export SLURM_PMIX_FENCE="${SLURM_PMIX_FENCE:-ring}"
     container=("$runtime" exec "${options[@]}" "$image")
@@ -50,10 +49,10 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     [ -z "$workdir" ] || cd -- "$workdir" || refuse "cannot enter '$workdir' on $here" \
         'the workdir is not there, or not yours' 'create it on a file system that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
-start_once() { # ID: of a job that was submitted two times by accident, one runs
+start_once() { # ID of the job
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
@@ -82,51 +81,50 @@ load_modules() { # NAME...; their code knows no strict mode
     set -eu
 }
 
-use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
+use_image() { # FILE PROGRAM...
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
-        "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
+        "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
         'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
-need_cpus() { # RANKS THREADS: of each node, one CPU per thread
+need_cpus() { # RANKS THREADS
     cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | sed '2,$d; s/[^0-9].*//')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
             'threads slow each other down on one CPU' 'ask for fewer, or set launch.oversubscribe'
 }
 
-set_variables() { # NAME=VALUE..., also in the container, over the image's own
+set_variables() { # NAME=VALUE...
     export "${@?}"
     options+=("${@/#/--env=}")
 }
 
-check_launcher() { # LAUNCHER OPTION...: it may start programs, and each node has the image
+check_launcher() { # [LAUNCHER OPTION...]
     command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $here" \
-        'it starts the ranks' "install an MPI, or name the site's with its modules in the Site"
+        'it starts the ranks' 'load its module, or name it in the Site'
     launch "$@" test -r "$image" ||
         refuse "the image '$image' cannot be read on every node" \
             "the check ended with code $code" 'put it on a file system that all nodes share'
 }
 
-check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes part
+check_ranks() { # RANKS PROBE
     local seen good sizes cause what="$1 ranks were started, but MPI in the container"
-    private=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl.XXXXXX")
+    private=$(mktemp -d --tmpdir cybelectl.XXXXXX)
     launch timeout -k 5 60 "${launcher[@]}" "${container[@]}" "$2" \
         >"$private/answers" 2>"$private/errors" || :
-    seen=$(sed -nE 's/^cybelectl-probe rank ([0-9]+) of ([0-9]+) host .*/\2 \1/p' \
-        "$private/answers" | sort -u)
-    good=$(grep -c "^$1 " <<<"$seen" || :)
+    seen=$(awk '/^cybelectl-probe rank/ && !seen[$3, $5]++ {print $5}' "$private/answers" | sort)
+    good=$(grep -cx "$1" <<<"$seen" || :)
     [ "$code" -ne 0 ] || [ "$good" -ne "$1" ] || return 0
     cat -- "$private/errors" >&2
-    cause=$(sed -nE '/^(error|FATAL): +/{s///p;q}' "$private/errors") # a runtime's
-    sizes=$(cut -d ' ' -f 1 <<<"$seen" | uniq | xargs)
+    cause=$(sed -nE '/^(error|FATAL): +/{s///p;q}' "$private/errors")
+    sizes=$(uniq <<<"$seen" | xargs)
     case $code:$sizes:${cause:+runtime} in
         124:* | 137:*) what+=' gave no answer in 60 s' ;;
         *::runtime) refuse "the container did not start on $here (code $code)" "$cause" \
-            'correct what it names; the full text is above' ;;
+            'correct what it names (see above)' ;;
         *::) what+=" did not start (code $code)" ;;
         *:"$1":*) what+=" reached only $good of them (code $code)" ;;
         *) what+=" sees $sizes" ;;
@@ -135,7 +133,7 @@ check_ranks() { # RANKS PROBE: a program that asks the image's own MPI who takes
         "use an MPI of the image's family (no --cleanenv, no --containall)"
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     [ "$ended" = no ] || exit 143
     "$@" &
     payload=$! code=0 turns=0
@@ -144,15 +142,15 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$? state=failed new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     jobs -p | xargs -r kill 2>/dev/null
-    [ -z "$private" ] || rm -rf -- "$private"
+    rm -rf -- "$private"
     umask 077
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'

@@ -14,11 +14,10 @@ main() {
     start_once "${PBS_JOBID:-}"
     need_cpus 1 4 # of each node: ranks, threads of each
 
-    export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
-    export NUMEXPR_NUM_THREADS=1
+    export {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
     echo 'cybelectl: job soybean-train, 1 node, 1 rank, 4 threads each, no image' >&2
     worker_cores=4 first_worker_cores=3 worker_mib=4941
-    daemon_mib=512 driver_mib=1024 ready_within=120 # seconds
+    daemon_mib=512 ready_within=120 # seconds
     prepare_nodes
     configure_spark "$PWD"/results 'spark.driver.memory 1024m' 'spark.executor.memory 851m' \
         'spark.executor.cores 1'
@@ -34,7 +33,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
 need_pbs_job() { # job_number is the same for the elements of an array
@@ -44,7 +43,7 @@ need_pbs_job() { # job_number is the same for the elements of an array
         'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
 }
 
-start_once() { # ID: of a job that was submitted two times by accident, one runs
+start_once() { # ID of the job
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
@@ -53,36 +52,27 @@ start_once() { # ID: of a job that was submitted two times by accident, one runs
     exit 0
 }
 
-need_cpus() { # RANKS THREADS: of each node, one CPU per thread
+need_cpus() { # RANKS THREADS
     cpus=${NCPUS:-0} # of the chunk: the node file has a line per rank
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
             'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
-prepare_nodes() { # a private folder that all nodes read, for what they need
-    private=$(umask 077 && mktemp -d "$PWD/.cybelectl-$name.XXXXXX")
-    export CYBELE_LAUNCH=$private # marks every process of this launch, so that none is left
+prepare_nodes() {
+    private=$(mktemp -d "$PWD/.cybelectl-$name.XXXXXX") # all nodes read it, no other user
+    export CYBELE_LAUNCH=$private # marks every process of this launch
     first_node=$here job_token=$job_number
     mkdir "$private/codes"
     echo run >"$private/state"
     first_port=$((20000 + $(cksum <<<"$job_token" | cut -d ' ' -f 1) % 10000)) # differs per job
 }
 
-free_port() { # FIRST: the next port that is not in use
-    local port=$1
-    while (exec 3<>"/dev/tcp/127.0.0.1/$port" || exec 3<>"/dev/tcp/$first_node/$port"); do
-        port=$((port + 1))
-    done 2>/dev/null
-    echo "$port"
-}
-
-on_each_node() { # PROGRAM WORD...: ends when all have ended, with the first code that is not 0
+on_each_node() { # PROGRAM WORD...
     local on_node=("$@")
     {
-        declare -p PATH name first_node job_token private on_node
-        declare -p master spark_host spark_results spark_conf worker_cores first_worker_cores \
-            worker_mib daemon_mib
+        declare -p PATH first_node private on_node master spark_results \
+            worker_cores first_worker_cores worker_mib daemon_mib
         declare -f serve_node kill_marked spark_worker in_spark
         echo 'serve_node'
     } >"$private/node.sh"
@@ -91,7 +81,7 @@ on_each_node() { # PROGRAM WORD...: ends when all have ended, with the first cod
 
 serve_node() { # runs on each node
     node=$(uname -n)
-    export CYBELE_NODE="$private/$node" # marks what this node starts
+    export CYBELE_NODE=$private/$node # marks what this node starts
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl-spark.XXXXXX") || exit 1
     "${on_node[@]}" &
     process=$!
@@ -121,7 +111,7 @@ serve_node() { # runs on each node
     exit "$code"
 }
 
-kill_marked() { # NAME=VALUE: what has it in its environment, whoever its parent is by now
+kill_marked() { # NAME=VALUE of its environment
     local folder
     for folder in /proc/[0-9]*; do
         [ "${folder##*/}" = "$$" ] || ! grep -qzxF "$1" "$folder/environ" 2>/dev/null ||
@@ -132,17 +122,25 @@ kill_marked() { # NAME=VALUE: what has it in its environment, whoever its parent
 configure_spark() { # FOLDER of results, PROPERTY...
     spark_results=$1/spark-$job_token
     spark_host=127.0.0.1
-    spark_conf=$private/conf/spark-defaults.conf # has the secret, which no command line shows
-    (umask 077 && mkdir -p -- "$spark_results"/{logs,events} "$private/conf" && : >"$spark_conf")
-    printf '%s\n' 'spark.authenticate true' \
-        "spark.authenticate.secret $(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')" \
-        'spark.network.crypto.enabled true' 'spark.master.rest.enabled false' \
-        'spark.ui.enabled false' 'spark.eventLog.enabled true' \
-        "spark.eventLog.dir $spark_results/events" "spark.driver.host $spark_host" \
-        "spark.driver.bindAddress $spark_host" "${@:2}" >"$spark_conf"
+    (
+        umask 077 # no command line shows the secret
+        mkdir -p -- "$spark_results"/{logs,events} "$private/conf"
+        cat >"$private/conf/spark-defaults.conf" <<END
+spark.authenticate true
+spark.authenticate.secret $(od -An -N32 -tx1 /dev/urandom | tr -d ' \n')
+spark.network.crypto.enabled true
+spark.master.rest.enabled false
+spark.ui.enabled false
+spark.eventLog.enabled true
+spark.eventLog.dir $spark_results/events
+spark.driver.host $spark_host
+spark.driver.bindAddress $spark_host
+$(printf '%s\n' "${@:2}")
+END
+    )
 }
 
-in_spark() { # [NAME=VALUE...] PROGRAM WORD...: a program of Spark, in this process
+in_spark() { # [NAME=VALUE...] PROGRAM WORD...
     # shellcheck disable=SC2016 # for the shell inside
     exec /bin/sh -c \
         'PATH=${SPARK_HOME:+$SPARK_HOME/bin:}$PATH:/opt/spark/bin; exec env "$@"' sh \
@@ -158,35 +156,33 @@ need_spark() {
         'name an image with both, with spark-submit in its PATH'
 }
 
-start_master() { # its page is for this machine only; a port that is in use by now is skipped
+start_master() {
     local log=$spark_results/logs/master.log
     workers_process='' deadline=$((SECONDS + ready_within))
     while [ "$SECONDS" -lt "$deadline" ]; do
-        master_port=$(free_port "$first_port")
-        master_page=$(free_port "$((master_port + 1))")
-        first_port=$((master_page + 1)) master=spark://$spark_host:$master_port
+        master=spark://$spark_host:$first_port master_page=$((first_port + 1))
         in_spark SPARK_LOCAL_IP=127.0.0.1 SPARK_MASTER_OPTS=-Dspark.port.maxRetries=0 \
             spark-class org.apache.spark.deploy.master.Master --host "$spark_host" \
-            --port "$master_port" --webui-port "$master_page" \
-            --properties-file "$spark_conf" >"$log" 2>&1 &
+            --port "$first_port" --webui-port "$master_page" >"$log" 2>&1 &
         master_process=$!
         while kill -0 "$master_process" 2>/dev/null && [ "$SECONDS" -lt "$deadline" ]; do
             [[ $(ask_master) != *"\"url\":\"$master\""*'"status":"ALIVE"'* ]] || return 0
             sleep 0.2
         done
         grep -q 'BindException\|Address already in use' "$log" || break
+        first_port=$((first_port + 2))
     done
     tail -n 20 "$log" >&2
     refuse "Spark's master did not come up within $ready_within s" "its log is $log" \
         'read the log, or raise ready-within'
 }
 
-ask_master() { # what the master says of itself, on one line; empty: it does not answer
+ask_master() { # of the state of Spark: JSON on one line
     timeout 5 bash -c "exec 3<>/dev/tcp/127.0.0.1/$master_page &&
         printf 'GET /json/ HTTP/1.0\r\n\r\n' >&3 && cat <&3" 2>/dev/null | tr -d ' \r\n' || :
 }
 
-start_workers() { # and wait until the master has them all
+start_workers() {
     local alive=0 what=''
     (on_each_node spark_worker) </dev/null &
     workers_process=$!
@@ -195,9 +191,10 @@ start_workers() { # and wait until the master has them all
             what="${alive:-0} of 1 workers of Spark came up within $ready_within s"
         kill -0 "$workers_process" 2>/dev/null && [ -z "$(cat "$private"/codes/* 2>/dev/null)" ] ||
             what='a worker of Spark ended before it was of use'
-        [ -z "$what" ] || tail -n 5 "$spark_results"/logs/worker-*.log >&2
-        [ -z "$what" ] ||
-            refuse "$what" "the logs are in $spark_results/logs" 'read them, or raise ready-within'
+        if [ -n "$what" ]; then
+            tail -n 5 "$spark_results"/logs/worker-*.log >&2
+            refuse "$what" "its logs are in $spark_results/logs" 'read them, or raise ready-within'
+        fi
         sleep 0.2
         alive=$(ask_master | sed -n 's/.*"aliveworkers":\([0-9]*\).*/\1/p')
     done
@@ -210,23 +207,22 @@ start_workers() { # and wait until the master has them all
     ) </dev/null &
 }
 
-spark_worker() { # on a node
+spark_worker() { # on each node
     local cores=$worker_cores
     [ "$node" != "$first_node" ] || cores=$first_worker_cores # master and driver are here too
-    in_spark "SPARK_LOCAL_DIRS=$scratch" "SPARK_LOCAL_IP=127.0.0.1" \
+    in_spark SPARK_LOCAL_DIRS="$scratch" SPARK_LOCAL_IP=127.0.0.1 \
         spark-class org.apache.spark.deploy.worker.Worker --host 127.0.0.1 --cores "$cores" \
         --memory "${worker_mib}m" --webui-port 0 --work-dir "$scratch" \
-        --properties-file "$spark_conf" "$master" >"$spark_results/logs/worker-$node.log" 2>&1
+        "$master" >"$spark_results/logs/worker-$node.log" 2>&1
 }
 
 spark_driver() { # PROGRAM WORD...
     echo "$BASHPID" >"$private/driver"
-    in_spark "SPARK_LOCAL_IP=$spark_host" "SPARK_LOCAL_DIRS=$private" \
-        spark-submit --master "$master" --deploy-mode client --driver-memory "${driver_mib}m" \
-        --properties-file "$spark_conf" "$@"
+    in_spark SPARK_LOCAL_IP="$spark_host" SPARK_LOCAL_DIRS="$private" \
+        spark-submit --master "$master" --deploy-mode client "$@"
 }
 
-stop_spark() { # nothing new starts, then workers, then the master; nothing stays
+stop_spark() { # workers, then the master
     echo stop >"$private/state"
     timeout 8 tail -s 0.1 -f --pid="$workers_process" /dev/null || kill "$workers_process"
     timeout 3 tail -s 0.1 -f --pid="$workers_process" /dev/null
@@ -235,7 +231,7 @@ stop_spark() { # nothing new starts, then workers, then the master; nothing stay
     kill_marked "CYBELE_LAUNCH=$private"
 } 2>/dev/null
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     [ "$ended" = no ] || exit 143
     "$@" &
     payload=$! code=0 turns=0
@@ -244,16 +240,16 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$? state=failed used new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     [ -z "${master_process+set}" ] || stop_spark
     jobs -p | xargs -r kill 2>/dev/null
-    [ -z "$private" ] || rm -rf -- "$private"
+    rm -rf -- "$private"
     umask 077
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'

@@ -20,8 +20,7 @@ main() {
     start_once "${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-}}"
     choose_row "$array_index"
 
-    export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
-    export NUMEXPR_NUM_THREADS=1 SEED="$CYBELE_SWEEP_seed"
+    export {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1 SEED="$CYBELE_SWEEP_seed"
     echo 'cybelectl: job learn, 1 node, 1 rank, 1 thread each, no image' >&2
     launch train --lr "$CYBELE_SWEEP_lr" --name=r"$CYBELE_ARRAY_INDEX"-"$CYBELE_SWEEP_seed"
 }
@@ -32,17 +31,17 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
-be_element() { # of an array: each has a record of its own
+be_element() {
     [ -n "$array_index" ] || refuse 'this job is not an element of an array' \
         'the scheduler gave no index' 'submit it, do not run it'
     export CYBELE_ARRAY_INDEX=$array_index
     [ -z "$record" ] || record=$record/$array_index
 }
 
-start_once() { # ID: of a job that was submitted two times by accident, one runs
+start_once() { # ID of the job
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
@@ -63,7 +62,7 @@ choose_row() { # NUMBER: the values of the sweep's row
     export CYBELE_SWEEP_lr="${1}" CYBELE_SWEEP_seed="${2}"
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
@@ -71,10 +70,10 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$? state=failed used new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e

@@ -19,11 +19,10 @@ main() {
     use_image "$PWD"/wheat-ear.sif apptainer singularity cybelectl
     need_cpus 2 2 # of each node: ranks, threads of each
 
-    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
     options=()
     export LEVEL='a, b'
-    set_variables OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 BLIS_NUM_THREADS=2
-    set_variables NUMEXPR_NUM_THREADS=2
+    set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=2
     echo 'cybelectl: job wheat-ear, 2 nodes, 4 ranks, 2 threads each, no signature required' >&2
     prepare_nodes
     rendezvous=$first_node:$(free_port "$first_port")
@@ -39,10 +38,10 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
-start_once() { # ID: of a job that was submitted two times by accident, one runs
+start_once() { # ID of the job
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
         ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
         [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
@@ -51,37 +50,37 @@ start_once() { # ID: of a job that was submitted two times by accident, one runs
     exit 0
 }
 
-use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
+use_image() { # FILE PROGRAM...
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
-        "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
+        "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
         'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
-need_cpus() { # RANKS THREADS: of each node, one CPU per thread
+need_cpus() { # RANKS THREADS
     cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | sed '2,$d; s/[^0-9].*//')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
             'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
-set_variables() { # NAME=VALUE..., also in the container, over the image's own
+set_variables() { # NAME=VALUE...
     export "${@?}"
     options+=("${@/#/--env=}")
 }
 
-prepare_nodes() { # a private folder that all nodes read, for what they need
-    private=$(umask 077 && mktemp -d "$PWD/.cybelectl-$name.XXXXXX")
-    export CYBELE_LAUNCH=$private # marks every process of this launch, so that none is left
+prepare_nodes() {
+    private=$(mktemp -d "$PWD/.cybelectl-$name.XXXXXX") # all nodes read it, no other user
+    export CYBELE_LAUNCH=$private # marks every process of this launch
     first_node=$here job_token=${SLURM_JOB_ID:-$$}
     mkdir "$private/codes"
     echo run >"$private/state"
     first_port=$((20000 + $(cksum <<<"$job_token" | cut -d ' ' -f 1) % 10000)) # differs per job
 }
 
-free_port() { # FIRST: the next port that is not in use
+free_port() { # FIRST
     local port=$1
     while (exec 3<>"/dev/tcp/127.0.0.1/$port" || exec 3<>"/dev/tcp/$first_node/$port"); do
         port=$((port + 1))
@@ -89,10 +88,10 @@ free_port() { # FIRST: the next port that is not in use
     echo "$port"
 }
 
-on_each_node() { # PROGRAM WORD...: ends when all have ended, with the first code that is not 0
+on_each_node() { # PROGRAM WORD...
     local on_node=("$@")
     {
-        declare -p PATH name first_node job_token private on_node
+        declare -p PATH first_node private on_node
         declare -f serve_node kill_marked
         echo 'serve_node'
     } >"$private/node.sh"
@@ -103,7 +102,7 @@ on_each_node() { # PROGRAM WORD...: ends when all have ended, with the first cod
 
 serve_node() { # runs on each node
     node=$(uname -n)
-    export CYBELE_NODE="$private/$node" # marks what this node starts
+    export CYBELE_NODE=$private/$node # marks what this node starts
     "${on_node[@]}" &
     process=$!
     trap 'kill "$process" 2>/dev/null' TERM INT HUP
@@ -128,7 +127,7 @@ serve_node() { # runs on each node
     exit "$code"
 }
 
-kill_marked() { # NAME=VALUE: what has it in its environment, whoever its parent is by now
+kill_marked() { # NAME=VALUE of its environment
     local folder
     for folder in /proc/[0-9]*; do
         [ "${folder##*/}" = "$$" ] || ! grep -qzxF "$1" "$folder/environ" 2>/dev/null ||
@@ -136,7 +135,7 @@ kill_marked() { # NAME=VALUE: what has it in its environment, whoever its parent
     done
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
@@ -144,15 +143,15 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$? state=failed new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     jobs -p | xargs -r kill 2>/dev/null
-    [ -z "$private" ] || rm -rf -- "$private"
+    rm -rf -- "$private"
     umask 077
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'

@@ -12,10 +12,9 @@ main() {
     copy_image 1 # number of nodes; not needed if the runtime verifies it
     verify_keys all centre.pub "$HOME"/mine.pub # for the job
 
-    unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
     options=("${verified[@]}")
-    set_variables OMP_NUM_THREADS=2 MKL_NUM_THREADS=2 OPENBLAS_NUM_THREADS=2 BLIS_NUM_THREADS=2
-    set_variables NUMEXPR_NUM_THREADS=2 OMP_PLACES=cores OMP_PROC_BIND=close
+    set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=2 OMP_PLACES=cores OMP_PROC_BIND=close
     container=("$runtime" exec "${options[@]}" "$image")
     echo 'cybelectl: job verified, 1 node, 1 rank, 2 threads each, signature required' >&2
     launch "${container[@]}" app
@@ -27,19 +26,19 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the folder of submission is not there' 'submit from a folder that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # a job that this one submits is another
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
-use_image() { # FILE PROGRAM...: the first of the programs that is here starts it
+use_image() { # FILE PROGRAM...
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
-        "looked for ${*:2}" 'install one, or name its path in the Site (runtime)'
+        "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
         'it is not there, or not readable' 'submit from its folder, on a shared file system'
 }
 
-need_cpus() { # RANKS THREADS: of each node, one CPU per thread
+need_cpus() { # RANKS THREADS
     cpus=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # those of the job
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
         refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
@@ -152,12 +151,12 @@ digest_of() { # KEY: of the key itself, so that a second file of it is not a sec
         openssl pkey -pubin -in "$1" -outform DER; } 2>/dev/null | sha256sum
 }
 
-set_variables() { # NAME=VALUE..., also in the container, over the image's own
+set_variables() { # NAME=VALUE...
     export "${@?}"
     options+=("${@/#/--env=}")
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what runs in front
+launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
@@ -165,15 +164,15 @@ launch() { # PROGRAM ARGUMENT...: in the background, since a trap waits for what
     done
     wait "$payload" || code=$?
     payload=''
-    return "$code" # the job's
+    return "$code"
 }
 
-finish_job() { # on every way out but KILL; exit.json appears when it is complete
+finish_job() {
     local code=$? state=failed used new=$record/.exit.json.$$
     trap '' TERM INT HUP USR1 USR2
     set +e
     jobs -p | xargs -r kill 2>/dev/null
-    [ -z "$image_folder" ] || rm -rf -- "$image_folder"
+    rm -rf -- "$image_folder"
     umask 077
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
