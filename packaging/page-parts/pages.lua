@@ -47,6 +47,21 @@ local source_only = {
   ["SECURITY.md"] = true,
 }
 
+-- On a phone each row of a table of three columns or more is a record: each value after the title of its column.
+local function as_records(grid)
+  if #grid.colspecs < 3 or #grid.head.rows == 0 then return nil end
+  grid.attr.classes:insert("records")
+  for _, body in ipairs(grid.bodies) do
+    for _, row in ipairs(body.body) do
+      for at, cell in ipairs(row.cells) do
+        local title = grid.head.rows[1].cells[at]
+        cell.attr.attributes["data-label"] = title and pandoc.utils.stringify(title.contents) or ""
+      end
+    end
+  end
+  return grid
+end
+
 function Pandoc(document)
   local pages = {}
   for _, block in ipairs(document.blocks) do
@@ -101,6 +116,7 @@ function Pandoc(document)
         used[id] = true
         block.identifier = id
       end
+      if block.t == "Table" then block = as_records(block) or block end
       table.insert(blocks, pandoc.walk_block(block, {
         Image = function(image)
           image.src = picture(normal((file:match("^(.*)/[^/]*$") or "") .. "/" .. image.src))

@@ -183,7 +183,7 @@ END
     assert_equal "$(grep -c '^cybelectl' <<<"$output")" 1
 }
 
-@test "one HTML page of all pages: its links lead somewhere, nothing is loaded from elsewhere, each page is in it" {
+@test "one HTML page of all pages: links lead somewhere, nothing is loaded, each page is in it, wide tables fit a phone" {
     "$repo/packaging/page" page.html
     run python3 - "$repo" page.html <<'END'
 import glob, html.parser, sys
@@ -191,7 +191,8 @@ import glob, html.parser, sys
 class Reader(html.parser.HTMLParser):
     def __init__(self):
         super().__init__()
-        self.names, self.links, self.loaded = [], [], []
+        self.names, self.links, self.loaded, self.loose = [], [], [], 0
+        self.is_record, self.columns, self.records = False, 0, 0
 
     def handle_starttag(self, tag, attributes):
         found = dict(attributes)
@@ -201,6 +202,13 @@ class Reader(html.parser.HTMLParser):
             self.links.append(found.get("href", ""))
         if tag == "link" or not found.get("src", "data:").startswith("data:"):
             self.loaded.append(str(attributes))
+        if tag == "table":
+            self.is_record, self.columns = "records" in (found.get("class") or ""), 0
+        # On a phone a row of three columns or more is a record, and its values have their titles.
+        self.columns += tag == "th"
+        if tag == "td" and self.columns > 2:
+            self.records += self.is_record
+            self.loose += not (self.is_record and "data-label" in found)
 
 reader = Reader()
 reader.feed(open(sys.argv[2], encoding="utf-8").read())
@@ -213,6 +221,8 @@ print(*reader.loaded, sep="\n", end="")
 for page in glob.glob(sys.argv[1] + "/docs/reference/*.md") + glob.glob(sys.argv[1] + "/docs/refusals/[a-z]*.md"):
     if page.rsplit("/", 1)[1][:-3] not in names:
         print("not in it:", page)
+if reader.loose or reader.records < 1000:
+    print("values of wide tables without a title:", reader.loose, "with:", reader.records)
 print(len(reader.links) > 60)
 END
     assert_output True
@@ -236,6 +246,15 @@ END
     } >search.js
     run mujs search.js
     assert_output "$(printf '%s\n' 'Binds Other' 'Binds' '0')"
+}
+
+@test "each function of the rendered scripts is described on their page, and no other" {
+    local page=$repo/docs/reference/scripts.md
+    sed -nE 's/^([a-z_]+)\(\) \{.*/\1/p' "$repo"/templates/script/*.mustache "$repo"/schedulers/dialects/*.mustache |
+        sort -u | grep -vx main >functions
+    sed -n '/^| function |/,/^$/p' "$page" | cut -d '|' -f 2 | grep -o '[a-z_]*[a-z]' | sort -u | grep -vx function >described
+    assert [ "$(wc -l <functions)" -gt 50 ]
+    diff functions described
 }
 
 @test "glossary: each word stands once, in order" {
