@@ -253,7 +253,9 @@ void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
         ->type_name("N")
         ->allow_extra_args(false)
         ->excludes(group);
-    verb.add_flag("-F,--force", options.force, "allow mixed signature kinds and signing again");
+    verb.add_flag("-F,--force",
+                  options.force,
+                  "allow mixed signature kinds; replace signatures by the same key");
     add_passphrase(verb, options.passphrase);
 }
 

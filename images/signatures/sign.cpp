@@ -47,11 +47,26 @@ NewObject signature_object(std::uint32_t group, std::string bytes, std::string_v
     return object;
 }
 
-/// The signatures of one group that are there, by kind.
+/// The signatures of one group that are there, by kind, with the ids of their objects.
 struct Present {
     std::vector<std::string> pgp;
+    std::vector<std::uint32_t> pgp_ids;
     std::vector<Envelope> envelopes;
+    std::vector<std::uint32_t> envelope_ids;
 };
+
+/// Whether a message names the same objects as another.
+bool is_of_same_objects(std::string_view payload, const SignedMessage& message) {
+    const auto other = parse_message(payload);
+    const auto is_same = [](const SignedObject& left, const SignedObject& right) {
+        return left.relative_id == right.relative_id;
+    };
+    return other && std::equal(other->objects.begin(),
+                               other->objects.end(),
+                               message.objects.begin(),
+                               message.objects.end(),
+                               is_same);
+}
 
 Result<std::map<std::uint32_t, Present>> present_signatures(const Image& image) {
     std::map<std::uint32_t, Present> found;
@@ -63,8 +78,10 @@ Result<std::map<std::uint32_t, Present>> present_signatures(const Image& image) 
         Present& present = found[descriptor.link & ~kGroupMask];
         if (text.starts_with("-----BEGIN PGP") && text.find("SIFHASH:") == std::string::npos) {
             present.pgp.push_back(text);
+            present.pgp_ids.push_back(descriptor.id);
         } else if (auto envelope = parse_envelope(text)) {
             present.envelopes.push_back(std::move(*envelope));
+            present.envelope_ids.push_back(descriptor.id);
         }
     }
     return found;
@@ -87,7 +104,7 @@ public:
         std::vector<NewObject> objects;
         for (const std::uint32_t group : groups) {
             const std::size_t before = objects.size();
-            CYBELE_CHECK(sign_group(group, objects));
+            CYBELE_CHECK(sign_group(group, objects, done));
             (objects.size() == before ? done.already_signed : done.groups).push_back(group);
         }
         return objects;
@@ -168,7 +185,8 @@ private:
         }
     }
 
-    Result<void> sign_group(std::uint32_t group, std::vector<NewObject>& objects) {
+    Result<void>
+    sign_group(std::uint32_t group, std::vector<NewObject>& objects, SignReport& done) {
         CYBELE_TRY(const SignedMessage message,
                    make_message(image_, group, digests_, options_.selection.objects));
         const std::string payload = write_message(message);
@@ -185,7 +203,40 @@ private:
             objects.push_back(
                 signature_object(group, std::move(text), signers_.pgp->primary_fingerprint()));
         }
+        if (options_.force) {
+            add_superseded(present_[group], message, done.superseded);
+        }
         return {};
+    }
+
+    /// Signatures over the same objects, by nobody but those who sign now: `force` replaces them.
+    void add_superseded(const Present& present,
+                        const SignedMessage& message,
+                        std::vector<std::uint32_t>& ids) const {
+        for (std::size_t at = 0; at < present.envelopes.size(); ++at) {
+            const Envelope& envelope = present.envelopes[at];
+            const std::string bytes =
+                pre_authentication_encoding(envelope.payload_type, envelope.payload);
+            const auto is_own = [&](const EnvelopeSignature& signature) {
+                return std::any_of(
+                    signers_.keys.begin(), signers_.keys.end(), [&](const EnvelopeSigner& signer) {
+                        return signer.key.public_key().verifies(bytes, signature.bytes);
+                    });
+            };
+            if (is_of_same_objects(envelope.payload, message) &&
+                std::all_of(envelope.signatures.begin(), envelope.signatures.end(), is_own)) {
+                ids.push_back(present.envelope_ids[at]);
+            }
+        }
+        for (std::size_t at = 0; signers_.pgp && at < present.pgp.size(); ++at) {
+            const auto read =
+                openpgp::verify_clear_signed(present.pgp[at], signers_.pgp_ring, options_.now);
+            if (read && read->is_valid &&
+                read->primary_fingerprint == signers_.pgp->primary_fingerprint() &&
+                is_of_same_objects(read->text, message)) {
+                ids.push_back(present.pgp_ids[at]);
+            }
+        }
     }
 
     /// Whether a clear-signed message says the same already, by the key that is to sign.
@@ -299,6 +350,31 @@ FileState state_of(const struct stat& status) {
             status.st_ctim.tv_nsec};
 }
 
+/// Deletes signatures that new ones replace, if they are still what was read.
+Result<void> delete_superseded(const fs::path& path,
+                               const Image& before,
+                               const std::vector<std::uint32_t>& ids,
+                               std::int64_t now) {
+    CYBELE_TRY(const Image image, Image::open(path));
+    const auto text_of = [](const Image& of, std::uint32_t id) -> Result<std::string> {
+        for (const Descriptor& descriptor : of.descriptors()) {
+            if (descriptor.id == id && descriptor.type == DataType::kSignature) {
+                return of.read_object(descriptor, kMaximumSignatureSize);
+            }
+        }
+        return std::string();
+    };
+    std::vector<std::uint32_t> unchanged;
+    for (const std::uint32_t id : ids) {
+        CYBELE_TRY(const std::string old, text_of(before, id));
+        CYBELE_TRY(const std::string text, text_of(image, id));
+        if (!text.empty() && text == old) {
+            unchanged.push_back(id);
+        }
+    }
+    return unchanged.empty() ? Result<void>() : delete_objects(path, unchanged, {}, now);
+}
+
 } // namespace
 
 Result<SignReport>
@@ -323,6 +399,7 @@ sign_image(const fs::path& path, const Signers& signers, const SignOptions& opti
                               state_of(named) == state_of(read);
                    }));
         if (is_added) {
+            CYBELE_CHECK(delete_superseded(path, image, done.superseded, options.now));
             return done;
         }
     }

@@ -37,7 +37,7 @@ struct Signers {
 
 struct SignOptions {
     Selection selection;  ///< one group, or some objects, each signed with its group's others named
-    bool force = false;   ///< mixes kinds, signs again what is signed already
+    bool force = false;   ///< mixes kinds, signs again and replaces the signers' own signatures
     std::int64_t now = 0; ///< Unix seconds
     ObjectDigests::Progress progress;
     std::function<void(Fault)> on_warning;
@@ -47,6 +47,7 @@ struct SignOptions {
 struct SignReport {
     std::vector<std::uint32_t> groups;         ///< that were signed now
     std::vector<std::uint32_t> already_signed; ///< by all of the signers, as they are
+    std::vector<std::uint32_t> superseded;     ///< ids of signatures that the new ones replace
 };
 
 /// The signature objects for an open image, not yet in it: for NewImage::finish. kInput: an object

@@ -66,7 +66,7 @@ state() { jq -r "$1" <<<"$output"; }
     assert_equal "$(grep -c Signature <<<"$output")" 2
     run -0 "$CYBELECTL" sign "$image" --pgp --fingerprint Gamma --force
     run -0 "$CYBELECTL" sif list "$image"
-    assert_equal "$(grep -c Signature <<<"$output")" 3
+    assert_equal "$(grep -c Signature <<<"$output")" 2
     "$CYBELECTL" verify "$image" --pgp
 }
 
@@ -82,6 +82,22 @@ state() { jq -r "$1" <<<"$output"; }
     assert_line --partial 'signatures of other keys already'
     run "$CYBELECTL" verify "$image" --key bob.pub
     assert_success
+}
+
+@test "--force with the same key replaces its own signature, and no other one" {
+    "$CYBELECTL" sign "$image" --key alice.pem
+    "$CYBELECTL" sign "$image" --key bob.pem
+    signatures() { "$CYBELECTL" sif list "$image" | grep -c Signature; }
+    assert_equal "$(signatures)" 2
+    "$CYBELECTL" sign "$image" --key alice.pem --force
+    assert_equal "$(signatures)" 2
+    "$CYBELECTL" verify "$image" --key alice.pub
+    "$CYBELECTL" verify "$image" --key bob.pub
+    # One made together with another key is not hers alone.
+    "$CYBELECTL" sign "$image" --key alice.pem --key bob.pem --force
+    assert_equal "$(signatures)" 1
+    "$CYBELECTL" sign "$image" --key alice.pem --force
+    assert_equal "$(signatures)" 2
 }
 
 @test "an encrypted key is opened from a file, a descriptor and a variable" {
