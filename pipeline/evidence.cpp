@@ -95,6 +95,13 @@ constexpr EvidenceRow kEvidence[] = {
 
     {kNativeFiles, Match::kAnywhere, "<mpi.h>", Lead::kMpi},
     {kNativeFiles, Match::kAnywhere, "\"mpi.h\"", Lead::kMpi},
+    {kNativeFiles, Match::kAnywhere, "<fftw3.h>", Lead::kNeed, "fftw"},
+    {kNativeFiles, Match::kAnywhere, "\"fftw3.h\"", Lead::kNeed, "fftw"},
+    {kNativeFiles, Match::kAnywhere, "<fftw3-mpi.h>", Lead::kNeed, "fftw-mpi"},
+    {kNativeFiles, Match::kAnywhere, "<gsl/gsl_", Lead::kNeed, "gsl"},
+    {kNativeFiles, Match::kAnywhere, "<netcdf.h>", Lead::kNeed, "netcdf"},
+    {kNativeFiles, Match::kAnywhere, "<cblas.h>", Lead::kNeed, "openblas"},
+    {kNativeFiles, Match::kAnywhere, "<zlib.h>", Lead::kNeed, "zlib"},
     {kNativeFiles, Match::kStart, "#pragma omp", Lead::kOpenmp},
     {kNativeFiles, Match::kAnywhere, "<omp.h>", Lead::kOpenmp},
     {kFortranFiles, Match::kStart, "use mpi", Lead::kMpi},

@@ -154,6 +154,27 @@ NativePlan make_plan(const SourceFolder& folder, const Evidence& found, const st
     return plan;
 }
 
+/// The libraries of the needs, in an order in which a linker finds all symbols.
+std::string linked_libraries(const FolderEvidence& evidence) {
+    constexpr std::pair<std::string_view, std::string_view> kLibraries[] = {
+        {"fftw-mpi", "-lfftw3_mpi -lfftw3"},
+        {"fftw", "-lfftw3"},
+        {"gsl", "-lgsl -lgslcblas"},
+        {"netcdf", "-lnetcdf"},
+        {"openblas", "-lopenblas"},
+        {"zlib", "-lz"},
+    };
+    std::string words;
+    for (const auto& [need, libraries] : kLibraries) {
+        const bool is_needed =
+            std::any_of(evidence.all.begin(), evidence.all.end(), [&](const Evidence& one) {
+                return one.lead == Lead::kNeed && one.value == need;
+            });
+        words += is_needed ? " " + std::string(libraries) : "";
+    }
+    return words;
+}
+
 NativePlan compile_plan(const FolderEvidence& evidence, const std::string& to) {
     const Evidence& found = *evidence.first(Lead::kCompile);
     const bool has_mpi = evidence.has(Lead::kMpi);
@@ -175,7 +196,7 @@ NativePlan compile_plan(const FolderEvidence& evidence, const std::string& to) {
                                                 : shell_quote(file.native());
     plan.steps.push_back("mkdir -p " + to + "/bin && " + compiler + " -O2" +
                          (evidence.has(Lead::kOpenmp) ? " -fopenmp" : "") + " -o " + to + "/bin/" +
-                         plan.others.front() + " " + sources + " -lm");
+                         plan.others.front() + " " + sources + linked_libraries(evidence) + " -lm");
     return plan;
 }
 

@@ -113,6 +113,9 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
     project cpp a.cpp '#include <omp.h>\nint main() {}\n' b.cpp 'int main() {}\n'
     init cpp
     recipe cpp 'g++ -O2 -fopenmp -o /opt/cpp/bin/a /src/a.cpp'
+    project waves waves.c '#include <fftw3.h>\n#include <gsl/gsl_math.h>\nint main() {}\n'
+    init waves
+    recipe waves '- fftw$' '- gsl$' 'gcc -O2 -o /opt/waves/bin/waves /src/\*.c -lfftw3 -lgsl -lgslcblas -lm'
 }
 
 @test "an old batch script becomes the Job, with the program where the image has it" {
