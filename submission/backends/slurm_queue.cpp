@@ -35,7 +35,7 @@ constexpr std::array<Width, kColumnsOfAll> kWidths{{{"JobArrayID", 24},
                                                     {"exit_code", 8},
                                                     {"StartTime", 20},
                                                     {"EndTime", 20},
-                                                    {"Reason", 32},
+                                                    {"Reason", 160},
                                                     {"Comment", 56}}};
 
 using Columns = std::array<std::string_view, kColumnsOfAll>;
@@ -85,6 +85,9 @@ JobStatus status_of_columns(const Columns& columns) {
     // A word that is not known belongs to a job that is listed, so it lives.
     seen.state = state_of_slurm(columns[kWord]).value_or(State::kRunning);
     seen.reason = columns[kWhy] == "None" ? "" : std::string(columns[kWhy]);
+    if (seen.reason.size() == kWidths[kWhy].width) {
+        seen.reason += "..."; // squeue cut it
+    }
     seen.restarts = text::number(columns[kRestarts]).value_or(0);
     if (seen.state == State::kPending && seen.reason.starts_with("JobHeld")) {
         seen.state = State::kHeld;

@@ -25,6 +25,11 @@ std::string queue_line(const std::string& id, const std::string& state, const st
     return line + "|" + rest + "\n";
 }
 
+std::string why_column(std::string why) {
+    why.resize(160, ' ');
+    return why + "|";
+}
+
 std::string comment_column(std::string comment) {
     comment.resize(56, ' ');
     return comment + "|";
@@ -53,29 +58,22 @@ std::string setting_of(const char* name) {
 
 TEST_CASE("squeue's listing of all users is read with owner, token, requeues and end") {
     const std::string text =
-        queue_line(
-            "2",
-            "FAILED",
-            "0     |768     |1795574147          |1795574190          |NonZeroExitCode       "
-            "          |" +
-                comment_column("(null)")) +
-        queue_line(
-            "3",
-            "PENDING",
-            "1     |0       |1795574310          |1795577910          |BeginTime             "
-            "          |" +
-                comment_column("cybelectl:" + kUuid)) +
-        queue_line(
-            "4",
-            "FAILED",
-            "0     |9       |1795574190          |1795574190          |JobLaunchFailure      "
-            "          |" +
-                comment_column("")) +
-        queue_line(
-            "1",
-            "PENDING",
-            "0     |0       |N/A                 |N/A                 |JobHeldUser           "
-            "          |x") +
+        queue_line("2",
+                   "FAILED",
+                   "0     |768     |1795574147          |1795574190          |" +
+                       why_column("NonZeroExitCode") + comment_column("(null)")) +
+        queue_line("3",
+                   "PENDING",
+                   "1     |0       |1795574310          |1795577910          |" +
+                       why_column("BeginTime") + comment_column("cybelectl:" + kUuid)) +
+        queue_line("4",
+                   "FAILED",
+                   "0     |9       |1795574190          |1795574190          |" +
+                       why_column("JobLaunchFailure") + comment_column("")) +
+        queue_line("1",
+                   "PENDING",
+                   "0     |0       |N/A                 |N/A                 |" +
+                       why_column("JobHeldUser") + "x") +
         "7|root|RUNNING|0|0|1|1|None|cybelectl:" + kUuid + "\n";
     const auto seen = submission::read_squeue_of_all(text);
     REQUIRE(seen.size() == 4); // a line end in a comment makes no job
@@ -102,13 +100,28 @@ TEST_CASE("the columns of squeue are as wide as what is read") {
     CHECK(columns.ends_with(",Comment:56|"));
 }
 
+TEST_CASE("a reason is read whole, and one that squeue has cut says so") {
+    const std::string most(160, 'n');
+    for (const auto& [why, seen_as] :
+         {std::pair<std::string, std::string>("ReqNodeNotAvail, UnavailableNodes:n[1-40],n50,n60",
+                                              "ReqNodeNotAvail, UnavailableNodes:n[1-40],n50,n60"),
+          {most + "more", most + "..."}}) {
+        const auto seen = submission::read_squeue_of_all(
+            queue_line("6",
+                       "PENDING",
+                       "0     |0       |N/A                 |N/A                 |" +
+                           why_column(why) + comment_column("")));
+        REQUIRE(seen.size() == 1);
+        CHECK(seen[0].reason == seen_as);
+    }
+}
+
 TEST_CASE("a token with more behind it is another token") {
-    const auto seen = submission::read_squeue_of_all(queue_line(
-        "5",
-        "PENDING",
-        "0     |0       |N/A                 |N/A                 |JobHeldAdmin          "
-        "          |" +
-            comment_column("cybelectl:" + kUuid + "x")));
+    const auto seen = submission::read_squeue_of_all(
+        queue_line("5",
+                   "PENDING",
+                   "0     |0       |N/A                 |N/A                 |" +
+                       why_column("JobHeldAdmin") + comment_column("cybelectl:" + kUuid + "x")));
     REQUIRE(seen.size() == 1);
     CHECK(seen[0].uuid != kUuid);
     CHECK(seen[0].is_held_by_admin);
