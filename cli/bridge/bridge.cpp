@@ -53,16 +53,16 @@ void install_bridge(CLI::App& app, Session& session) {
                  "Run batch jobs for objects of a Kubernetes cluster.",
                  {"cybelectl bridge check --config bridge.yaml", "cybelectl bridge status"});
     bridge->require_subcommand(1);
-    install_bridge_run(*bridge, session);
+    install_bridge_install(*bridge, session);
     install_bridge_check(*bridge, session);
+    install_bridge_run(*bridge, session);
     install_bridge_status(*bridge, session);
     install_bridge_logs(*bridge, session);
     install_bridge_orphans(*bridge, session);
     install_bridge_accept(*bridge, session);
     install_bridge_forget(*bridge, session);
-    install_bridge_install(*bridge, session);
-    install_bridge_answer(*bridge, session);
     install_bridge_collect(*bridge, session);
+    install_bridge_answer(*bridge, session);
 }
 
 } // namespace cybele::cli

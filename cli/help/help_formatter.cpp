@@ -164,7 +164,8 @@ public:
         for (const std::string_view task : tasks) {
             std::string rows;
             for (const CLI::App* command : commands) {
-                if (is_advanced(family + command->get_name())) {
+                // Who runs a bridge needs all of its commands; they are in the order of the work.
+                if (family != "bridge " && is_advanced(family + command->get_name())) {
                     rare.push_back(command->get_name());
                 } else if (task_of(command) == task) {
                     rows += row(command->get_name(), command->get_description(), kCommandColumn);
