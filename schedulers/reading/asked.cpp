@@ -332,7 +332,8 @@ void take_unknown(Taking& taking, const Directive& directive) {
                      fmt::format("{} has no such option", reader_text(taking.script.reader)),
                      spelling_help(taking.script.reader, directive.option));
     } else {
-        taking.leave(directive, "a Job has no field for it", "ask the centre what it is for");
+        taking.leave(
+            directive, "a Job has no field for it", "ask the support of the site what it is for");
     }
 }
 

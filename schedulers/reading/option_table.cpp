@@ -17,7 +17,8 @@ constexpr std::string_view kBoth = "torque pbspro";
 constexpr Takes kNo = Takes::kNothing;
 constexpr Takes kYes = Takes::kValue;
 constexpr Takes kMaybe = Takes::kMaybe;
-constexpr std::string_view kOfSite = "put it into `queue` or ask the centre";
+constexpr std::string_view kOfSite =
+    "put it into `queue` or ask the support of the site for a field";
 constexpr std::string_view kSubmit = "give it when the job is submitted";
 constexpr std::string_view kAsWritten = "write it under `directives`";
 

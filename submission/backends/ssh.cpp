@@ -133,8 +133,10 @@ Error SshLogin::broken(const Outcome& outcome) const {
     std::string help = "see whether `ssh " + login_ + "` works without a password";
     if (text::contains_any(because, {"HOST IDENTIFICATION HAS CHANGED"})) {
         because = "the host's key is another than the one that is known";
-        help = "ask the centre whether it changed its key; `ssh-keygen -R " + login_ +
-               "` forgets the old one";
+        const std::string host = login_.substr(login_.rfind('@') + 1);
+        help = "ask the support of the site for the fingerprint of the new key of " + host +
+               "; if `ssh-keyscan " + host + " | ssh-keygen -lf -` prints the same, " +
+               "`ssh-keygen -R " + host + "` removes the old key";
     }
     std::replace(because.begin(), because.end(), '\n', ' ');
     return {never_began(outcome) ? ErrorCode::kEnvironment : ErrorCode::kExecution,

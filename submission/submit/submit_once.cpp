@@ -142,11 +142,12 @@ tl::unexpected<Error> refuse(JobContext& context, Entry& entry, const Receipt& r
                           "`--scheduler local`"
                         : "submit again when it answers");
     }
-    return fail(ErrorCode::kExecution,
-                problem("scheduler-refused-job",
-                        entry.scheduler + " refused the job; nothing was submitted"),
-                in_one_line(receipt.words),
-                "change the Job as it says, or ask the centre");
+    return fail(
+        ErrorCode::kExecution,
+        problem("scheduler-refused-job",
+                entry.scheduler + " refused the job; nothing was submitted"),
+        in_one_line(receipt.words),
+        "change the Job as it says, or ask the support of the site what your account may use");
 }
 
 tl::unexpected<Error> unknown_outcome(const Entry& entry, const std::string& words) {
