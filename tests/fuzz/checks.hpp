@@ -3,7 +3,9 @@
 
 #include "support/error.hpp"
 
+#include <cstdint>
 #include <cstdlib>
+#include <string_view>
 
 /// What fuzz targets demand. A target that is wrong aborts: libFuzzer and replay_test.cpp see it.
 namespace cybele::fuzz {
@@ -19,6 +21,23 @@ inline void check_refusal(const Error& error) {
     for (const Fault& fault : error.faults()) {
         must(fault.code != ErrorCode::kInternal && !fault.message.empty());
     }
+}
+
+/// Whether a corpus is replayed: then a target tries all that it can, else one thing per run, so
+/// that there are more runs.
+#ifdef CYBELE_FUZZ_CORPUS
+inline constexpr bool kIsReplay = true;
+#else
+inline constexpr bool kIsReplay = false;
+#endif
+
+/// A number of the bytes alone, by which a target chooses what it tries.
+inline std::uint64_t choice_of(std::string_view bytes) {
+    std::uint64_t number = 14695981039346656037U;
+    for (const char byte : bytes) {
+        number = (number ^ static_cast<unsigned char>(byte)) * 1099511628211U;
+    }
+    return number >> 8U;
 }
 
 } // namespace cybele::fuzz

@@ -10,6 +10,7 @@
 #include "runtime/namespaces/seccomp_profile.hpp"
 #include "support/file.hpp"
 #include "tests/fuzz/checks.hpp"
+#include "tests/fuzz/scratch.hpp"
 
 #include <algorithm>
 #include <cstddef>
@@ -31,9 +32,7 @@ namespace {
 
 /// A folder of this process, in which a file may lie.
 const std::filesystem::path& fuzz_folder() {
-    static const TempDirectory folder =
-        TempDirectory::make(std::filesystem::temp_directory_path(), "host-fuzz").value();
-    return folder.path();
+    return scratch_folder("host-fuzz");
 }
 
 /// apptainer.conf: what is read can be applied, twice alike.

@@ -2,6 +2,7 @@
 #include "registry/oci/credentials.hpp"
 #include "support/file.hpp"
 #include "tests/fuzz/checks.hpp"
+#include "tests/fuzz/scratch.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +17,7 @@ using namespace cybele::registry;
 namespace {
 
 const std::filesystem::path& fuzz_folder() {
-    static const TempDirectory folder =
-        TempDirectory::make(std::filesystem::temp_directory_path(), "logins-fuzz").value();
-    return folder.path();
+    return scratch_folder("logins-fuzz");
 }
 
 } // namespace

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builder/layers/layer_tree.hpp"
 #include "registry/oci/challenge.hpp"
 #include "registry/oci/manifest.hpp"
 #include "registry/oci/reference.hpp"
 #include "registry/store/name.hpp"
-#include "support/file.hpp"
 #include "tests/fuzz/checks.hpp"
 
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -80,41 +77,13 @@ void try_names(std::string_view text) {
     (void)read_new_name(text);
 }
 
-/// A layer, whatever it says: nothing is written outside of its root.
-void try_layer(std::string_view bytes) {
-    const auto folder =
-        TempDirectory::make(std::filesystem::temp_directory_path(), "layer-fuzz").value();
-    const auto root = folder.path() / "in" / "root";
-    must(std::filesystem::create_directories(root));
-    must(write_file(folder.path() / "witness", "x").has_value());
-    OciLayer layer;
-    layer.descriptor.size = bytes.size();
-    layer.file.path = folder.path() / "layer";
-    must(write_file(layer.file.path, bytes).has_value());
-    {
-        auto tree = builder::LayerTree::open(root);
-        must(tree.has_value());
-        if (const auto applied = tree->apply(layer); !applied) {
-            check_refusal(applied.error());
-        }
-    }
-    std::size_t beside = 0;
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
-        beside += static_cast<std::size_t>(!entry.path().empty());
-    }
-    for (const auto& entry : std::filesystem::directory_iterator(folder.path() / "in")) {
-        beside += static_cast<std::size_t>(!entry.path().empty());
-    }
-    must(beside == 4 && read_file(folder.path() / "witness").value() == "x");
-}
-
 } // namespace
 
 /// What a registry sends, and names of what it has. The first byte chooses the kind.
 // NOLINTNEXTLINE(readability-identifier-naming): libFuzzer calls it so
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     using Try = void (*)(std::string_view);
-    constexpr Try kTries[] = {try_manifest, try_challenges, try_addresses, try_names, try_layer};
+    constexpr Try kTries[] = {try_manifest, try_challenges, try_addresses, try_names};
     if (size > 0) {
         kTries[data[0] % std::size(kTries)]({reinterpret_cast<const char*>(data) + 1, size - 1});
     }

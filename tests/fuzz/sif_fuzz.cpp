@@ -3,27 +3,20 @@
 #include "images/sif/journal.hpp"
 #include "images/sif/sif.hpp"
 #include "support/file.hpp"
+#include "tests/fuzz/checks.hpp"
+#include "tests/fuzz/scratch.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <string_view>
+#include <vector>
 
 namespace {
 
 namespace fs = std::filesystem;
 using namespace cybele::images;
-
-/// A folder of this process in memory, where there is one.
-const fs::path& folder() {
-    static const auto made = cybele::TempDirectory::make(
-        fs::exists("/dev/shm") ? fs::path("/dev/shm") : fs::temp_directory_path(), "cybele-fuzz");
-    if (!made) {
-        std::abort();
-    }
-    return made->path();
-}
 
 void read_all(const Image& image) {
     for (const Descriptor& descriptor : image.descriptors()) {
@@ -43,17 +36,24 @@ void check(const fs::path& path, const cybele::Result<void>& changed) {
     }
 }
 
-void change_all(const fs::path& path, const std::vector<Descriptor>& descriptors) {
+/// One change of the image, by its number. They are slower than all else.
+void change(const fs::path& path,
+            const std::vector<Descriptor>& descriptors,
+            std::uint64_t number) {
     constexpr std::int64_t kNow = 1700000000;
-    NewObject object;
-    object.type = DataType::kGeneric;
-    object.bytes = "fuzz";
-    object.alignment = 4096;
-    check(path, add_objects(path, {object}, kNow));
-    for (std::size_t i = 0; i < descriptors.size() && i < 8; ++i) {
+    const std::uint64_t what = number % 3;
+    if (what == 0) {
+        NewObject object;
+        object.type = DataType::kGeneric;
+        object.bytes = "fuzz";
+        object.alignment = 4096;
+        check(path, add_objects(path, {object}, kNow));
+    } else if (!descriptors.empty()) {
+        const std::uint64_t i = number / 3 % descriptors.size();
         const std::uint32_t id = descriptors[i].id;
-        check(path, set_primary(path, id, kNow));
-        check(path, delete_objects(path, {id}, {i % 2 == 0, i % 3 == 0}, kNow));
+        check(path,
+              what == 1 ? set_primary(path, id, kNow)
+                        : delete_objects(path, {id}, {i % 2 == 0, i % 3 == 0}, kNow));
     }
 }
 
@@ -65,7 +65,7 @@ void change_all(const fs::path& path, const std::vector<Descriptor>& descriptors
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     const std::string_view bytes(reinterpret_cast<const char*>(data), size);
     (void)decode_journal(bytes);
-    const fs::path path = folder() / "fuzz.sif";
+    const fs::path path = cybele::fuzz::scratch_folder("sif-fuzz") / "fuzz.sif";
     if (!cybele::write_file(path, bytes)) {
         return 0;
     }
@@ -74,6 +74,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         read_all(*image);
         descriptors = image->descriptors();
     }
-    change_all(path, descriptors);
+    if (cybele::fuzz::kIsReplay) {
+        for (std::uint64_t number = 0; number < 24; ++number) {
+            change(path, descriptors, number);
+        }
+    } else if (const std::uint64_t number = cybele::fuzz::choice_of(bytes); number % 4 != 0) {
+        change(path, descriptors, number / 4);
+    }
     return 0;
 }

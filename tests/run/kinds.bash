@@ -122,24 +122,15 @@ run_bats() {
     ((suite_passed + suite_failed >= ${planned:-1})) || suite_failed=$((${planned:-1} - suite_passed))
 }
 
-# run_fuzz: each fuzz target under the sanitizers, from its corpus, for a stated number of runs; one test per target.
+# run_fuzz: each fuzz target under the sanitizers, from its corpus, for a stated number of runs; one test per target. The same inputs
+# each time. What was run is appended to tests/fuzz/record.tsv; what breaks a target is left in build/test/fuzz/finds.
 fuzz_runs=20000
 run_fuzz() {
-    local target name found
+    local -a targets
     { cmake --preset fuzz && nice cmake --build --preset fuzz -- -j "$cores"; } >"$log" 2>&1 || { suite_failed=1 && return; }
-    for target in build/fuzz/tests/fuzz/*_fuzz; do
-        name=$(basename "$target" _fuzz)
-        found=$PWD/build/test/fuzz/$name # what breaks it is left here
-        mkdir -p "$found"
-        each_file fuzz_target "$found" -- "$target"
-    done
+    mapfile -t targets < <(find build/fuzz/tests/fuzz -name '*_fuzz' -printf '%f\n' | sed 's/_fuzz$//' | sort)
+    each_file tests/fuzz/run --runs "$fuzz_runs" --record tests/fuzz/record.tsv -- "${targets[@]}"
     ((suite_passed + suite_failed > 0)) || suite_failed=1
-}
-
-# fuzz_target FOLDER TARGET: new inputs go to FOLDER, the corpus of the tree is only read. -seed: the same inputs each time.
-fuzz_target() {
-    "$2" -runs="$fuzz_runs" -seed=1 -max_len=65536 -rss_limit_mb=1024 -timeout=60 -artifact_prefix="$1/" "$1" \
-        "tests/fuzz/corpus/$(basename "$2" _fuzz)"
 }
 
 # run_ungrouped: every source compiles by itself; one test.
