@@ -466,7 +466,14 @@ Result<bool> resolve(JobContext& context, Entry& entry) {
     } else {
         return false;
     }
-    CYBELE_CHECK(context.journal().put(entry));
+    // Another client may have found out meanwhile, and have taken the job up.
+    CYBELE_CHECK(context.journal().change(entry.uuid, [&entry](Entry& kept) {
+        if (kept.state == State::kSubmitting) {
+            kept = entry;
+        } else {
+            entry = kept;
+        }
+    }));
     return true;
 }
 

@@ -221,10 +221,19 @@ Result<std::optional<Entry>> earlier(JobContext& context,
         if (!is_known) {
             return unknown_outcome(entry, "the search was interrupted");
         }
-        if (!entry.id.empty() && !read_process_id(entry.client)) { // else its own client had it
-            // Who has its id from now on.
-            entry.client = text_of(id_of_process(::getpid()));
-            CYBELE_CHECK(context.journal().put(entry));
+        if (entry.id.empty()) {
+            continue;
+        }
+        // Who has its id from now on: one client alone, of several that found it.
+        bool is_taken_up = false;
+        CYBELE_CHECK(context.journal().change(entry.uuid, [&](Entry& kept) {
+            is_taken_up = kept.client == kFound;
+            if (is_taken_up) {
+                kept.client = text_of(id_of_process(::getpid()));
+                entry = kept;
+            }
+        }));
+        if (is_taken_up) {
             return entry;
         }
     }
