@@ -39,6 +39,7 @@ if(CYBELE_PANDOC)
             COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)
 endif()
 install(CODE "execute_process(
-        COMMAND \"${PROJECT_SOURCE_DIR}/packaging/manuals\" \"$<TARGET_FILE:cybelectl>\"
+        COMMAND \"${PROJECT_SOURCE_DIR}/packaging/manuals\"
                 \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_DATADIR}\"
+                ${CMAKE_CROSSCOMPILING_EMULATOR} \"$<TARGET_FILE:cybelectl>\"
         COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)

@@ -22,7 +22,11 @@ using Json = nlohmann::json;
 constexpr std::string_view kProgram = "cybelectl-http";
 constexpr std::string_view kTogether =
     "install both from one archive or package, or name the helper's folder: CYBELE_LIBEXEC=DIR";
+#if defined(__aarch64__)
+constexpr std::string_view kLoader = "ld-linux-aarch64.so.1";
+#else
 constexpr std::string_view kLoader = "ld-linux-x86-64.so.2";
+#endif
 
 /// Debian and SUSE, Fedora and RHEL, older SUSE, Alpine.
 constexpr std::string_view kPools[] = {"/etc/ssl/certs/ca-certificates.crt",
