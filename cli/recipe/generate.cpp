@@ -144,7 +144,8 @@ void install_generate(CLI::App& app, Session& session) {
         ->capture_default_str();
     verb->add_flag("--check",
                    options->is_check,
-                   "write nothing; print a diff and exit with 3 if a file is stale");
+                   "write nothing; print a diff and exit with 3 if a file is stale (in CI: see "
+                   "`cybelectl explain ci`)");
     add_format(*verb, session, true);
     verb->callback([&session, options] {
         session.checked_file = options->folder;

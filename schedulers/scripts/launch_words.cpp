@@ -8,6 +8,7 @@
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cybele::schedulers {
 namespace {
@@ -60,13 +61,15 @@ std::vector<std::string> log_words(const Rendering& rendering, const Values& val
     if (!plan.starter) {
         return {shell_quote(what + " " + image)};
     }
-    const std::string of_host =
-        plan.host_mpi.is_known() ? fmt::format("of the host {}, ", plan.host_mpi.text()) : "";
-    return {shell_quote(what),
-            shell_quote(fmt::format("MPI {}of the image {}, {}",
-                                    of_host,
-                                    input.job->image ? plan.image_mpi.text() : "none",
-                                    image))};
+    std::vector<std::string> known;
+    if (plan.host_mpi.is_known()) {
+        known.push_back("of the host " + plan.host_mpi.text());
+    }
+    if (input.job->image) {
+        known.push_back("of the image " + plan.image_mpi.text());
+    }
+    const std::string mpi = known.empty() ? "" : fmt::format("MPI {}, ", fmt::join(known, ", "));
+    return {shell_quote(what), shell_quote(mpi + image)};
 }
 
 /// How the program is started: in the container, by the image's runscript, or here.

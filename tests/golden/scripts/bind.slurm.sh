@@ -27,7 +27,7 @@ main() {
     container=("$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries")
     launcher=(/opt/openmpi/bin/mpirun -np 4 --map-by ppr:2:node:PE=1 --bind-to core)
     echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 thread each,' \
-        'MPI of the host unknown, of the image openmpi 4.1.4, no signature required' >&2
+        'MPI of the image openmpi 4.1.4, no signature required' >&2
     check_launcher /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
     check_host_mpi
     check_ranks 4 /opt/cybelectl/bin/mpi-probe # else N copies of one rank could run and end with 0

@@ -24,7 +24,7 @@ main() {
     container=("$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries")
     launcher=(/opt/openmpi/bin/mpirun -np 4 --map-by ppr:2:node --bind-to none)
     echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 thread each,' \
-        'MPI of the host unknown, of the image openmpi 4.1.4, no signature required' >&2
+        'MPI of the image openmpi 4.1.4, no signature required' >&2
     name_hosts
     check_launcher /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
     check_host_mpi

@@ -25,7 +25,7 @@ main() {
     container=("$runtime" exec "${options[@]}" "$image")
     launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
     echo 'cybelectl: job horovod, 2 nodes, 4 ranks, 2 threads each,' \
-        'MPI of the host unknown, of the image openmpi 4.1.4, no signature required' >&2
+        'MPI of the image openmpi 4.1.4, no signature required' >&2
     name_hosts
     check_launcher mpirun -np 2 --map-by ppr:1:node --bind-to none
     check_ranks 4 /opt/cybelectl/bin/mpi-probe # else N copies of one rank could run and end with 0

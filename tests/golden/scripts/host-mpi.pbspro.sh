@@ -17,8 +17,7 @@ main() {
     exported=() # over ssh
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
     launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
-    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 thread each,' \
-        'MPI of the host unknown, of the image none, no image' >&2
+    echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 thread each,' 'no image' >&2
     name_hosts
     check_launcher
     # no check of the ranks: no program for it is known in the image

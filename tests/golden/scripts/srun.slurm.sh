@@ -30,7 +30,7 @@ main() {
     launcher=(srun --mpi=pmix --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=2 \
         --kill-on-bad-exit=1)
     echo 'cybelectl: job steps, 2 nodes, 4 ranks, 2 threads each,' \
-        'MPI of the host unknown, of the image openmpi 4.1.4, no signature required' >&2
+        'MPI of the image openmpi 4.1.4, no signature required' >&2
     export SRUN_CPUS_PER_TASK=2 SLURM_CPUS_PER_TASK=2
     check_launcher srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1
     check_ranks 4 /opt/cybelectl/bin/mpi-probe # else N copies of one rank could run and end with 0
