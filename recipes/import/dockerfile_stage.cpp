@@ -111,6 +111,9 @@ public:
             return;
         }
         if (expansion.unknown.empty()) {
+            if (!is_usable(name, expansion.value, word.at)) {
+                return;
+            }
             put(name, How::kSet, expansion.value);
             state_.environment[name] = expansion.value;
         } else if (!extends(name, word, before)) {
@@ -125,6 +128,27 @@ public:
     }
 
 private:
+    /// A Recipe has search paths of absolute folders alone; else it says so here, at the line.
+    bool is_usable(const std::string& name, const Value& value, std::size_t at) {
+        if (name != "PATH" && name != "LD_LIBRARY_PATH") {
+            return true;
+        }
+        const std::string parts = ":" + value.plain;
+        for (auto colon = parts.find(':'); colon != std::string::npos;
+             colon = parts.find(':', colon + 1)) {
+            if (parts.compare(colon + 1, 1, "/") != 0) {
+                lose(file_,
+                     own_,
+                     at,
+                     {"the value of " + name,
+                      "one of its parts does not begin with `/`",
+                      "write the complete paths of its folders, without an empty part"});
+                return false;
+            }
+        }
+        return true;
+    }
+
     void put(const std::string& name, How how, const Value& value) {
         if (state_.has_steps) {
             file_.ledger.remark(own_.mark(),
@@ -158,6 +182,9 @@ private:
             Expansion own = expand(part, file_.escape, before);
             if (!own.unknown.empty() || own.value.plain.empty()) {
                 return false;
+            }
+            if (!is_usable(name, own.value, word.at)) {
+                return true; // it is said
             }
             return extend(name, is_prepend ? How::kPrepend : How::kAppend, std::move(own.value));
         }

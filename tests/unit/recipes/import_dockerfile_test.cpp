@@ -225,6 +225,13 @@ TEST_CASE("variables: values, arguments of the Recipe, and what nobody knows") {
     CHECK(recipe.steps.at(0).run == "export lower=x\necho $lower\n");
     CHECK(messages_of("FROM debian:12\nENV A=$NOBODY\n") ==
           Texts{"2:7 not carried: the value of A"});
+    // What no Recipe can say of a search path is named at its line.
+    for (const char* path : {"bin", "/a::/b", "/a:", "*/x:$PATH", "$PATH:b"}) {
+        CAPTURE(path);
+        CHECK(messages_of("FROM debian:12\nENV PATH=" + std::string(path) + "\n") ==
+              Texts{"2:10 not carried: the value of PATH"});
+    }
+    CHECK(messages_of("FROM debian:12\nENV PATH=/a:/b MANPATH=man\n").empty());
 }
 
 TEST_CASE("the shell of a step is as strict as it was") {
