@@ -230,39 +230,48 @@ void carry_environment(const File& file, const Instruction& own, State& state) {
     }
 }
 
+void carry_label(const File& file,
+                 const Instruction& own,
+                 State& state,
+                 const std::string& key,
+                 const Word& word) {
+    const Expansion name = expand(key, file.escape, lookup_of(state));
+    const auto found = value_of(file, own, word, state);
+    if (!found) {
+        return;
+    }
+    const Value& value = *found;
+    const auto complaint = check_label(name.value.plain);
+    const bool has_end = has_line_end(value.plain);
+    if (!complaint.because.empty() || !name.unknown.empty() || has_end) {
+        lose(file,
+             own,
+             word.at,
+             {"the label '" + printable(name.value.plain) + "'",
+              has_end ? "its value has line ends or tabs" : complaint.because,
+              "rename it"});
+        return;
+    }
+    if (!is_plain_payload("x " + value.plain)) {
+        lose(file,
+             own,
+             word.at,
+             {"the label '" + name.value.plain + "'",
+              "a definition file cannot carry its value",
+              "write it without `{{`"});
+        return;
+    }
+    state.labels[name.value.plain] = value.text;
+    file.ledger.carry(own.lines);
+}
+
 void carry_labels(const File& file, const Instruction& own, State& state) {
     auto pairs = pairs_of(file, own);
     if (own.keyword == "MAINTAINER") {
         pairs.assign(1, {"maintainer", Word{own.rest, 0}});
     }
-    for (const auto& [raw, word] : pairs) {
-        const Expansion name = expand(raw, file.escape, lookup_of(state));
-        const auto value = value_of(file, own, word, state);
-        if (!value) {
-            continue;
-        }
-        const auto complaint = check_label(name.value.plain);
-        if (!complaint.because.empty() || !name.unknown.empty() || has_line_end(value->plain)) {
-            lose(
-                file,
-                own,
-                word.at,
-                {"the label '" + printable(name.value.plain) + "'",
-                 has_line_end(value->plain) ? "its value has line ends or tabs" : complaint.because,
-                 "rename it"});
-            continue;
-        }
-        if (!is_plain_payload("x " + value->plain)) {
-            lose(file,
-                 own,
-                 word.at,
-                 {"the label '" + name.value.plain + "'",
-                  "a definition file cannot carry its value",
-                  "write it without `{{`"});
-            continue;
-        }
-        state.labels[name.value.plain] = value->text;
-        file.ledger.carry(own.lines);
+    for (const auto& [key, word] : pairs) {
+        carry_label(file, own, state, key, word);
     }
 }
 
