@@ -235,6 +235,7 @@ std::string tell_store_story(const std::vector<Moment>& story, StoreCounts& coun
     StoreWorld world;
     for (const Moment& moment : story) {
         std::vector<explorer::Part> parts;
+        parts.reserve(moment.doings.size());
         for (const Doing& doing : moment.doings) {
             parts.push_back({[&world, doing] { return world.act(doing); }, doing.killed_at});
         }
@@ -275,6 +276,7 @@ TEST_CASE("what a name of a store stands for is there, whatever happens at once 
     for (std::uint64_t seed = first; seed < first + count; ++seed) {
         explorer::Chance chance(seed);
         std::vector<Moment> story;
+        story.reserve(12);
         for (int i = 0; i < 12; ++i) {
             story.push_back(moment_of(chance));
         }

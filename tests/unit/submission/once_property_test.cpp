@@ -325,6 +325,7 @@ TEST_CASE("at most one submission for an intent, none that was acknowledged lost
     for (std::uint64_t seed = first; seed < first + count; ++seed) {
         explorer::Chance chance(seed);
         std::vector<Crowd> story;
+        story.reserve(5);
         for (int i = 0; i < 5; ++i) {
             story.push_back(crowd_of(chance));
         }
