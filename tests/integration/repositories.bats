@@ -191,7 +191,7 @@ recipe() {
         run -0 "$CYBELECTL" def check --no-shellcheck vendor.def
         count=$((count + 1))
     done < <(grep -E '^\| [A-Za-z, ]+ \| [a-z]+:[0-9.]+ \|' "${repo:?}/docs/reference/recipe.md" | sed 's/[` ]//g')
-    ((count >= 6))
+    ((count >= 8))
 }
 
 @test "dnf installs from a further repository, and list and key are gone afterwards" {
