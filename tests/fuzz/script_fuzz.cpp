@@ -4,6 +4,7 @@
 #include "schedulers/reading/convert_batch.hpp"
 #include "schedulers/reading/explain.hpp"
 #include "schedulers/reading/symptoms.hpp"
+#include "support/quote.hpp"
 #include "tests/fuzz/checks.hpp"
 
 #include <cstddef>
@@ -32,6 +33,9 @@ void try_conversion(const std::string& text, Reader reader) {
     }
     (void)explanation_text(*explanation);
     (void)explanation_json(*explanation);
+    if (!is_utf8(text)) { // refused before, as a Job is UTF-8
+        return;
+    }
     const auto converted = convert_script(*explanation, "fuzz");
     if (!converted) {
         check_input(converted.error());
