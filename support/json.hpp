@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 #include <string_view>
 
 #include <nlohmann/json.hpp>
@@ -38,6 +39,13 @@ template <class Json = nlohmann::json>
 [[nodiscard]] Json parse_json(std::string_view text) {
     return is_nested_too_deep(text) ? Json(nlohmann::json::value_t::discarded)
                                     : Json::parse(text, nullptr, false);
+}
+
+/// The text of a JSON value. Bytes that are no UTF-8, which names of files and lines of other
+/// people's scripts may have, become U+FFFD: JSON cannot hold them, and the library would throw.
+template <class Json>
+[[nodiscard]] std::string json_text(const Json& value, int indent = 2) {
+    return value.dump(indent, ' ', false, Json::error_handler_t::replace);
 }
 
 } // namespace cybele

@@ -6,6 +6,7 @@
 #include "cli/image/cache_entries.hpp"
 #include "registry/cache/known_files.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -95,7 +96,7 @@ Result<int> list_cache(Session& session, const CacheOptions& options) {
                                       {"directory", cache.directory().native()},
                                       {"bytes", total},
                                       {"entries", rows}};
-        Session::print(document.dump(2) + "\n");
+        Session::print(json_text(document) + "\n");
     } else {
         Session::print(fmt::format("{} {}, {}\n",
                                    entries.size(),
@@ -144,7 +145,7 @@ Result<int> tree(Session& session) {
     if (session.is_json()) {
         nlohmann::json rows = nlohmann::json::array();
         std::transform(steps.begin(), steps.end(), std::back_inserter(rows), cache_entry_json);
-        Session::print(nlohmann::json{{"format", 1}, {"steps", rows}}.dump(2) + "\n");
+        Session::print(json_text(nlohmann::json{{"format", 1}, {"steps", rows}}) + "\n");
         return 0;
     }
     TreePrinter(steps).print("", 0);
@@ -226,7 +227,7 @@ Result<int> prune(Session& session, const CacheOptions& options) {
                                       {"removed", pruned.count},
                                       {"bytes", pruned.bytes},
                                       {"in_use", pruned.locked}};
-        Session::print(document.dump(2) + "\n");
+        Session::print(json_text(document) + "\n");
         return 0;
     }
     Session::print(
@@ -270,7 +271,7 @@ Result<int> verify_cache(Session& session, const CacheOptions& options) {
     if (session.is_json()) {
         const nlohmann::json document{
             {"format", 1}, {"entries", entries.size()}, {"damaged", damaged}};
-        Session::print(document.dump(2) + "\n");
+        Session::print(json_text(document) + "\n");
     } else {
         Session::print(damaged.empty()
                            ? fmt::format("{} entries are as they were written\n", entries.size())

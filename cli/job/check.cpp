@@ -16,6 +16,7 @@
 #include "submission/submit/places.hpp"
 #include "submission/submit/submit.hpp"
 #include "submission/submit/verification.hpp"
+#include "support/json.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -285,7 +286,7 @@ Result<int> check_jobs(Session& session, const JobCheckOptions& options) {
             documents.back().update(findings->json);
         }
         if (is_alone && session.is_json() && !session.is_quiet) {
-            Session::print(findings->json.dump(2) + "\n");
+            Session::print(json_text(findings->json) + "\n");
         }
         print_findings(session, *findings, is_alone);
         if (findings->faults.has_errors()) {
@@ -296,7 +297,7 @@ Result<int> check_jobs(Session& session, const JobCheckOptions& options) {
         is_refused = print_notes(session, *findings, options.is_strict) || is_refused;
     }
     if (!is_alone && session.is_json() && !session.is_quiet) {
-        Session::print(VerdictJson{{"format", 1}, {"jobs", documents}}.dump(2) + "\n");
+        Session::print(json_text(VerdictJson{{"format", 1}, {"jobs", documents}}) + "\n");
     }
     if (!faults.empty()) {
         return fail(Error(std::move(faults)));

@@ -5,6 +5,7 @@
 #include "schedulers/scripts/render.hpp"
 #include "submission/submit/image.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/message.hpp"
 
 #include <filesystem>
@@ -51,7 +52,7 @@ std::string attempts_json(const std::vector<Attempt>& attempts) {
         row["faults"] = nlohmann::ordered_json::parse(format_json(made.faults), nullptr, false);
         list.push_back(std::move(row));
     }
-    return list.dump(2) + "\n";
+    return json_text(list) + "\n";
 }
 
 } // namespace

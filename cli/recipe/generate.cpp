@@ -3,6 +3,7 @@
 
 #include "cli/common/cli11.hpp"
 #include "cli/common/session.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ void print_generation(const pipeline::Generation& generation,
                       const char* name,
                       const std::vector<std::string>& paths) {
     const nlohmann::json document{{"format", 1}, {"files", generation.files.size()}, {name, paths}};
-    Session::print(document.dump(2) + "\n");
+    Session::print(json_text(document) + "\n");
 }
 
 /// Of the text on disk, by the first hunk (`@@ -12,3 +12,4 @@`), behind the lines that are equal.

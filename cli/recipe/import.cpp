@@ -6,6 +6,7 @@
 #include "cli/common/session.hpp"
 #include "pipeline/schemas.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/message.hpp"
 #include "support/name.hpp"
 #include "support/process.hpp"
@@ -172,7 +173,7 @@ std::string report_json(const RecipeImportOptions& options,
     } else {
         document["recipe"] = options.output;
     }
-    return document.dump(2) + "\n";
+    return json_text(document) + "\n";
 }
 
 Result<int> import_file(Session& session, const RecipeImportOptions& options) {

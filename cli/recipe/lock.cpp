@@ -11,6 +11,7 @@
 #include "pipeline/recipe_inputs.hpp"
 #include "pipeline/recipe_lock.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -169,7 +170,7 @@ Result<int> lock(Session& session, const LockOptions& options) {
         nlohmann::json document =
             pairs.size() == 1 ? locks.front() : nlohmann::json{{"locks", locks}};
         document["format"] = 1;
-        Session::print(document.dump(2) + "\n");
+        Session::print(json_text(document) + "\n");
     }
     return faults.has_errors() ? Result<int>(fail(faults.take())) : Result<int>(0);
 }

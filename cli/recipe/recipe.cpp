@@ -15,6 +15,7 @@
 #include "recipes/starters/init.hpp"
 #include "recipes/tables/tables.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/message.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
@@ -143,7 +144,7 @@ Result<int> check_recipe(Session& session, const RecipeOptions& options) {
                 document["recipes"].push_back(one.json());
             }
         }
-        Session::print(document.dump(2) + "\n");
+        Session::print(json_text(document) + "\n");
     }
     for (const CheckedRecipe& one : all) {
         if (!session.is_json()) {
@@ -188,7 +189,7 @@ Result<int> render_recipe(Session& session, const RecipeOptions& options) {
                                       {"as", options.form},
                                       {"recipe", "sha256:" + recipe.digest},
                                       {"text", text}};
-        Session::print(document.dump(2) + "\n");
+        Session::print(json_text(document) + "\n");
         return 0;
     }
     CYBELE_CHECK(write_file(options.output.empty() ? "-" : options.output, text));
@@ -280,8 +281,9 @@ Result<int> list_recipes(Session& session, const RecipeOptions& options) {
         rows.push_back({{"name", row.name}, {"where", row.where}, {"help", row.help}});
         text += fmt::format("{:<20} {:<24} {}\n", row.name, row.where, row.help);
     }
-    Session::print(
-        session.is_json() ? nlohmann::json{{"format", 1}, {"recipes", rows}}.dump(2) + "\n" : text);
+    Session::print(session.is_json()
+                       ? json_text(nlohmann::json{{"format", 1}, {"recipes", rows}}) + "\n"
+                       : text);
     return 0;
 }
 
@@ -294,7 +296,7 @@ Result<int> show_recipe(Session& session, const RecipeOptions& options) {
                                       {"recipe", "sha256:" + recipe.digest},
                                       {"variants", recipe.variants},
                                       {"text", recipe.text}};
-        Session::print(document.dump(2) + "\n");
+        Session::print(json_text(document) + "\n");
     } else {
         Session::print(recipe.text);
     }

@@ -6,6 +6,7 @@
 #include "cli/common/session.hpp"
 #include "cli/sif/add.hpp"
 #include "cli/sif/print.hpp"
+#include "support/json.hpp"
 #include "support/output.hpp"
 #include "support/quote.hpp"
 
@@ -71,7 +72,7 @@ void print_objects(const images::Image& image, const std::string& name) {
                                nlohmann::json(printable(name)).dump()));
     std::string_view between = "\n";
     for (const images::Descriptor& descriptor : image.descriptors()) {
-        std::string entry = object_json(descriptor).dump(2);
+        std::string entry = json_text(object_json(descriptor));
         for (std::size_t at = 0; (at = entry.find('\n', at)) != std::string::npos; ++at) {
             entry.insert(at + 1, kIndent, ' ');
         }

@@ -4,6 +4,7 @@
 #include "cli/common/session.hpp"
 #include "diagnostics/doctor.hpp"
 #include "submission/journal/journal.hpp"
+#include "support/json.hpp"
 #include "support/own_path.hpp"
 #include "support/quote.hpp"
 #include "support/trusted_folders.hpp"
@@ -64,7 +65,7 @@ Result<int> doctor(Session& session) {
                             {"help", finding.help}});
         }
         const nlohmann::json document{{"format", 1}, {"works", works}, {"findings", list}};
-        Session::print(document.dump(2) + "\n");
+        Session::print(json_text(document) + "\n");
     } else {
         for (const diagnostics::Finding& finding : findings) {
             Session::print(
@@ -91,7 +92,7 @@ Result<int> show_settings(Session& session) {
                 {{"name", setting.name}, {"value", setting.value}, {"origin", setting.origin}});
         }
         const nlohmann::json document{{"format", 1}, {"settings", list}};
-        Session::print(document.dump(2) + "\n");
+        Session::print(json_text(document) + "\n");
         return 0;
     }
     for (const pipeline::Setting& setting : settings.all()) {

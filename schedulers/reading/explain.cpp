@@ -2,6 +2,7 @@
 #include "schedulers/reading/explain.hpp"
 
 #include "support/duration.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
 
@@ -154,7 +155,7 @@ std::string explanation_json(const Explanation& explanation) {
                                   {"what", broken.fault.message},
                                   {"help", broken.fault.help}});
     }
-    return json.dump(2) + "\n";
+    return json_text(json) + "\n";
 }
 
 } // namespace cybele::schedulers

@@ -2,6 +2,7 @@
 #include "schedulers/reading/symptoms.hpp"
 
 #include "schedulers/reading/symptom_table.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -142,7 +143,7 @@ std::string findings_json(std::span<const Finding> findings, const std::string& 
                                     {"help", finding.symptom->help},
                                     {"source", finding.symptom->source}});
     }
-    return json.dump(2) + "\n";
+    return json_text(json) + "\n";
 }
 
 } // namespace cybele::schedulers

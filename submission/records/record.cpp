@@ -56,7 +56,7 @@ Result<void> write_exit_record(const std::filesystem::path& folder, const ExitRe
     if (record.memory_bytes) {
         document["memory"] = *record.memory_bytes;
     }
-    return write_file(folder / "exit.json", document.dump() + "\n", 0600);
+    return write_file(folder / "exit.json", json_text(document, -1) + "\n", 0600);
 }
 
 Result<ExitRecord> parse_exit_record(std::string_view text, const std::filesystem::path& path) {

@@ -6,6 +6,7 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -200,7 +201,7 @@ Submission submission_of(const Mirror& mirror, const std::string& uuid) {
                                           {"array", mirror.array},
                                           {"script", "sha256:" + hex(sha256(mirror.script))}};
     submission.files = {{submission.script, mirror.script},
-                        {submission.record / "job.json", document.dump(2) + "\n"}};
+                        {submission.record / "job.json", json_text(document) + "\n"}};
     return submission;
 }
 

@@ -5,6 +5,7 @@
 #include "submission/submit/places.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
 
@@ -76,7 +77,7 @@ std::string describe_prepared(const PrepareRequest& request, const Submission& p
             document["sweep"]["numbers"] = job.sweep->numbers;
         }
     }
-    return document.dump(2) + "\n";
+    return json_text(document) + "\n";
 }
 
 } // namespace
