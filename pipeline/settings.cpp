@@ -233,12 +233,12 @@ Result<ProjectLayers> read_project(const fs::path& folder, const TrustedFolders&
     for (const fs::path& file : project_files(folder)) {
         if (trusted.allows(file.parent_path())) {
             auto values = read_trusted(file);
-            if (values && *values) {
-                found.layers.emplace_back(file, std::move(**values));
-                break;
-            }
             if (!values && values.error().code() == ErrorCode::kInput) {
                 return fail(std::move(values).error());
+            }
+            if (auto given = std::move(values).value_or(std::nullopt)) {
+                found.layers.emplace_back(file, std::move(*given));
+                break;
             }
         }
         Untrusted untrusted = read_untrusted(file);

@@ -8,6 +8,7 @@
 #include "pipeline/recipe_file.hpp"
 #include "recipes/model/recipe.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -224,6 +225,46 @@ Result<std::vector<ImageToBuild>> images_to_build(const BuildOptions& options) {
     return images;
 }
 
+/// What is said while images are built.
+class AllProgress {
+public:
+    AllProgress(const Session& session, const std::vector<ImageToBuild>& images)
+        : session_(session), images_(images) {}
+
+    void begin(std::size_t i) {
+        at_work_.insert(images_[i].name());
+        tell();
+    }
+    void end(std::size_t i, const VariantBuild& one) {
+        ++ended_;
+        at_work_.erase(images_[i].name());
+        tell();
+        if (one.image.is_object() && !session_.is_json() && !session_.is_quiet) {
+            untold_ += tell_now(built_line(one.image.at("image").get<std::string>(),
+                                           one.image.at("bytes").get<std::uint64_t>(),
+                                           one.image.at("signed").get<bool>()));
+        }
+    }
+    /// Lines for standard output that were kept back.
+    [[nodiscard]] const std::string& untold() const {
+        return untold_;
+    }
+
+private:
+    void tell() const {
+        session_.doing(fmt::format("building images: {} of {} done; now {}",
+                                   ended_,
+                                   images_.size(),
+                                   printable(fmt::format("{}", fmt::join(at_work_, ", ")))));
+    }
+
+    const Session& session_;
+    const std::vector<ImageToBuild>& images_;
+    std::size_t ended_ = 0;
+    std::set<std::string> at_work_;
+    std::string untold_;
+};
+
 } // namespace
 
 Result<int> build_all(Session& session, const BuildOptions& options) {
@@ -238,34 +279,17 @@ Result<int> build_all(Session& session, const BuildOptions& options) {
         commands.push_back(command_of(session, options, image));
         commands.back().push_back(fmt::format("--jobs={}", share));
     }
-    std::string untold;
-    std::size_t ended = 0;
-    std::set<std::string> at_work;
-    const auto doing = [&] {
-        session.doing(fmt::format("building images: {} of {} done; now {}",
-                                  ended,
-                                  images.size(),
-                                  printable(fmt::format("{}", fmt::join(at_work, ", ")))));
-    };
-    const auto begin = [&](std::size_t i) {
-        at_work.insert(images[i].name());
-        doing();
-    };
     EnvironmentMap environment = session.environment.all();
     if (!session.is_json()) {
         environment[std::string(kMessagesVariable)] = "text"; // of their faults; the image is JSON
     }
-    const auto end = [&](std::size_t i, const VariantBuild& one) {
-        ++ended;
-        at_work.erase(images[i].name());
-        doing();
-        if (one.image.is_object() && !session.is_json() && !session.is_quiet) {
-            untold += tell_now(built_line(one.image.at("image").get<std::string>(),
-                                          one.image.at("bytes").get<std::uint64_t>(),
-                                          one.image.at("signed").get<bool>()));
-        }
-    };
-    const auto results = run_all(commands, environment, count, begin, end);
+    AllProgress progress(session, images);
+    const auto results = run_all(
+        commands,
+        environment,
+        count,
+        [&](std::size_t i) { progress.begin(i); },
+        [&](std::size_t i, const VariantBuild& one) { progress.end(i, one); });
     session.doing({});
     nlohmann::json document{
         {"format", 1}, {"images", nlohmann::json::array()}, {"failed", nlohmann::json::array()}};
@@ -285,13 +309,13 @@ Result<int> build_all(Session& session, const BuildOptions& options) {
         }
     }
     if (session.is_json()) {
-        Session::print(document.dump(2) + "\n");
+        Session::print(json_text(document) + "\n");
     }
     if (!document["images"].empty()) {
         tell_git(session, document["images"][0]["image"].get<std::string>());
     }
     tell_failed(session, failed, results.size());
-    Session::print(untold);
+    Session::print(progress.untold());
     return worst;
 }
 

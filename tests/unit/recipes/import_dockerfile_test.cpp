@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <rapidcheck.h>
 
 using namespace cybele;
@@ -181,19 +182,22 @@ TEST_CASE("a step that puts waiting files in place follows the Dockerfile's rule
              at = script.find(place, at + 1)) {
             script.replace(at, place.size(), root + "/wait");
         }
-        std::string prepare = "set -eu; mkdir -p " + root + "/wait " + root + "/image/there " +
-                              root + "/context/dir/sub; cd " + root +
-                              "; : >image/there/old; : >context/file; "
-                              ": >context/dir/in; : >context/dir/sub/deep; ";
+        std::string commands = fmt::format("set -eu; cd {}; mkdir -p wait image/there "
+                                           "context/dir/sub; : >image/there/old; : >context/file; "
+                                           ": >context/dir/in; : >context/dir/sub/deep; ",
+                                           root);
         for (const auto& file : recipe.files) {
-            prepare += "cp -r context/" + file.from + " wait/; ";
+            commands += "cp -r context/" + file.from + " wait/; ";
         }
         Command command;
         command.argv = {"/bin/sh",
                         "-eu",
                         "-c",
-                        prepare + "\n" + script + "cd " + root +
-                            "/image; find . -type f | sort | sed 's,^./,,' | tr '\\n' ' '"};
+                        fmt::format("{}\n{}cd {}/image; find . -type f | sort | sed 's,^./,,' | "
+                                    "tr '\\n' ' '",
+                                    commands,
+                                    script,
+                                    root)};
         const auto outcome = run_process(command);
         REQUIRE(outcome.has_value());
         CHECK_MESSAGE(outcome->ok(), outcome->errors);
