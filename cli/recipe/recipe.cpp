@@ -97,8 +97,16 @@ Result<CheckedRecipe> check_one(const std::string& file, const RecipeOptions& op
         }
         render.lock = lock ? &*lock : nullptr;
         render.may_be_unverified = options.is_unlocked;
-        if (auto rendered = recipes::render_definition(recipe, render); !rendered) {
-            faults.add(rendered.error());
+        const auto rendered = recipes::render_definition(recipe, render);
+        for (Fault fault : rendered ? std::vector<Fault>() : rendered.error().faults()) {
+            if (!lock && fault.id == "requirement-without-checksum") {
+                fault.is_warning = true; // a Recipe is written before it is locked
+                checked.warnings.push_back(std::move(fault));
+            } else {
+                faults.add(std::move(fault));
+            }
+        }
+        if (!rendered) {
             break; // the others have the same faults, or tell theirs the next time
         }
     }

@@ -16,11 +16,23 @@ constexpr std::array<std::string_view, 5> kThreadVariables{"OMP_NUM_THREADS",
                                                            "BLIS_NUM_THREADS",
                                                            "NUMEXPR_NUM_THREADS"};
 
+/// Whether other jobs cannot have cores of this one. Jobs that share a node without cpusets would
+/// all pin their threads to its first cores.
+bool is_job_alone(const PlanInput& input) {
+    return input.place.binds_cores || input.job->resources.exclusive;
+}
+
+/// Of an OpenMP program: where the cores are its own, or the Job says how.
+bool places_threads(const PlanInput& input) {
+    const auto& marks = input.job->marks;
+    return is_job_alone(input) || marks.contains("launch.places") || marks.contains("launch.bind");
+}
+
 /// Whether the cores of a rank are its own, so that its threads may be pinned to them: else all
 /// ranks of a node would pin theirs to the same first cores.
-bool has_own_cores(const LaunchPlan& plan) {
+bool has_own_cores(const PlanInput& input, const LaunchPlan& plan) {
     if (plan.ranks_per_node == 1) {
-        return true;
+        return is_job_alone(input);
     }
     const auto& words = plan.launcher;
     return std::any_of(words.begin(),
@@ -77,12 +89,12 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
         note_oversubscription(input, faults);
         if (job.launch.bind == "none" || plan.is_oversubscribed) {
             set("OMP_PROC_BIND", "false");
-        } else {
+        } else if (places_threads(input)) {
             set("OMP_PLACES", job.launch.places);
             set("OMP_PROC_BIND", job.launch.bind);
         }
     } else if (is_mpi_kind(plan.kind) && plan.threads > 1 && !plan.is_oversubscribed &&
-               !job.launch.has_own_threads && has_own_cores(plan)) {
+               !job.launch.has_own_threads && has_own_cores(input, plan)) {
         set("OMP_PLACES", "cores");
         set("OMP_PROC_BIND", "close");
     }

@@ -60,7 +60,9 @@ std::string host_text(const PlanInput& input, const LaunchPlan& plan) {
     return joined(parts,
                   site != nullptr ? "not known"
                   : is_here       ? "this machine; no Site describes its MPI (--site)"
-                                  : "not known: no Site is named (--site)");
+                  : plan.starter
+                      ? "not known: no Site is named (--site); taken to have this launcher"
+                      : "not known: no Site is named (--site)");
 }
 
 std::string image_text(const PlanInput& input) {

@@ -22,7 +22,7 @@ main() {
 
     unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
     options=("${verified[@]}")
-    set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=2 OMP_PLACES=cores OMP_PROC_BIND=close
+    set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=2
     container=("$runtime" exec "${options[@]}" "$image")
     echo 'cybelectl: job verified, 1 node, 1 rank, 2 threads each, signature required' >&2
     launch "${container[@]}" app

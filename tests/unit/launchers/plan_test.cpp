@@ -206,8 +206,19 @@ TEST_CASE("threads: one number everywhere, pinned only where the cores are the r
         CHECK(openmp.find("variable: " + std::string(name) + "_NUM_THREADS=4\n") !=
               std::string::npos);
     }
-    CHECK(openmp.find("variable: OMP_PLACES=cores\nvariable: OMP_PROC_BIND=close\n") !=
-          std::string::npos);
+    const std::string pinned = "variable: OMP_PLACES=cores\nvariable: OMP_PROC_BIND=close\n";
+    const std::string four = "launch: openmp\nresources: {cpus-per-task: 4}\n";
+    CHECK(text(four, kSlurm).find(pinned) != std::string::npos);
+    for (const PlaceTraits& shared : {kLocal, kTorque}) { // jobs of one node would share cores
+        CHECK(text(four, shared).find("OMP_P") == std::string::npos);
+        CHECK(text("launch: openmp\nresources: {cpus-per-task: 4, exclusive: true}\n", shared)
+                  .find(pinned) != std::string::npos);
+        CHECK(text("launch: {kind: openmp, bind: close}\n", shared).find(pinned) !=
+              std::string::npos);
+        CHECK(
+            text("launch: mpi\nresources: {nodes: 2, cpus-per-task: 4}\n", shared).find("OMP_P") ==
+            std::string::npos);
+    }
     const std::string free =
         text("launch: {kind: openmp, bind: none}\nenvironment: {MKL_NUM_THREADS: '1'}\n", kLocal);
     CHECK(free.find("OMP_PLACES") == std::string::npos);
@@ -277,7 +288,8 @@ TEST_CASE("set-up and limits are those of the queue that the Job names, else of 
     CHECK(setup("queue: other\n", kLocal).empty());
 }
 
-TEST_CASE("a single rank of a node has all its cores, whatever its launcher binds") {
+TEST_CASE("a single rank of a node that no other job shares has all its cores, whatever its "
+          "launcher binds") {
     const auto pins = [](const std::string& resources) {
         const Job job = job_of("launch: mpi\nresources: " + resources + "\n");
         const images::ImageFacts facts = facts_of("openmpi 4.1.4");
@@ -287,7 +299,8 @@ TEST_CASE("a single rank of a node has all its cores, whatever its launcher bind
             return row.first == "OMP_PLACES";
         });
     };
-    CHECK(pins("{nodes: 3, tasks-per-node: 1, cpus-per-task: 4}"));
+    CHECK(pins("{nodes: 3, tasks-per-node: 1, cpus-per-task: 4, exclusive: true}"));
+    CHECK_FALSE(pins("{nodes: 3, tasks-per-node: 1, cpus-per-task: 4}"));
     CHECK_FALSE(pins("{nodes: 3, tasks-per-node: 2, cpus-per-task: 4}"));
 }
 
