@@ -58,6 +58,7 @@ public:
             return lock_image(recipe, std::move(variant));
         }
         CYBELE_CHECK(check(recipe, last));
+        CYBELE_CHECK(check_pip(recipe));
         variant.distribution = last.base.row->id;
         const std::string release(last.base.row->suite);
         CYBELE_TRY(const AptSuite* suite, suite_of(release, {}));
@@ -315,6 +316,23 @@ private:
         }
         CYBELE_TRY(const std::string json, read_file(report));
         return read_report(json);
+    }
+
+    /// Before apt is asked, which may take minutes.
+    Result<void> check_pip(const Recipe& recipe) {
+        for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+            const StageContext context = recipes::stage_context(recipe, i);
+            if (context.fields->packages.pip.empty()) {
+                continue;
+            }
+            Command command;
+            command.argv = {"python3", "-m", "pip", "--version"};
+            command.environment = environment_.all();
+            command.input = "";
+            CYBELE_TRY(const Outcome outcome, run_process(command));
+            return outcome.ok() ? Result<void>() : fail(Error(pip_fault(context, outcome.errors)));
+        }
+        return {};
     }
 
     static Fault pip_fault(const StageContext& context, const std::string& said) {
