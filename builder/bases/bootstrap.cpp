@@ -148,6 +148,18 @@ Error debian_bootstrap_failed(const DebianBase& base, const std::string& output)
                      : "check OSVersion, Include and the mirror; -v shows the complete output");
 }
 
+/// What mmdebstrap says that it begins, in the last whole line `I: TEXT...` of what it printed.
+std::string_view work_in(std::string_view printed) {
+    constexpr std::string_view kBegin = "I: ";
+    const std::size_t at = printed.rfind(kBegin);
+    if (at == std::string_view::npos || (at > 0 && printed[at - 1] != '\n')) {
+        return {};
+    }
+    const std::string_view line = printed.substr(at + kBegin.size());
+    return line.find('\n') == std::string_view::npos ? std::string_view()
+                                                     : line.substr(0, line.find_first_of(".\n"));
+}
+
 Result<void> bootstrap(const DebianBase& base,
                        const BuildRequest& request,
                        const Environment& environment,
@@ -182,6 +194,8 @@ Result<void> bootstrap(const DebianBase& base,
         output += piece;
         if (request.is_verbose && request.on_step) {
             request.on_step(std::string(piece.substr(0, piece.find_last_not_of('\n') + 1)));
+        } else if (const auto now = work_in(piece); !now.empty() && request.on_step) {
+            request.on_step(fmt::format("bootstrap debian {}: {}", base.suite, now));
         }
     };
     command.on_output = keep;

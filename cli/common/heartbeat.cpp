@@ -12,8 +12,8 @@
 namespace cybele::cli {
 namespace {
 
-constexpr std::chrono::seconds kPause{10};
-constexpr std::chrono::seconds kSoon{60};    ///< as long as a waiting is told at each pause
+constexpr std::chrono::seconds kPause{9}; ///< below the ten that are promised: a busy machine adds
+constexpr std::chrono::seconds kSoon{60}; ///< as long as a waiting is told at each pause
 constexpr std::chrono::seconds kRarely{600}; ///< the longest pause of a waiting
 
 } // namespace

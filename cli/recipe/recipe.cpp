@@ -116,6 +116,14 @@ Result<CheckedRecipe> check_one(const std::string& file, const RecipeOptions& op
     return checked;
 }
 
+/// A mistake of an included file is one of each Recipe that includes it, and is said once.
+bool is_same(const Fault& one, const Fault& other) {
+    return one.id == other.id && one.message == other.message && one.where && other.where &&
+           one.where->line == other.where->line && one.where->column == other.where->column &&
+           fs::path(one.where->file).lexically_normal() ==
+               fs::path(other.where->file).lexically_normal();
+}
+
 /// Every Recipe that is named, and those of a folder; all their errors at the same time.
 Result<std::vector<CheckedRecipe>> check_each(const RecipeOptions& options) {
     std::vector<CheckedRecipe> all;
@@ -128,8 +136,15 @@ Result<std::vector<CheckedRecipe>> check_each(const RecipeOptions& options) {
                                .map_error(during("checking the Recipe '" + file.native() + "'"));
             if (checked) {
                 all.push_back(std::move(*checked));
-            } else {
-                faults.add(checked.error());
+                continue;
+            }
+            for (const Fault& fault : checked.error().faults()) {
+                const auto& known = faults.all();
+                if (std::none_of(known.begin(), known.end(), [&](const Fault& other) {
+                        return is_same(fault, other);
+                    })) {
+                    faults.add(fault);
+                }
             }
         }
     }
