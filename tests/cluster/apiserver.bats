@@ -63,7 +63,7 @@ spec:
           spec: {type: object, properties: {text: {type: string}}}
           status: {type: object, properties: {word: {type: string}}}
 END
-    kubectl wait --for=condition=Established "crd/$1.test.example" --timeout=30s >&2
+    wait_for 30 kubectl wait --for=condition=Established "crd/$1.test.example" --timeout=10s
 }
 
 # thing NAME [KIND]: creates one.

@@ -15,7 +15,7 @@ start_bridge_parts() {
         chmod +x "commands/$name"
     done
     "$CYBELECTL" kube crd SlurmJob | kubectl apply -f - >&2
-    kubectl wait --for=condition=Established crd/slurmjobs.cybelectl.io --timeout=30s >&2
+    wait_for 30 kubectl wait --for=condition=Established crd/slurmjobs.cybelectl.io --timeout=10s
     export user
     user=$(id -un)
     printf '%s\n' 'kind: Site' 'name: here' 'scheduler: slurm' 'queues: [{name: batch, nodes: 2, max-time: 1 h}]' >site.yaml

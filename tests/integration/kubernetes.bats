@@ -63,7 +63,7 @@ define() {
         "$CYBELECTL" kube crd "$kind" --group wlm.sylabs.io -o "definitions/foreign-$kind.yaml"
     done
     kubectl apply -f definitions >&2
-    kubectl wait --for=condition=Established crd --all --timeout=30s >&2
+    wait_for 30 kubectl wait --for=condition=Established crd --all --timeout=10s
 }
 
 # kept SENT GOT: all that was sent is there again, with the same value.

@@ -13,7 +13,7 @@ setup_file() {
     printf '%s\n' 'apiVersion: audit.k8s.io/v1' 'kind: Policy' 'omitStages: [RequestReceived]' 'rules: [{level: Metadata}]' >policy.yaml
     APISERVER_OPTIONS="--audit-policy-file=$place/policy.yaml --audit-log-path=$place/audit.log" "$parts_dir/kubernetes" start "$place" >&2
     "$CYBELECTL" kube crd SlurmJob | kubectl apply -f - >&2
-    kubectl wait --for=condition=Established crd/slurmjobs.cybelectl.io --timeout=30s >&2
+    wait_for 30 kubectl wait --for=condition=Established crd/slurmjobs.cybelectl.io --timeout=10s
     mkdir commands work
     printf '%s\n' '#!/bin/sh' "echo squeue >>'$place/calls'" "cat '$place/queue'" >commands/squeue
     printf '%s\n' '#!/bin/sh' 'exit 1' | tee commands/scancel commands/scontrol >commands/sacct

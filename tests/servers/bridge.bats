@@ -11,7 +11,7 @@ setup_file() {
     export KUBECONFIG=$place/kubernetes/kubeconfig
     "$parts_dir/kubernetes" start "$place" >&2
     "$CYBELECTL" kube crd TorqueJob | kubectl apply -f - >&2
-    kubectl wait --for=condition=Established crd/torquejobs.cybelectl.io --timeout=30s >&2
+    wait_for 30 kubectl wait --for=condition=Established crd/torquejobs.cybelectl.io --timeout=10s
     mkdir ways
 }
 teardown() { stop_bridge; }
