@@ -301,6 +301,7 @@ AptSuite::resolve(const std::vector<std::string>& packages) const {
                                   "-y",
                                   "--no-install-recommends",
                                   "?essential",
+                                  "?priority(required)",
                                   "apt",
                                   "ca-certificates"};
     argv.insert(argv.end(), packages.begin(), packages.end());

@@ -52,7 +52,7 @@ teardown_file() { leave_place; }
     assert_output --partial 'there is no saying 99'
 }
 
-@test "lolcow: built from its Lock it has each package that the Lock names, as it is named there" {
+@test "lolcow: built from its Lock it has the packages that the Lock names, as they are named there, and no other" {
     cp -r "$catalogue"/lolcow* .
     run -0 "$CYBELECTL" recipe lock lolcow.yaml
     run -0 "$CYBELECTL" recipe lock lolcow.yaml --check
@@ -60,7 +60,7 @@ teardown_file() { leave_place; }
     run -0 "$CYBELECTL" build lolcow.yaml -o locked.sif
     sed -nE 's/^ +- ([^ ]+) ([^ ]+) (amd64|all) sha256:[0-9a-f]{64}$/\1 \2/p' lolcow.lock.yaml | sort >named
     "$CYBELECTL" exec locked.sif dpkg-query -W -f '${Package} ${Version}\n' | sort >installed
-    assert_equal "$(comm -23 named installed)" ""
+    assert_equal "$(comm -3 named installed)" ""
 }
 
 @test "lolcow: the job of the catalogue writes low.out" {
