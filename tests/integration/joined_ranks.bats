@@ -139,6 +139,7 @@ job_waits() {
 @test "two jobs of one user side by side have a container each" {
     job_waits one-job &
     local one=$!
+    wait_for 30 test -e one-job-0 # two mpirun of one user that start at the same moment make one folder, and one of them fails
     job_waits other-job &
     local other=$!
     wait_for 30 test -e one-job-0 -a -e one-job-1 -a -e other-job-0 -a -e other-job-1
