@@ -4,6 +4,7 @@
 #include "cli/common/assignments.hpp"
 #include "cli/common/cli11.hpp"
 #include "cli/common/session.hpp"
+#include "cli/recipe/checked.hpp"
 #include "cli/recipe/definition.hpp"
 #include "cli/recipe/text.hpp"
 #include "definitions/grammar/definition.hpp"
@@ -64,98 +65,8 @@ Result<recipes::Recipe> read_one(const RecipeOptions& options) {
     return recipe;
 }
 
-/// What `check` found in one Recipe.
-struct CheckedRecipe {
-    std::string file;
-    std::vector<std::string> names; ///< of its variants
-    std::vector<Fault> warnings;
-
-    [[nodiscard]] nlohmann::json json() const {
-        const auto told = nlohmann::json::parse(format_json(warnings));
-        return {{"file", file}, {"variants", names}, {"faults", told["faults"]}};
-    }
-};
-
-Result<CheckedRecipe> check_one(const std::string& file, const RecipeOptions& options) {
-    CYBELE_TRY(std::string text, recipe_text(file));
-    CYBELE_TRY(const auto arguments, read_assignments(kRecipeArguments, options.arguments));
-    CYBELE_TRY(const auto variants, pipeline::read_variants(std::move(text), file, arguments));
-    Faults faults;
-    CheckedRecipe checked{file, {}, pipeline::warnings_of(variants)};
-    for (const auto& recipe : variants) {
-        checked.names.push_back(recipe.name);
-        for (Fault& wrong : pipeline::wrong_inputs(recipe)) {
-            faults.add(std::move(wrong));
-        }
-        if (faults.has_errors()) {
-            break;
-        }
-        recipes::RenderOptions render;
-        std::optional<recipes::LockVariant> lock;
-        if (!options.is_unlocked) {
-            CYBELE_TRY(lock, pipeline::find_lock(recipe, file));
-        }
-        render.lock = lock ? &*lock : nullptr;
-        render.may_be_unverified = options.is_unlocked;
-        const auto rendered = recipes::render_definition(recipe, render);
-        for (Fault fault : rendered ? std::vector<Fault>() : rendered.error().faults()) {
-            if (!lock && fault.id == "requirement-without-checksum") {
-                fault.is_warning = true; // a Recipe is written before it is locked
-                checked.warnings.push_back(std::move(fault));
-            } else {
-                faults.add(std::move(fault));
-            }
-        }
-        if (!rendered) {
-            break; // the others have the same faults, or tell theirs the next time
-        }
-    }
-    if (faults.has_errors()) {
-        return fail(faults.take());
-    }
-    return checked;
-}
-
-/// A mistake of an included file is one of each Recipe that includes it, and is said once.
-bool is_same(const Fault& one, const Fault& other) {
-    return one.id == other.id && one.message == other.message && one.where && other.where &&
-           one.where->line == other.where->line && one.where->column == other.where->column &&
-           fs::path(one.where->file).lexically_normal() ==
-               fs::path(other.where->file).lexically_normal();
-}
-
-/// Every Recipe that is named, and those of a folder; all their errors at the same time.
-Result<std::vector<CheckedRecipe>> check_each(const RecipeOptions& options) {
-    std::vector<CheckedRecipe> all;
-    Faults faults;
-    for (const std::string& given : options.files) {
-        CYBELE_TRY(const auto files,
-                   pipeline::recipe_files(given).map_error(during("looking for Recipes")));
-        for (const fs::path& file : files) {
-            auto checked = check_one(file.native(), options)
-                               .map_error(during("checking the Recipe '" + file.native() + "'"));
-            if (checked) {
-                all.push_back(std::move(*checked));
-                continue;
-            }
-            for (const Fault& fault : checked.error().faults()) {
-                const auto& known = faults.all();
-                if (std::none_of(known.begin(), known.end(), [&](const Fault& other) {
-                        return is_same(fault, other);
-                    })) {
-                    faults.add(fault);
-                }
-            }
-        }
-    }
-    if (faults.has_errors()) {
-        return fail(faults.take());
-    }
-    return all;
-}
-
 Result<int> check_recipe(Session& session, const RecipeOptions& options) {
-    CYBELE_TRY(const auto all, check_each(options));
+    CYBELE_TRY(const auto all, check_each(options.files, options.arguments, options.is_unlocked));
     const bool has_warnings = std::any_of(
         all.begin(), all.end(), [](const CheckedRecipe& one) { return !one.warnings.empty(); });
     if (session.is_json()) {

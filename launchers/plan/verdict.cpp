@@ -61,7 +61,7 @@ std::string host_text(const PlanInput& input, const LaunchPlan& plan) {
                   site != nullptr ? "not known"
                   : is_here       ? "this machine; no Site describes its MPI (--site)"
                   : plan.starter
-                      ? "not known: no Site is named (--site); taken to have this launcher"
+                      ? "not known: no Site is named (--site); assumed to have this launcher"
                       : "not known: no Site is named (--site)");
 }
 

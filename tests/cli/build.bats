@@ -338,7 +338,7 @@ make_oci() {
         }
     done
     for file in said.plain said.submit; do
-        grep -qE '^ +1[0-9]\.[0-9] s  %post' "$file"
+        grep -qE '^ +(9|1[0-9])\.[0-9] s  %post' "$file"
         run -1 grep -q $'[\r\e]' "$file"
     done
     grep -qE '^cybelectl: built word\.sif \([0-9.]+ MB, 1[0-9] s\)$' said.submit
