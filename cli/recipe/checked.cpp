@@ -3,6 +3,7 @@
 
 #include "cli/common/assignments.hpp"
 #include "cli/recipe/text.hpp"
+#include "pipeline/project_file.hpp"
 #include "pipeline/recipe_file.hpp"
 #include "pipeline/recipe_inputs.hpp"
 #include "pipeline/recipe_lock.hpp"
