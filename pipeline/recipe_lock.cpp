@@ -341,7 +341,7 @@ private:
         Fault fault = context.recipe->fault_at(
             context.prefix + "packages.pip",
             problem(is_network ? "packages-without-network" : "pip-failed",
-                    is_missing ? "there is no pip on this machine, which determines the packages"
+                    is_missing ? "this machine has no pip, and pip determines the packages"
                                : "pip cannot determine the packages"),
             builder::output_because("pip said", builder::last_lines(said, 10)),
             is_missing ? "install it: `apt-get install python3-pip`"

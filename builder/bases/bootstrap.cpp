@@ -148,7 +148,7 @@ Error debian_bootstrap_failed(const DebianBase& base, const std::string& output)
                      : "check OSVersion, Include and the mirror; -v shows the complete output");
 }
 
-/// What mmdebstrap says that it begins, in the last whole line `I: TEXT...` of what it printed.
+/// The current action of mmdebstrap: TEXT of the last complete line `I: TEXT...` that it printed.
 std::string_view work_in(std::string_view printed) {
     constexpr std::string_view kBegin = "I: ";
     const std::size_t at = printed.rfind(kBegin);

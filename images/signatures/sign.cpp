@@ -209,7 +209,8 @@ private:
         return {};
     }
 
-    /// Signatures over the same objects, by nobody but those who sign now: `force` replaces them.
+    /// Signatures over the same objects by the keys that sign now and no others: `force` replaces
+    /// them.
     void add_superseded(const Present& present,
                         const SignedMessage& message,
                         std::vector<std::uint32_t>& ids) const {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Whatever adds, names, removes and collects at the same time, and is killed: what a name stands
-// for is there, whole. CYBELE_STORE_STORIES and CYBELE_STORE_SEED change how many stories run and
-// which; a failure prints the seed of its story and the shortest part that fails.
+// Processes add, name, remove and collect images at the same time, and are killed: the image of
+// each name is there and complete. CYBELE_STORE_STORIES and CYBELE_STORE_SEED change how many
+// stories run and which; a failure prints the seed of its story and the shortest part that fails.
 #include "../explorer.hpp"
 #include "shop.hpp"
 

@@ -100,7 +100,7 @@ TEST_CASE("the columns of squeue are as wide as what is read") {
     CHECK(columns.ends_with(",Comment:56|"));
 }
 
-TEST_CASE("a reason is read whole, and one that squeue has cut says so") {
+TEST_CASE("a reason is read completely, and one that squeue has cut is marked") {
     const std::string most(160, 'n');
     for (const auto& [why, seen_as] :
          {std::pair<std::string, std::string>("ReqNodeNotAvail, UnavailableNodes:n[1-40],n50,n60",

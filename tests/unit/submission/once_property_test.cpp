@@ -237,7 +237,7 @@ struct OnceWorld {
                 return "a job runs that the journal does not have";
             }
             if (found->second.id != Outside::id_of(uuid)) {
-                return "a job runs whose id nobody has: " + found->second.id;
+                return "no client has the id of a running job: " + found->second.id;
             }
             if (found->second.client == submission::kFound) {
                 return "a job runs that no client was given, and the next one submitted again";
