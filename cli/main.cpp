@@ -25,6 +25,7 @@ namespace {
 using cybele::cli::Session;
 
 constexpr int kUsage = static_cast<int>(cybele::ErrorCode::kUsage);
+const std::string kVersionLine = "cybelectl " CYBELE_VERSION;
 
 /// Of `exec|run|shell [OPTIONS] IMAGE [WORDS…]`, everything behind IMAGE belongs to the program,
 /// options and words that are verbs of ours too: it is cut off before the command line is parsed.
@@ -72,7 +73,7 @@ void set_up(CLI::App& app, Session& session) {
     app.formatter(cybele::cli::make_help_formatter());
     app.set_help_flag("-h,--help", "print this help");
     app.description("Builds, signs and launches Singularity containers on HPC clusters.");
-    app.set_version_flag("--version", "cybelectl " CYBELE_VERSION, "print the version");
+    app.set_version_flag("--version", kVersionLine, "print the version");
     app.require_subcommand(1);
     app.fallthrough();
     app.add_flag("-v,--verbose", session.verbosity, "print more details on standard error");
@@ -160,18 +161,35 @@ int usage_error(Session& session,
                                                                    : kUsage;
 }
 
+/// Scripts ask for the version before each of their calls: no verb is made for it.
+bool print_version(const std::vector<std::string>& words, const std::string& other_name) {
+    if (words.empty() || words.front() != "--version") {
+        return false;
+    }
+    const std::vector<std::string> rest(words.begin() + 1, words.end());
+    if (rest == std::vector<std::string>{"--format", "json"} ||
+        rest == std::vector<std::string>{"--format=json"}) {
+        Session::print(cybele::cli::version_json());
+        return true;
+    }
+    if (!rest.empty() || !other_name.empty()) {
+        return false;
+    }
+    Session::print(kVersionLine + "\n");
+    return true;
+}
+
 int call(int argc, char** argv, void (*sigpipe_before)(int)) {
+    std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    const std::string other_name = cybele::cli::other_name_of(argc > 0 ? argv[0] : "");
+    if (print_version(words, other_name)) {
+        return 0;
+    }
     Session session;
+    session.other_name = other_name;
     cybele::cli::learn(session, sigpipe_before);
     std::error_code unknown;
     session.program = std::filesystem::read_symlink("/proc/self/exe", unknown).native();
-    std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
-    const std::vector<std::string> version_words[] = {{"--version", "--format", "json"},
-                                                      {"--version", "--format=json"}};
-    if (words == version_words[0] || words == version_words[1]) {
-        Session::print(cybele::cli::version_json());
-        return 0;
-    }
     cybele::cli::Heartbeat heartbeat(session.is_terminal);
     session.long_work = &heartbeat;
     session.words = words;
@@ -182,7 +200,6 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     };
     session.start_with_instance = cybele::cli::start_with_instance;
     session.demand_signatures = cybele::cli::demand_signatures;
-    session.other_name = cybele::cli::other_name_of(argc > 0 ? argv[0] : "");
     if (cybele::cli::read_start(session)) {
         return cybele::cli::act(session);
     }
