@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # cybele_embed(TARGET NAME FILES…): makes NAME.cpp in the build tree with a table of the files' names
-# (relative to the calling folder) and bytes, declared by support/embedded.hpp as
+# (relative to the calling folder), bytes and digests, declared by support/embedded.hpp as
 #   std::span<const cybele::EmbeddedFile> cybele::embedded::NAME();
 function(cybele_embed target name)
     set(out ${CMAKE_CURRENT_BINARY_DIR}/embedded_${name}.cpp)

@@ -10,6 +10,7 @@ namespace cybele {
 struct EmbeddedFile {
     std::string_view name; ///< relative to the folder that embeds it
     std::string_view bytes;
+    std::string_view digest; ///< the SHA-256 of `bytes`, 64 hexadecimal digits
 };
 
 } // namespace cybele

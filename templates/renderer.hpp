@@ -60,20 +60,25 @@ public:
     /// The templates of this room: script/.
     TemplateSet();
     void add(std::span<const EmbeddedFile> files);
-    void put(std::string name, std::string_view text) {
-        texts_[std::move(name)] = text;
+    /// `digest` is that of `text`, where it is known (EmbeddedFile).
+    void put(std::string name, std::string_view text, std::string_view digest = {}) {
+        texts_[std::move(name)] = {std::string(text), std::string(digest)};
     }
     /// Reads every NAME.mustache below `directory` that this set knows; one it does not know is
     /// kInput (a misspelt name would never be used).
     [[nodiscard]] Result<void> override_with(const std::filesystem::path& directory);
 
     [[nodiscard]] const std::string* find(const std::string& name) const;
-    /// `1-` and 12 hexadecimal digits of the SHA-256 of all names and texts: changes exactly when
-    /// the bytes change.
+    /// `1-` and 12 hexadecimal digits of the SHA-256 of all names and the digests of their texts:
+    /// changes exactly when the bytes change.
     [[nodiscard]] std::string version() const;
 
 private:
-    std::map<std::string, std::string> texts_;
+    struct Text {
+        std::string bytes;
+        std::string digest; ///< of embedded texts: made when the program was compiled
+    };
+    std::map<std::string, Text> texts_;
 };
 
 /// How `{{name}}` writes a text.

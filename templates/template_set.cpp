@@ -24,8 +24,9 @@ TemplateSet::TemplateSet() {
 void TemplateSet::add(std::span<const EmbeddedFile> files) {
     for (const auto& file : files) {
         if (file.name.ends_with(kSuffix)) {
-            texts_[std::string(file.name.substr(0, file.name.size() - kSuffix.size()))] =
-                file.bytes;
+            put(std::string(file.name.substr(0, file.name.size() - kSuffix.size())),
+                file.bytes,
+                file.digest);
         }
     }
 }
@@ -54,7 +55,8 @@ Result<void> TemplateSet::override_with(const std::filesystem::path& directory) 
                         "'" + path.native() + "' would never be used",
                         "rename it after the template that it replaces");
         }
-        CYBELE_TRY(known->second, read_file(path, std::size_t{1} << 20U));
+        CYBELE_TRY(known->second.bytes, read_file(path, std::size_t{1} << 20U));
+        known->second.digest.clear();
     }
     if (error) {
         return fail(system_error("cannot read '" + directory.native() + "'", error.value()));
@@ -64,13 +66,14 @@ Result<void> TemplateSet::override_with(const std::filesystem::path& directory) 
 
 const std::string* TemplateSet::find(const std::string& name) const {
     const auto found = texts_.find(name);
-    return found == texts_.end() ? nullptr : &found->second;
+    return found == texts_.end() ? nullptr : &found->second.bytes;
 }
 
 std::string TemplateSet::version() const {
     std::string all;
     for (const auto& [name, text] : texts_) {
-        all.append(name).append("\n").append(std::to_string(text.size())).append("\n").append(text);
+        all.append(name).append("\n");
+        all.append(text.digest.empty() ? hex(sha256(text.bytes)) : text.digest).append("\n");
     }
     const Digest bytes = sha256(all);
     return std::string(kSchema) + "-" + hex(std::span(bytes).first(6));

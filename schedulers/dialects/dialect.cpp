@@ -236,7 +236,7 @@ Result<Dialect> find_dialect(const std::string& name, const std::string& version
         } else if (rest.ends_with(kTemplateSuffix)) {
             const auto part = rest.substr(0, rest.size() - kTemplateSuffix.size());
             dialect.has_head = dialect.has_head || part == "head";
-            dialect.templates.put("dialect/" + std::string(part), file.bytes);
+            dialect.templates.put("dialect/" + std::string(part), file.bytes, file.digest);
         }
     }
     if (!is_known) {

@@ -100,11 +100,26 @@ read_only() {
     assert_failure 5
 }
 
-@test "a Recipe is rendered in fewer than 4 million instructions" {
-    local count
-    "$program" recipe render recipe.yaml >/dev/null
-    count=$(valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" recipe render recipe.yaml 2>&1 >/dev/null |
-        sed -nE 's/.*Collected : ([0-9]+).*/\1/p')
-    echo "recipe render: $count instructions"
-    ((count > 100000 && count < 4000000))
+# instructions_of WORDS…: how many the processor needs for the program with these words.
+instructions_of() {
+    "$program" "$@" >/dev/null || return
+    valgrind --tool=callgrind --callgrind-out-file=/dev/null "$program" "$@" 2>&1 >/dev/null |
+        sed -nE 's/.*Collected : ([0-9]+).*/\1/p'
+}
+
+@test "the version, a Recipe, a script and a bridge object cost few instructions" {
+    local count most words
+    printf '%s\n' 'kind: Job' 'name: h' 'launch: mpi' 'image: h.sif' 'command: [prog]' \
+        'resources: {nodes: 2, tasks-per-node: 4}' >hybrid.yaml
+    while read -r most words; do
+        # shellcheck disable=SC2086 # words
+        count=$(instructions_of $words)
+        echo "$words: $count instructions, at most $most"
+        ((count > 100000 && count < most))
+    done <<'BOUNDS'
+1000000 --version
+4000000 recipe render recipe.yaml
+8500000 job render hybrid.yaml --scheduler slurm
+10500000 kube render hybrid.yaml
+BOUNDS
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/digest.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "templates/renderer.hpp"
@@ -8,6 +10,10 @@
 
 #include <doctest/doctest.h>
 #include <rapidcheck.h>
+
+namespace cybele::embedded {
+std::span<const EmbeddedFile> templates();
+} // namespace cybele::embedded
 
 namespace cybele::templates {
 namespace {
@@ -151,6 +157,17 @@ TEST_CASE("the version changes exactly with the bytes") {
     CHECK(set_of("a\n").version() == set_of("a\n").version());
     CHECK(set_of("a\n").version() != set_of("b\n").version());
     CHECK(set_of("a\n").version().starts_with("1-"));
+}
+
+TEST_CASE("embedded texts bring their digests, and the version is that of their bytes") {
+    TemplateSet again;
+    for (const EmbeddedFile& file : embedded::templates()) {
+        CAPTURE(file.name);
+        const Digest digest = sha256(file.bytes);
+        CHECK(hex(digest) == file.digest);
+        again.put(std::string(file.name.substr(0, file.name.rfind('.'))), file.bytes);
+    }
+    CHECK(again.version() == TemplateSet().version());
 }
 
 TEST_CASE("a directory overrides templates; strange names and other sets are refused") {
