@@ -40,6 +40,9 @@ function(cybele_linked_library name shared)
 endfunction()
 
 cybele_linked_library(crypto OpenSSL::Crypto crypto Threads::Threads)
+# Its macros would write the path of each of our sources into the program, which then differed with the folder that it was
+# compiled in; the compiler cache would not serve a second checkout either.
+target_compile_definitions(cybele_crypto INTERFACE OPENSSL_NO_FILENAMES)
 cybele_linked_library(sqlite SQLite::SQLite3 sqlite3 m Threads::Threads)
 cybele_linked_library(squashfs PkgConfig::SQUASHFS squashfs zstd lzma lz4 lzo2 z bz2 Threads::Threads)
 cybele_linked_library(squashfuse PkgConfig::SQUASHFUSE

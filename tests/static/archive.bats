@@ -100,6 +100,12 @@ read_only() {
     assert_failure 5
 }
 
+@test "the program holds no path of the folder that it was compiled in" {
+    run grep -acF "$repo/" "$program"
+    assert_failure 1
+    assert_output 0
+}
+
 # instructions_of WORDS…: how many the processor needs for the program with these words.
 instructions_of() {
     "$program" "$@" >/dev/null || return
