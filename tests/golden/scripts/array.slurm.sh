@@ -34,11 +34,11 @@ test "$CYBELE_ARRAY_INDEX" -ge 0 && echo "it'\''s $CYBELE_ARRAY_INDEX"
 ' sweep
 }
 
-# ---- What main calls; `cybelectl explain scripts` describes each function ----
+# ---- The functions; `cybelectl explain scripts` describes each ----
 # sha256:284f81f1e5159c50bee50102052ee8d820b69cbd9105b90914cd48b0075c6d42, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
-        'the folder of submission is not there' 'submit from a folder that all nodes share'
+        'the job was submitted there' 'submit from a shared file system'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
@@ -51,12 +51,13 @@ be_element() {
 }
 
 start_once() { # ID of the job
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
-        ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
-        [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
-    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one does nothing" >&2
-    record=''
-    exit 0
+    local file=$record/started/id # with `set -C` only the first job can create it
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
+    if ! (set -C && { echo "$1" || :; } >"$file") 2>/dev/null && [ "$(cat "$file")" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
+        record=''
+        exit 0
+    fi
 }
 
 use_image() { # FILE PROGRAM...
@@ -65,7 +66,7 @@ use_image() { # FILE PROGRAM...
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
-        'it is not there, or not readable' 'submit from its folder, on a shared file system'
+        'it is not there, or not readable' 'move it to a shared file system'
 }
 
 set_variables() { # NAME=VALUE...
@@ -77,7 +78,7 @@ launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || : # 0.01 s, later 0.21 s
     done
     wait "$payload" || code=$?
     payload=''
@@ -93,10 +94,11 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout
+    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # near the time limit
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times
+    # Of the two times, -2 is that of the script's start, and -1 is now.
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
         -2 -1 "\"host\":\"$here\",\"cpu-milliseconds\":${used:-0}" >"$new" &&

@@ -33,22 +33,23 @@ main() {
     launch "${launcher[@]}" "${container[@]}" preprocess --years 2017,2018,2019
 }
 
-# ---- What main calls; `cybelectl explain scripts` describes each function ----
+# ---- The functions; `cybelectl explain scripts` describes each ----
 # sha256:733ac35a30e6d5359761353d45e7f9951620baeea6e496bec4cba6f5f6daedf8, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
-        'the folder of submission is not there' 'submit from a folder that all nodes share'
+        'the job was submitted there' 'submit from a shared file system'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
 
 start_once() { # ID of the job
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
-        ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
-        [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
-    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one does nothing" >&2
-    record=''
-    exit 0
+    local file=$record/started/id # with `set -C` only the first job can create it
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
+    if ! (set -C && { echo "$1" || :; } >"$file") 2>/dev/null && [ "$(cat "$file")" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
+        record=''
+        exit 0
+    fi
 }
 
 use_image() { # FILE PROGRAM...
@@ -57,7 +58,7 @@ use_image() { # FILE PROGRAM...
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
-        'it is not there, or not readable' 'submit from its folder, on a shared file system'
+        'it is not there, or not readable' 'move it to a shared file system'
 }
 
 need_cpus() { # RANKS THREADS
@@ -72,7 +73,7 @@ set_variables() { # NAME=VALUE...
     options+=("${@/#/--env=}")
 }
 
-forbid_copies() {
+forbid_copies() { # `cma` copies from another process, PROC_LINK opens its files by /proc
     [ "$(id -u)" -ne 0 ] && [ "${runtime##*/}" != cybelectl ] || return 0
     : "${OMPI_MCA_btl_vader_single_copy_mechanism:=none}" "${UCX_TLS:=^cma}" \
         "${UCX_POSIX_USE_PROC_LINK:=n}"
@@ -84,9 +85,8 @@ check_launcher() { # [LAUNCHER OPTION...]
         'the Job does not allow it' 'set launch.allow-root if root is meant'
     command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $here" \
         'it starts the ranks' 'load its module, or name it in the Site'
-    launch "$@" test -r "$image" ||
-        refuse "the image '$image' cannot be read on every node" \
-            "the check ended with code $code" 'put it on a file system that all nodes share'
+    launch "$@" test -r "$image" || refuse "the image '$image' cannot be read on every node" \
+        "the check ended with code $code" 'move it to a shared file system'
 }
 
 check_ranks() { # RANKS PROBE
@@ -96,7 +96,7 @@ check_ranks() { # RANKS PROBE
         >"$private/answers" 2>"$private/errors" || :
     seen=$(awk '/^cybelectl-probe rank/ && !seen[$3, $5]++ {print $5}' "$private/answers" | sort)
     good=$(grep -cx "$1" <<<"$seen" || :)
-    [ "$code" -ne 0 ] || [ "$good" -ne "$1" ] || return 0
+    [ "$code:$good" != "0:$1" ] || { echo "cybelectl: $1 ranks see each other" >&2; return 0; }
     cat -- "$private/errors" >&2
     cause=$(sed -nE '/^(error|FATAL): +/{s///p;q}' "$private/errors")
     sizes=$(uniq <<<"$seen" | xargs)
@@ -117,7 +117,7 @@ launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || : # 0.01 s, later 0.21 s
     done
     wait "$payload" || code=$?
     payload=''
@@ -134,7 +134,8 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 176398 ] || state=timeout
+    [ "$ended" = no ] || [ "$SECONDS" -lt 176398 ] || state=timeout # near the time limit
+    # Of the two times, -2 is that of the script's start, and -1 is now.
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
         -2 -1 "\"host\":\"$here\"" >"$new" && mv -f -- "$new" "$record/exit.json"

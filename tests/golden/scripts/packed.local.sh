@@ -17,11 +17,11 @@ run_row() {
     launch train --lr "$CYBELE_SWEEP_lr"
 }
 
-# ---- What main calls; `cybelectl explain scripts` describes each function ----
+# ---- The functions; `cybelectl explain scripts` describes each ----
 # sha256:9295af1c8855e43016f30df646946f446c81ee0e35d64a8539da0d92384a0ab7, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
-        'the folder of submission is not there' 'submit from a folder that all nodes share'
+        'the job was submitted there' 'submit from a shared file system'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
@@ -196,7 +196,7 @@ write_record() { # CODE: of the job or of a row
     [ -n "$record" ] && { [ -d "$record" ] || mkdir -p -- "$record"; } || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout
+    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # near the time limit
     times >"$new" # such as 1m2.345s four times
     while read -r -a part; do
         for part in "${part[@]//[.,s]/}"; do

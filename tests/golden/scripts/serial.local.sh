@@ -11,11 +11,11 @@ main() {
     launch /bin/echo 'it'\''s $HOME; *' ''
 }
 
-# ---- What main calls; `cybelectl explain scripts` describes each function ----
+# ---- The functions; `cybelectl explain scripts` describes each ----
 # sha256:03dd76148b0b7f42d3f125dd0b9772f135ed09ee8e14d00d68f2d834ea396298, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
-        'the folder of submission is not there' 'submit from a folder that all nodes share'
+        'the job was submitted there' 'submit from a shared file system'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
@@ -24,7 +24,7 @@ launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || : # 0.01 s, later 0.21 s
     done
     wait "$payload" || code=$?
     payload=''
@@ -43,6 +43,7 @@ finish_job() {
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times
+    # Of the two times, -2 is that of the script's start, and -1 is now.
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
         -2 -1 "\"host\":\"$here\",\"cpu-milliseconds\":${used:-0}" >"$new" &&

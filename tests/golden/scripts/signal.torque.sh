@@ -9,6 +9,7 @@ set -euo pipefail
 main() {
     need_torque_job
     enter_folder "$PBS_O_WORKDIR" "$job_number"
+    # From here on. What the batch system writes itself goes into one file of its own (-j oe).
     exec >signal-"$job_number".out 2>signal-"$job_number".err
     start_once "${PBS_JOBID:-}"
 
@@ -18,11 +19,11 @@ main() {
     launch simulate --resume
 }
 
-# ---- What main calls; `cybelectl explain scripts` describes each function ----
+# ---- The functions; `cybelectl explain scripts` describes each ----
 # sha256:ff1597f1297c351593485373a0dfc0d8aad3ab604b80d52a6c931b352ba254fe, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
-        'the folder of submission is not there' 'submit from a folder that all nodes share'
+        'the job was submitted there' 'submit from a shared file system'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
@@ -35,12 +36,13 @@ need_torque_job() { # job_number is the same for the elements of an array
 }
 
 start_once() { # ID of the job
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
-        ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
-        [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
-    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one does nothing" >&2
-    record=''
-    exit 0
+    local file=$record/started/id # with `set -C` only the first job can create it
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
+    if ! (set -C && { echo "$1" || :; } >"$file") 2>/dev/null && [ "$(cat "$file")" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
+        record=''
+        exit 0
+    fi
 }
 
 send_signal_after() { # SECONDS SIGNAL: the scheduler sends none before the end
@@ -56,7 +58,7 @@ launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || : # 0.01 s, later 0.21 s
     done
     wait "$payload" || code=$?
     payload=''
@@ -72,10 +74,11 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 7198 ] || state=timeout
+    [ "$ended" = no ] || [ "$SECONDS" -lt 7198 ] || state=timeout # near the time limit
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times
+    # Of the two times, -2 is that of the script's start, and -1 is now.
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
         -2 -1 "\"host\":\"$here\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
@@ -93,7 +96,7 @@ name=signal ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}}
 trap finish_job EXIT
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' INT HUP
-trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # which all processes of the job have
+trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # sent to each process of the job
 trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
 trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2
 main "$@"

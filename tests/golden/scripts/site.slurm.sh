@@ -41,11 +41,11 @@ main() {
     launch "${launcher[@]}" "$runtime" run "${options[@]}" "$image"
 }
 
-# ---- What main calls; `cybelectl explain scripts` describes each function ----
+# ---- The functions; `cybelectl explain scripts` describes each ----
 # sha256:5aeb38c94f4b668aa58e9263181bc44a42d8a34cac4d6a4afae152d6d39c35c3, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
-        'the folder of submission is not there' 'submit from a folder that all nodes share'
+        'the job was submitted there' 'submit from a shared file system'
     [ -z "$workdir" ] || cd -- "$workdir" || refuse "cannot enter '$workdir' on $here" \
         'the workdir is not there, or not yours' 'create it on a file system that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
@@ -53,12 +53,13 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
 }
 
 start_once() { # ID of the job
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
-        ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
-        [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
-    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one does nothing" >&2
-    record=''
-    exit 0
+    local file=$record/started/id # with `set -C` only the first job can create it
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
+    if ! (set -C && { echo "$1" || :; } >"$file") 2>/dev/null && [ "$(cat "$file")" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
+        record=''
+        exit 0
+    fi
 }
 
 load_modules() { # NAME...; their code knows no strict mode
@@ -87,7 +88,7 @@ use_image() { # FILE PROGRAM...
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
-        'it is not there, or not readable' 'submit from its folder, on a shared file system'
+        'it is not there, or not readable' 'move it to a shared file system'
 }
 
 need_cpus() { # RANKS THREADS
@@ -105,9 +106,8 @@ set_variables() { # NAME=VALUE...
 check_launcher() { # [LAUNCHER OPTION...]
     command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $here" \
         'it starts the ranks' 'load its module, or name it in the Site'
-    launch "$@" test -r "$image" ||
-        refuse "the image '$image' cannot be read on every node" \
-            "the check ended with code $code" 'put it on a file system that all nodes share'
+    launch "$@" test -r "$image" || refuse "the image '$image' cannot be read on every node" \
+        "the check ended with code $code" 'move it to a shared file system'
 }
 
 check_ranks() { # RANKS PROBE
@@ -117,7 +117,7 @@ check_ranks() { # RANKS PROBE
         >"$private/answers" 2>"$private/errors" || :
     seen=$(awk '/^cybelectl-probe rank/ && !seen[$3, $5]++ {print $5}' "$private/answers" | sort)
     good=$(grep -cx "$1" <<<"$seen" || :)
-    [ "$code" -ne 0 ] || [ "$good" -ne "$1" ] || return 0
+    [ "$code:$good" != "0:$1" ] || { echo "cybelectl: $1 ranks see each other" >&2; return 0; }
     cat -- "$private/errors" >&2
     cause=$(sed -nE '/^(error|FATAL): +/{s///p;q}' "$private/errors")
     sizes=$(uniq <<<"$seen" | xargs)
@@ -138,7 +138,7 @@ launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || : # 0.01 s, later 0.21 s
     done
     wait "$payload" || code=$?
     payload=''
@@ -155,7 +155,8 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 1798 ] || state=timeout
+    [ "$ended" = no ] || [ "$SECONDS" -lt 1798 ] || state=timeout # near the time limit
+    # Of the two times, -2 is that of the script's start, and -1 is now.
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
         -2 -1 "\"host\":\"$here\"" >"$new" && mv -f -- "$new" "$record/exit.json"

@@ -13,6 +13,7 @@ main() {
     workdir=runs/wheat
     need_torque_job 2
     enter_folder "$PBS_O_WORKDIR" "$job_number"
+    # From here on. What the batch system writes itself goes into one file of its own (-j oe).
     exec >logs/wheat-"$job_number".txt 2>&1
     start_once "${PBS_JOBID:-}"
     load_modules site/2026 openmpi/5.0.7
@@ -34,11 +35,11 @@ main() {
     launch "${launcher[@]}" "$runtime" run "${options[@]}" "$image"
 }
 
-# ---- What main calls; `cybelectl explain scripts` describes each function ----
+# ---- The functions; `cybelectl explain scripts` describes each ----
 # sha256:5aeb38c94f4b668aa58e9263181bc44a42d8a34cac4d6a4afae152d6d39c35c3, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
-        'the folder of submission is not there' 'submit from a folder that all nodes share'
+        'the job was submitted there' 'submit from a shared file system'
     [ -z "$workdir" ] || cd -- "$workdir" || refuse "cannot enter '$workdir' on $here" \
         'the workdir is not there, or not yours' 'create it on a file system that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
@@ -57,12 +58,13 @@ need_torque_job() { # NODES: job_number is the same for the elements of an array
 }
 
 start_once() { # ID of the job
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "$record/started") &&
-        ! (set -C && { echo "$1" || :; } >"$record/started/id") 2>/dev/null &&
-        [ "$(cat -- "$record/started/id")" != "$1" ] || return 0
-    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one does nothing" >&2
-    record=''
-    exit 0
+    local file=$record/started/id # with `set -C` only the first job can create it
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
+    if ! (set -C && { echo "$1" || :; } >"$file") 2>/dev/null && [ "$(cat "$file")" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
+        record=''
+        exit 0
+    fi
 }
 
 load_modules() { # NAME...; their code knows no strict mode
@@ -91,7 +93,7 @@ use_image() { # FILE PROGRAM...
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
     runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
-        'it is not there, or not readable' 'submit from its folder, on a shared file system'
+        'it is not there, or not readable' 'move it to a shared file system'
 }
 
 need_cpus() { # RANKS THREADS
@@ -114,7 +116,7 @@ check_launcher() { # [LAUNCHER OPTION...]
         'it starts the ranks' 'load its module, or name it in the Site'
     launch "$1" "${hosts[@]}" "${@:2}" test -r "$image" ||
         refuse "the image '$image' cannot be read on every node" \
-            "the check ended with code $code" 'put it on a file system that all nodes share'
+            "the check ended with code $code" 'move it to a shared file system'
 }
 
 name_hosts() { # of the allocation, and the variables that they need
@@ -133,7 +135,7 @@ check_ranks() { # RANKS PROBE
         >"$private/answers" 2>"$private/errors" || :
     seen=$(awk '/^cybelectl-probe rank/ && !seen[$3, $5]++ {print $5}' "$private/answers" | sort)
     good=$(grep -cx "$1" <<<"$seen" || :)
-    [ "$code" -ne 0 ] || [ "$good" -ne "$1" ] || return 0
+    [ "$code:$good" != "0:$1" ] || { echo "cybelectl: $1 ranks see each other" >&2; return 0; }
     cat -- "$private/errors" >&2
     cause=$(sed -nE '/^(error|FATAL): +/{s///p;q}' "$private/errors")
     sizes=$(uniq <<<"$seen" | xargs)
@@ -154,7 +156,7 @@ launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || : # 0.01 s, later 0.21 s
     done
     wait "$payload" || code=$?
     payload=''
@@ -171,7 +173,8 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 1798 ] || state=timeout
+    [ "$ended" = no ] || [ "$SECONDS" -lt 1798 ] || state=timeout # near the time limit
+    # Of the two times, -2 is that of the script's start, and -1 is now.
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
         -2 -1 "\"host\":\"$here\"" >"$new" && mv -f -- "$new" "$record/exit.json"
@@ -189,7 +192,7 @@ name=wheat ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
 trap finish_job EXIT
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' INT HUP
-trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # which all processes of the job have
+trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # sent to each process of the job
 trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
 trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2
 main "$@"

@@ -13,11 +13,11 @@ main() {
     launch train --lr "$CYBELE_SWEEP_lr" --name=r"$CYBELE_ARRAY_INDEX"-"$CYBELE_SWEEP_seed"
 }
 
-# ---- What main calls; `cybelectl explain scripts` describes each function ----
+# ---- The functions; `cybelectl explain scripts` describes each ----
 # sha256:4ef6f9ed9e4aa8fe25677eb741a98643b48b5431f9f7bdf67c4a633e4f652dc1, templates VERSION
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
-        'the folder of submission is not there' 'submit from a folder that all nodes share'
+        'the job was submitted there' 'submit from a shared file system'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
     export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
 }
@@ -45,7 +45,7 @@ launch() { # PROGRAM ARGUMENT...
     "$@" &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        sleep "0.$((turns++ < 50 ? 0 : 2))1" || :
+        sleep "0.$((turns++ < 50 ? 0 : 2))1" || : # 0.01 s, later 0.21 s
     done
     wait "$payload" || code=$?
     payload=''
@@ -61,10 +61,11 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout
+    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # near the time limit
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times
+    # Of the two times, -2 is that of the script's start, and -1 is now.
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
         -2 -1 "\"host\":\"$here\",\"cpu-milliseconds\":${used:-0}" >"$new" &&

@@ -276,7 +276,7 @@ constexpr std::array kRunRows{
     RunRow{"D3",
            "ranks that see themselves alone",
            "the guard accepts any answer",
-           "[ \"$good\" -ne \"$1\" ]",
+           "[ \"$code:$good\" != \"0:$1\" ]",
            "false",
            guard_script,
            singletons_end_the_job},
