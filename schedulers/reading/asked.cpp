@@ -123,7 +123,9 @@ void take_after(Taking& taking, const Directive& directive) {
 
 void take_mail_on(Taking& taking, const Directive& directive) {
     auto& words = taking.asked.mail_on;
-    words.clear();
+    if (!taking.is_slurm()) {
+        words.clear(); // sbatch adds them up
+    }
     const auto put = [&](std::string_view word, std::string_view ours) {
         if (ours.empty()) {
             taking.leave(directive, fmt::format("a Job has no mail on `{}`", word), "drop it");

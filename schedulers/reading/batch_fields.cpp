@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 
 #include <fmt/format.h>
 
@@ -138,55 +137,6 @@ bool take_array(Fields& fields, const Directive& directive) {
                               : true;
     return is_known && launchers::check_array(directive.value).because.empty() &&
            fields.put("array", yaml_quote(directive.value));
-}
-
-struct MailWordPair {
-    std::string_view theirs;
-    std::string_view ours;
-};
-constexpr std::array<MailWordPair, 7> kMailPairs{{{"begin", "begin"},
-                                                  {"end", "end"},
-                                                  {"fail", "fail"},
-                                                  {"all", "all"},
-                                                  {"b", "begin"},
-                                                  {"e", "end"},
-                                                  {"a", "fail"}}};
-
-/// The words of `mail.on`; empty: some have none.
-std::string mail_words(const Fields& fields, std::string text) {
-    std::string list;
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char letter) {
-        return static_cast<char>(std::tolower(letter));
-    });
-    for (std::size_t at = 0; at < text.size();) {
-        const std::size_t end =
-            fields.is_slurm() ? std::min(text.find(',', at), text.size()) : at + 1;
-        const std::string_view word = std::string_view(text).substr(at, end - at);
-        at = end + (fields.is_slurm() ? 1 : 0);
-        const auto* const pair =
-            std::find_if(kMailPairs.begin(), kMailPairs.end(), [&](const MailWordPair& row) {
-                return row.theirs == word;
-            });
-        if (pair == kMailPairs.end() || (word.size() == 1) == fields.is_slurm()) {
-            return {};
-        }
-        list += fmt::format("{}{}", list.empty() ? "" : ", ", pair->ours);
-    }
-    return list;
-}
-
-/// Address and occasions are one field, so both or neither.
-bool take_mail(Fields& fields, const Directive& /*directive*/) {
-    const Directive* const to = fields.script.find("mail-to");
-    const Directive* const on = fields.script.find("mail-on");
-    if (to == nullptr || on == nullptr) {
-        return false;
-    }
-    const std::string words = mail_words(fields, on->value);
-    if (words.empty() || !is_plain_text(fields, to->value)) {
-        return false;
-    }
-    return fields.put("mail", fmt::format("{{to: {}, on: [{}]}}", yaml_quote(to->value), words));
 }
 
 /// Only `B:` reaches the script, as a Job's signal does.
@@ -397,8 +347,6 @@ constexpr std::array kFieldRows{
     FieldRow{"account", "--account", take_text_field<kAccountField>},
     FieldRow{"qos", "--qos", take_text_field<kQosField>},
     FieldRow{"constraint", "", take_all_features},
-    FieldRow{"mail-to", "", take_mail},
-    FieldRow{"mail-on", "", take_mail},
     FieldRow{"signal", "", take_pre_signal},
     FieldRow{"stdout", "", by_reader<take_slurm_output, take_pbs_output>},
     FieldRow{"stderr", "", by_reader<take_slurm_output, take_pbs_output>},
@@ -429,11 +377,12 @@ std::string word_of(const Fields& fields, const Directive& directive) {
     return directive.option + (has_equals ? "=" : " ") + value;
 }
 
-/// `-S` of PBS is the shell, which is a field of its own; the last of several options counts.
+/// `-S` of PBS is the shell, which is a field of its own; one of several options counts.
 bool is_settled_option(const Fields& fields, const Directive& directive) {
-    const bool is_repeated = !directive.need.empty() && directive.need != "variables" &&
-                             directive.need != "export" &&
-                             fields.script.find(directive.need) != &directive;
+    const bool adds_up = directive.need == "variables" || directive.need == "export" ||
+                         (directive.need == "mail-on" && fields.is_slurm());
+    const bool is_repeated =
+        !directive.need.empty() && !adds_up && fields.script.find(directive.need) != &directive;
     return directive.need == "shell" || is_repeated;
 }
 

@@ -253,6 +253,13 @@ std::string_view reader_text(Reader reader) {
 }
 
 const Directive* BatchScript::find(std::string_view need) const {
+    // The last of several counts; of `-l` of OpenPBS the first does (torque.md, 2.1).
+    if (reader == Reader::kPbspro && need.starts_with("-l ")) {
+        const auto first = std::find_if(directives.begin(),
+                                        directives.end(),
+                                        [&](const Directive& each) { return each.need == need; });
+        return first == directives.end() ? nullptr : &*first;
+    }
     const auto found = std::find_if(directives.rbegin(),
                                     directives.rend(),
                                     [&](const Directive& each) { return each.need == need; });

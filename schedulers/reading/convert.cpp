@@ -99,6 +99,9 @@ convert_typed(const Explanation& explanation, BatchOptions options, const std::s
     conversion.as_words = options.words.size();
     conversion.has_body = !launch->script.empty();
     const Directive* const named = explanation.script.find("name");
+    if (const std::string own = own_name(explanation.script); !own.empty()) {
+        options.fields.emplace("job-name", yaml_quote(own));
+    }
     std::string& text = conversion.yaml;
     text =
         fmt::format("kind: Job\nname: {}\n", document_name(named == nullptr ? name : named->value));

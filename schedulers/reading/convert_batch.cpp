@@ -78,6 +78,9 @@ bool has_variable(std::string_view line, std::string_view name) {
         std::string_view rest = line.substr(at + 1);
         rest.remove_prefix(rest.starts_with('{') ? 1 : 0);
         const bool is_special = !is_name_letter(name.front()) || (name[0] >= '0' && name[0] <= '9');
+        if (name == "#" && rest.data() != line.data() + at + 1 && !rest.starts_with("#}")) {
+            continue; // `${#NAME}` is a length
+        }
         if (rest.starts_with(name) &&
             (is_special || rest.size() == name.size() || !is_name_letter(rest[name.size()]))) {
             return true;
@@ -126,6 +129,20 @@ bool submits_itself(std::string_view line) {
     return has_path && (line.find("sbatch") != std::string_view::npos ||
                         line.find("qsub") != std::string_view::npos ||
                         line.find("Command=") != std::string_view::npos);
+}
+
+/// Lines that a burst buffer plugin of Slurm reads, as long as only comments come before them.
+void tell_burst_buffers(const BatchScript& script, Conversion& into) {
+    const std::size_t line = line_of_burst_buffer(script);
+    if (line != 0) {
+        into.left.push_back(
+            {line,
+             script.lines[line - 1],
+             "a burst buffer plugin reads it at the top of a script only, and a Job "
+             "has it in its text",
+             "submit it unchanged: `cybelectl submit --script " + printable(script.source.file()) +
+                 "`"});
+    }
 }
 
 /// What the body does that depends on how it is started.
@@ -196,6 +213,42 @@ check_written(const Conversion& conversion, const std::string& body, const Batch
 }
 
 } // namespace
+
+std::size_t line_of_burst_buffer(const BatchScript& script) {
+    const bool is_slurm = script.reader == Reader::kSlurm;
+    const std::size_t end =
+        script.first_command == 0 ? script.lines.size() + 1 : script.first_command;
+    for (std::size_t line = 1; line < end && is_slurm; ++line) {
+        const std::string& text = script.lines[line - 1];
+        if (text.starts_with("#DW ") || text.starts_with("#BB ")) {
+            return line;
+        }
+    }
+    return 0;
+}
+
+std::string own_name(const BatchScript& script) {
+    constexpr std::size_t kMost = 200;
+    const std::string file = script.source.file();
+    std::string name = file.substr(file.rfind('/') + 1);
+    const bool is_name = !name.empty() && name.size() <= kMost && is_name_letter(name.front()) &&
+                         std::all_of(name.begin(), name.end(), [](char letter) {
+                             return is_name_letter(letter) || letter == '.' || letter == '-';
+                         });
+    const auto is_pattern_of_name = [&](std::string_view need) {
+        const Directive* const output = script.find(need);
+        return output != nullptr && output->value.find("%x") != std::string::npos;
+    };
+    const bool names_outputs = script.reader == Reader::kTorque ||
+                               script.reader == Reader::kPbspro || is_pattern_of_name("stdout") ||
+                               is_pattern_of_name("stderr");
+    const bool is_read =
+        names_outputs ||
+        std::any_of(script.lines.begin(), script.lines.end(), [](std::string_view line) {
+            return has_variable(line, "SLURM_JOB_NAME");
+        });
+    return is_name && is_read && script.find("name") == nullptr ? name : std::string();
+}
 
 std::string body_of(const BatchScript& script) {
     const std::set<std::size_t> taken = directive_lines_of(script);
@@ -328,6 +381,9 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
     std::string& text = conversion.yaml;
     text =
         fmt::format("kind: Job\nname: {}\n", document_name(named == nullptr ? name : named->value));
+    if (const std::string own = own_name(script); !own.empty()) {
+        options.fields.emplace("job-name", yaml_quote(own));
+    }
     if (const auto found = options.fields.find("job-name"); found != options.fields.end()) {
         text += fmt::format("job-name: {}\n", found->second);
         options.fields.erase(found);
@@ -344,6 +400,7 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
     }
     text += "script: " + block_text(body, 0);
     tell_odd_lines(script, conversion);
+    tell_burst_buffers(script, conversion);
     tell_body(script, conversion);
     CYBELE_CHECK(check_written(conversion, body, script));
     return conversion;

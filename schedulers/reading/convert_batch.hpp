@@ -27,6 +27,14 @@ void write_words(const BatchScript& script,
 /// The body: all lines but the first with `#!` and those of directives.
 [[nodiscard]] std::string body_of(const BatchScript& script);
 
+/// The first line for a burst buffer of Slurm (`#DW`, `#BB`), which counts in the head of a script
+/// only; 0: none.
+[[nodiscard]] std::size_t line_of_burst_buffer(const BatchScript& script);
+
+/// The name that the batch system gives the job where the script has none: that of its file. Empty
+/// where nothing shows it: neither an output nor the script itself.
+[[nodiscard]] std::string own_name(const BatchScript& script);
+
 /// The value of `shell`, programs of /bin by their names alone; empty: bash, unless it is said.
 [[nodiscard]] std::string shell_text(const BatchScript& script, bool says_bash);
 

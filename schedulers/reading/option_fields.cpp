@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -187,6 +189,70 @@ bool take_open_mode(Fields& fields, const Directive& directive) {
     return is_known && fields.put("append-output", appends ? "true" : "false");
 }
 
+struct MailWordPair {
+    std::string_view theirs;
+    std::string_view ours;
+};
+constexpr std::array<MailWordPair, 7> kMailPairs{{{"begin", "begin"},
+                                                  {"end", "end"},
+                                                  {"fail", "fail"},
+                                                  {"all", "all"},
+                                                  {"b", "begin"},
+                                                  {"e", "end"},
+                                                  {"a", "fail"}}};
+
+/// The words of `mail.on`; empty: some have none.
+std::string mail_words(const Fields& fields, std::string text) {
+    std::string list;
+    std::set<std::string_view> ours;
+    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char letter) {
+        return static_cast<char>(std::tolower(letter));
+    });
+    for (std::size_t at = 0; at < text.size();) {
+        const std::size_t end =
+            fields.is_slurm() ? std::min(text.find(',', at), text.size()) : at + 1;
+        const std::string_view word = std::string_view(text).substr(at, end - at);
+        at = end + (fields.is_slurm() ? 1 : 0);
+        const auto* const pair =
+            std::find_if(kMailPairs.begin(), kMailPairs.end(), [&](const MailWordPair& row) {
+                return row.theirs == word;
+            });
+        if (pair == kMailPairs.end() || (word.size() == 1) == fields.is_slurm()) {
+            return {};
+        }
+        if (ours.insert(pair->ours).second) {
+            list += fmt::format("{}{}", list.empty() ? "" : ", ", pair->ours);
+        }
+    }
+    return list;
+}
+
+/// The occasions of all `--mail-type`, which sbatch adds up; qsub's last `-m` counts.
+std::string mail_occasions(const Fields& fields) {
+    std::string text;
+    for (const Directive& directive : fields.script.directives) {
+        if (directive.need == "mail-on") {
+            text =
+                text.empty() || !fields.is_slurm() ? directive.value : text + "," + directive.value;
+        }
+    }
+    return text;
+}
+
+/// Address and occasions are one field, so both or neither.
+bool take_mail(Fields& fields, const Directive& /*directive*/) {
+    const Directive* const to = fields.script.find("mail-to");
+    const std::string on = mail_occasions(fields);
+    if (to == nullptr || on.empty()) {
+        return false;
+    }
+    const std::string words = mail_words(fields, on);
+    if (words.empty() || !is_plain_text(fields, to->value)) {
+        return false;
+    }
+    return fields.put("mail", fmt::format("{{to: {}, on: [{}]}}", yaml_quote(to->value), words));
+}
+
 constexpr char kGpusField[] = "resources.gpus";
 constexpr char kGpusPerTaskField[] = "resources.gpus-per-task";
 constexpr char kHostsField[] = "resources.hosts";
@@ -198,6 +264,8 @@ struct OptionTake {
     Take take;
 };
 constexpr std::array kOptionTakes{
+    OptionTake{"mail-to", take_mail},
+    OptionTake{"mail-on", take_mail},
     OptionTake{"gpus", take_gpus_of<kGpusField>},
     OptionTake{"gpus-per-task", take_gpus_of<kGpusPerTaskField>},
     OptionTake{"gres", take_gres},

@@ -146,7 +146,7 @@ private:
         const bool is_srun = first == "srun";
         if (!is_srun && !is_among(first, kMpirun)) {
             launch.kind = "serial";
-            return place_.nodes == 1 && place_.tasks == 1;
+            return place_.nodes == 1 && place_.tasks == 1 && place_.is_exact;
         }
         at_ = 1;
         launch.kind = "mpi";
@@ -163,7 +163,9 @@ private:
                                                      : is_srun ? take_srun_option(name, value)
                                                                : false;
                                           });
-        const bool is_right_place = !is_srun || script_.reader == Reader::kSlurm;
+        // Chunks of OpenPBS may share a node, and those of a launch of ours do not.
+        const bool may_share = script_.reader == Reader::kPbspro && place_.nodes > 1;
+        const bool is_right_place = is_srun ? script_.reader == Reader::kSlurm : !may_share;
         return is_read && has_count && place_.is_exact && is_right_place &&
                (is_srun || place_.tasks > 1);
     }
@@ -383,7 +385,8 @@ std::optional<TypedLaunch> typed_launch(const BatchScript& script, const BatchOp
     });
     const auto body = body_with_one_launch(script);
     const bool is_of_batch = options.fields.contains("resources.cpus-per-gpu");
-    if (!options.refused.empty() || !is_plain || !body || is_of_batch) {
+    if (!options.refused.empty() || !is_plain || !body || is_of_batch ||
+        line_of_burst_buffer(script) != 0) {
         return std::nullopt;
     }
     const Place place = place_of_options(options);

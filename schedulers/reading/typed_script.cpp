@@ -139,9 +139,11 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
     const bool is_right =
         !is_exact || (!may_start_tasks(*body.launch) &&
                       std::none_of(options.words.begin(), options.words.end(), is_own_word));
-    if (!is_right || text.size() > kMostText || is_in_row(program, kShells) ||
-        (program != "srun" && is_launcher_name(program)) || program.ends_with(".sh") ||
-        !is_shell_of_text(script) || has_directives(text)) {
+    // Another script may start as many processes as there are tasks: with one there are none.
+    const bool is_script = is_in_row(program, kShells) || program.ends_with(".sh");
+    if (!is_right || text.size() > kMostText || (is_script && is_exact) ||
+        (program != "srun" && is_launcher_name(program)) || !is_shell_of_text(script) ||
+        has_directives(text)) {
         return std::nullopt;
     }
     TypedLaunch launch;
@@ -152,7 +154,7 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
     launch.shell = shell;
     const bool sets_threads = text.find("_NUM_THREADS") != std::string::npos;
     const bool has_cpus = options.fields.contains("resources.cpus-per-task");
-    launch.threads = sets_threads || !has_cpus || is_exact ? "own" : "";
+    launch.threads = sets_threads || !has_cpus || is_exact || is_script ? "own" : "";
     return launch;
 }
 

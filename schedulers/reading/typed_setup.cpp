@@ -51,7 +51,8 @@ struct KeptLine {
     bool is_constant = false;                                ///< known values alone …
     std::vector<std::pair<std::string, std::string>> values; ///< … with their names
     bool is_exported = false;
-    bool is_needed = true; ///< false: where no later line reads a name, a field says the same
+    bool is_needed = true;  ///< false: where no later line reads a name, a field says the same
+    bool is_option = false; ///< of the shell, for the lines that come later
 };
 
 /// The set-up, statement by statement.
@@ -103,6 +104,7 @@ private:
         if (is_alone && !command.words.front().is_redirection) {
             const std::string_view name = command.program();
             if (name == "set") {
+                lines_.push_back({statement.text, false, {}, false, true, true});
                 return is_known_set(command);
             }
             if (name == "cd") {
@@ -136,7 +138,10 @@ private:
 
     bool take_modules(const ShellCommand& command) {
         const auto& words = command.words;
-        if (is_prepared_ || words.size() < 3 ||
+        const bool has_values = std::any_of(
+            lines_.begin(), lines_.end(), [](const KeptLine& line) { return !line.is_option; });
+        // Modules read variables, such as MODULEPATH, and set some that the script sets before.
+        if (is_prepared_ || has_values || words.size() < 3 ||
             (words[1].text != "load" && words[1].text != "add")) {
             return false;
         }
@@ -154,7 +159,7 @@ private:
 
     /// `NAME=VALUE …` and `export NAME=VALUE …`.
     bool take_values(const ShellCommand& command, const std::string& text, bool is_exported) {
-        KeptLine line{text, true, {}, is_exported, true};
+        KeptLine line{text, true, {}, is_exported, true, false};
         for (std::size_t index = is_exported ? 1 : 0; index < command.words.size(); ++index) {
             const std::string& raw = command.words[index].raw;
             const auto equals = raw.find('=');
@@ -239,7 +244,7 @@ private:
             }
             is_prepared_ = is_prepared_ || (name != "echo" && name != "date" && name != "printf");
         }
-        lines_.push_back({statement.text, false, {}, false, true});
+        lines_.push_back({statement.text, false, {}, false, true, false});
         return true;
     }
 
@@ -254,6 +259,9 @@ private:
         std::string later;
         bool is_last = true; // so far: the environment is set after the set-up
         for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
+            if (line->is_option && later.empty()) {
+                continue;
+            }
             const bool is_read =
                 std::any_of(line->values.begin(), line->values.end(), [&](const auto& value) {
                     return mentions(later, value.first);
@@ -313,7 +321,10 @@ Place place_of_options(const BatchOptions& options) {
     const bool is_one = place.tasks == 1 && place.nodes == 1;
     const bool is_even = nodes != 0 && (each != 0 ? place.tasks == place.nodes * each
                                                   : tasks == 0 || place.nodes == 1);
-    place.is_exact = is_one || is_even;
+    // GPUs of the job in all may be those of several nodes.
+    const bool has_free_nodes = nodes == 0 && number_in(options, "resources.gpus") != 1 &&
+                                options.fields.contains("resources.gpus");
+    place.is_exact = (is_one || is_even) && !has_free_nodes;
     return place;
 }
 

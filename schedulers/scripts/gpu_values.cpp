@@ -102,6 +102,14 @@ const GpuKind& gpu_kind(const Rendering& rendering) {
     return there == nullptr ? kGpuKinds.front() : *there;
 }
 
+/// How many GPUs the first node must have; 0: the batch system places those of the job itself.
+std::uint32_t gpus_to_check(const launchers::Job& job) {
+    const auto& resources = job.resources;
+    const bool is_placed =
+        resources.gpus_per_node > 0 || (job.says("resources.nodes") && resources.nodes == 1);
+    return job.launch.asks_as_written() && !is_placed ? 0 : launchers::gpus_of_node(resources);
+}
+
 /// Empty text is a value that is not there.
 Value text_or_none(std::string_view text) {
     return text.empty() ? Value() : Value(std::string(text));
@@ -112,7 +120,8 @@ Value text_or_none(std::string_view text) {
 void add_gpus(const Rendering& rendering, Values& values) {
     const auto& resources = rendering.input.job->resources;
     const auto count = launchers::gpus_of_node(resources);
-    for (const char* name : {"gpus", "gpu-option", "gpu-variable", "visible-devices"}) {
+    for (const char* name :
+         {"gpus", "checked-gpus", "gpu-option", "gpu-variable", "visible-devices"}) {
         values[name] = Value();
     }
     if (count == 0) {
@@ -120,6 +129,9 @@ void add_gpus(const Rendering& rendering, Values& values) {
     }
     const GpuKind& kind = gpu_kind(rendering);
     values["gpus"] = count;
+    if (const std::uint32_t checked = gpus_to_check(*rendering.input.job); checked != 0) {
+        values["checked-gpus"] = checked;
+    }
     values["gpu-option"] = text_or_none(kind.option);
     values["gpu-variable"] = text_or_none(kind.variable);
     values["visible-devices"] =

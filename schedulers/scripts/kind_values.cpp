@@ -66,7 +66,8 @@ void add_nodes(const Rendering& rendering, Values& values) {
     values["work-name"] = plan.spark ? "Spark's worker" : "torchrun";
     // What runs in steps of Slurm: ranks, by mpirun too, and a process on each of several nodes.
     values["starts-steps"] = plan.starter || ((plan.torch || plan.spark) && !is_alone);
-    values["counts-nodes"] = !is_alone && plan.kind != LaunchKind::kBatch;
+    // Where it is asked for as it is written, chunks may share a node.
+    values["counts-nodes"] = !is_alone && !rendering.input.job->launch.asks_as_written();
     values["nodes-direct"] = is_alone;
     values["nodes-by-srun"] = !is_alone && place.has_srun;
     values["nodes-by-node-file"] = !is_alone && !place.has_srun;

@@ -212,6 +212,35 @@ convert() { "$CYBELECTL" job convert "$@"; }
     refuses 3 convert empty.sh
 }
 
+@test "a script of 2 MB is converted and runs; one with binary parts or of another encoding is refused by name" {
+    export XDG_STATE_HOME=$PWD/state
+    {
+        printf '%s\n' '#!/bin/bash' '#SBATCH -n 1' 'false'
+        seq -f 'echo line %.0f of a long script that a program wrote >/dev/null' 40000
+        echo 'echo the end'
+    } >big.sh
+    [[ $(stat -c %s big.sh) -gt 2000000 ]]
+    convert big.sh -o big.yaml
+    "$CYBELECTL" submit big.yaml --scheduler local --wait --stdout got
+    assert_equal "$(cat got)" 'the end'
+    printf '#!/bin/bash\n#SBATCH -n 1\necho a\n' >half.sh
+    printf 'echo b\n' | iconv -t UTF-16LE >>half.sh
+    refuses 3 convert half.sh
+    assert_output --partial "'half.sh' is not a script"
+    printf '#!/bin/bash\n#SBATCH -n 1\necho gr\374n\n' >latin.sh
+    refuses 3 convert latin.sh
+    assert_output --partial 'submit it unchanged: `cybelectl submit --script latin.sh`'
+    { printf '#!/bin/bash\n#SBATCH -n 1\n' && cat /bin/true; } >binary.sh
+    refuses 3 convert binary.sh
+    assert_output --partial "'binary.sh' is not UTF-8"
+}
+
+@test "a line for a burst buffer does not get lost in the text without a word" {
+    run --separate-stderr convert "$repo/tests/cases/wild/burst-buffer.sh" --strict
+    assert_equal "$status" 3
+    [[ $stderr == *'#DW jobdw'*'submit it unchanged'* ]]
+}
+
 # wrong SCHEDULER PART LINE…: the Job with these lines is refused with the part, at its place.
 wrong() {
     local scheduler=$1 part=$2

@@ -83,6 +83,11 @@ TEST_CASE("what a script runs becomes launch, image and command") {
         Row{"./p\n", "resources:\n  nodes: 1\n  tasks: 4\n"},
         Row{"srun ./p\nsrun ./q\n", "launch: batch\n"},
         Row{"./p $HOME\n", "script: |\n  ./p $HOME\n"},
+        // Modules read MODULEPATH, and may set what the script sets before them.
+        Row{"export A=b\nmodule load a\nsrun ./p\n", "setup: |\n  export A=b\n  module load a\n"},
+        // Set-up stops where the script does.
+        Row{"set -e\nmkdir out\nsrun ./p\n", "setup: |\n  set -e\n  mkdir out\n"},
+        Row{"set -e\nmodule load a\nsrun ./p\n", "modules: [\"a\"]\n"},
         Row{"./a && ./b\n", "script: |\n  ./a && ./b\n"}};
     for (const Row& row : kRows) {
         CAPTURE(row.body);
@@ -164,6 +169,38 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/bash\n#SBATCH -n 1\ntrap 'x' USR1\n./x\n", "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -n 1\nf() { ./x; }\nf\n", "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -n 1\nmpirun -np 4 ./x $A\n", "launch: batch\n"},
+        // A script in a script: its threads are its own, and with several tasks it may start them.
+        Row{"#!/bin/bash\n#SBATCH -c 4\nbash run.sh $A\n",
+            "launch: {kind: serial, threads: own}\nshell: \"bash\"\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n./run.sh $A\n", "script: |\n  ./run.sh $A\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 4\n./run.sh $A\n", "launch: batch\n"},
+        // GPUs of the job may be those of several nodes; chunks of OpenPBS may share one.
+        Row{"#!/bin/bash\n#SBATCH -G 8\n./x\n", "exact: true"},
+        Row{"#!/bin/bash\n#SBATCH -G 1\n./x\n", "command: [\"./x\"]\n"},
+        Row{"#!/bin/bash\n#SBATCH -G 8 -N 1\n./x\n", "command: [\"./x\"]\n"},
+        Row{"#!/bin/bash\n#PBS -l select=2:ncpus=2:mpiprocs=2\ncd $PBS_O_WORKDIR\n"
+            "mpirun -np 4 ./x\n",
+            "launch: batch\n"},
+        Row{"#!/bin/bash\n#PBS -l select=1:ncpus=2:mpiprocs=2\ncd $PBS_O_WORKDIR\n"
+            "mpirun -np 2 ./x\n",
+            "kind: mpi"},
+        // sbatch adds up mail types; OpenPBS takes the first of a resource, TORQUE the last.
+        Row{"#!/bin/bash\n#SBATCH --mail-type=FAIL\n#SBATCH --mail-type=END,FAIL\n"
+            "#SBATCH --mail-user=a@b.example\n./x\n",
+            "on: [fail, end]}"},
+        Row{"#!/bin/bash\n#SBATCH --mail-type=FAIL\n#SBATCH --mail-type=TIME_LIMIT\n./x\n",
+            "    - \"--mail-type=FAIL\"\n    - \"--mail-type=TIME_LIMIT\"\n"},
+        Row{"#!/bin/bash\n#PBS -l select=1:ncpus=1\n#PBS -l walltime=1:00:00\n"
+            "#PBS -l walltime=2:00:00\n./x\n",
+            "  time: 1 h\n"},
+        Row{"#!/bin/bash\n#PBS -l walltime=1:00:00\n#PBS -l walltime=2:00:00\n./x\n",
+            "  time: 2 h\n"},
+        // A job without a name is named after its script, where that shows.
+        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\n./x\n", "job-name: \"s.sh\"\n"},
+        Row{"#!/bin/bash\n#SBATCH -o %x.out\n./x\n", "job-name: \"s.sh\"\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 2\n./x &\n./y $SLURM_JOB_NAME\n", "job-name: \"s.sh\"\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n./x\n", "kind: Job\nname: s\ncommand:"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n#DW jobdw capacity=2GB\n./x\n", "launch: batch\n"},
         Row{"#!/bin/tcsh\n#SBATCH -n 1\n./x\n", "launch: batch\n"}};
     for (const Row& row : kRows) {
         CAPTURE(row.script);
