@@ -4,6 +4,9 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
+#include <thread>
 #include <utility>
 
 #include <sqlite3.h>
@@ -12,6 +15,7 @@ namespace cybele {
 
 namespace {
 
+constexpr std::chrono::milliseconds kBusyPause(5);
 constexpr int kPrimaryCode = 0xff; ///< of an extended result code
 constexpr std::string_view kWhenBusy =
     "try again; on a network file system, look whether it can lock files";
@@ -138,8 +142,25 @@ Database::open(const std::filesystem::path& path, Mode mode, const DatabaseUse& 
     if (code != SQLITE_OK) {
         return database_failed(path, use, code, opened);
     }
-    sqlite3_busy_timeout(opened, use.patience);
+    database.wait_ = std::make_unique<Wait>(Wait{std::chrono::milliseconds(use.patience), {}});
+    sqlite3_busy_handler(opened, wait_for_others, database.wait_.get());
     return database;
+}
+
+/// SQLite's own handler pauses the longer, the longer it has waited: who comes later asks more
+/// often and overtakes, so that among 200 clients some waited for longer than their patience. Here
+/// all ask equally often.
+int Database::wait_for_others(void* wait, int calls) {
+    auto& own = *static_cast<Wait*>(wait);
+    const auto now = std::chrono::steady_clock::now();
+    if (calls == 0) {
+        own.since = now;
+    }
+    if (now - own.since >= own.patience) {
+        return 0;
+    }
+    std::this_thread::sleep_for(std::min(kBusyPause, own.patience));
+    return 1;
 }
 
 Result<Statement> Database::prepare(std::string_view sql) const {

@@ -3,6 +3,7 @@
 
 #include "support/error.hpp"
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -73,6 +74,13 @@ private:
     struct Close {
         void operator()(sqlite3* database) const;
     };
+    struct Wait {
+        std::chrono::milliseconds patience;
+        std::chrono::steady_clock::time_point since;
+    };
+    static int wait_for_others(void* wait, int calls);
+
+    std::unique_ptr<Wait> wait_; ///< where SQLite finds it while the handle lives
     std::unique_ptr<sqlite3, Close> handle_;
     std::filesystem::path path_;
     const DatabaseUse* use_ = nullptr;
