@@ -80,3 +80,34 @@ load ../parts/cases.bash
     export CYBELE_PRIVATE=127.0.0.1:$registry
     compare further logins
 }
+
+@test "both programs do the same: namespaces, mounts and layers of containers" {
+    compare reference 'isolations|layerkinds'
+}
+
+@test "both programs do the same: objects of SIF files, settings of the host" {
+    compare reference 'objects|configs'
+}
+
+@test "both programs do the same: images by HTTP, artifacts of other programs" {
+    serve registry docker-registry open "$place/registry"
+    serve web folder-server "$place/side/ours/rows"
+    # shellcheck disable=SC2154 # serve sets it
+    export CYBELE_REGISTRY=127.0.0.1:$registry CYBELE_WEB=127.0.0.1:$web
+    compare practice webs
+}
+
+@test "both programs do the same: keys of a key server" {
+    serve keys key-server "$place/gnupg"
+    # shellcheck disable=SC2154 # serve sets it
+    export CYBELE_KEYS=127.0.0.1:$keys
+    compare practice servers
+}
+
+@test "both programs do the same: lives of instances, steps of builds" {
+    compare practice 'lives|steps'
+}
+
+@test "both programs do the same: messages, and what users bind, overlay and set" {
+    compare practice 'sayings|vessels'
+}

@@ -14,7 +14,7 @@ setup_file() {
 setup() { cd "$place" || return; }
 teardown() {
     end_servers
-    rm -f registry.in registry.port
+    rm -f {registry,web,keys}.{in,port}
 }
 teardown_file() { leave_place; }
 
