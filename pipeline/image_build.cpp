@@ -9,6 +9,7 @@
 #include "pipeline/context_files.hpp"
 #include "pipeline/document_kind.hpp"
 #include "pipeline/image_plan.hpp"
+#include "pipeline/plan_json.hpp"
 #include "pipeline/provenance.hpp"
 #include "pipeline/recipe_inputs.hpp"
 #include "pipeline/reproducible.hpp"
@@ -45,8 +46,8 @@ bool is_own_image(const fs::path& path, const ImagePlan& plan) {
         return false;
     }
     const auto facts = images::read_facts(*image);
-    const auto own = plan.labels.find(kTitle);
-    if (!facts || own == plan.labels.end()) {
+    const auto own = plan.image.labels.find(kTitle);
+    if (!facts || own == plan.image.labels.end()) {
         return false;
     }
     const auto found = facts->labels.find(kTitle);
@@ -101,13 +102,11 @@ Result<void> check_signature(const fs::path& output) {
                 "`cybelectl build --force`");
 }
 
-Result<void> check_output(const fs::path& output,
-                          const fs::path& source,
-                          const ImageBuild& request,
-                          const ImagePlan& plan) {
-    CYBELE_CHECK(check_kind_of_output(output, source));
+Result<void> check_output(const ImageBuild& request, const ImagePlan& plan) {
+    const fs::path& output = plan.output;
+    CYBELE_CHECK(check_kind_of_output(output, plan.source));
     std::error_code error;
-    if (!request.force && request.sign_key.empty()) {
+    if (!request.force && request.settings.sign_key.empty()) {
         CYBELE_CHECK(check_signature(output));
     }
     if (fs::exists(output, error) && !request.force && !is_own_image(output, plan)) {
@@ -134,60 +133,77 @@ Result<void> check_output(const fs::path& output,
 
 /// By the name of Apptainer: steps have its umask and the variables of APPTAINERENV_X, and the help
 /// text of a base stays unless the output is replaced.
-void follow_reference(const ImageBuild& request, builder::BuildRequest& build) {
+void follow_reference(const ImageBuild& request, builder::StepRules& steps) {
     constexpr mode_t kReferenceMask = 0002;
-    build.step_umask = kReferenceMask;
-    build.keeps_base_help = !request.force;
-    build.replaces_labels = request.force;
+    steps.umask = kReferenceMask;
+    steps.keeps_base_help = !request.force;
+    steps.replaces_labels = request.force;
     for (const std::string_view prefix : {"SINGULARITYENV_", "APPTAINERENV_"}) {
-        for (const auto& [name, value] : request.environment.all()) {
+        for (const auto& [name, value] : request.settings.environment.all()) {
             if (name.starts_with(prefix) && name.size() > prefix.size()) {
-                build.step_variables[name.substr(prefix.size())] = value;
+                steps.variables[name.substr(prefix.size())] = value;
             }
         }
     }
 }
 
-builder::BuildRequest
-builder_request(const ImageBuild& request, ImagePlan& plan, const fs::path& source) {
-    builder::BuildRequest build;
-    build.definition = std::move(plan.definition);
-    build.definition_file = source;
-    build.directory = plan.directory;
-    build.output = plan.output;
-    build.has_context_rules = plan.is_recipe;
-    build.context = plan.files;
-    build.force = true; // checked above, and the signed copy takes the place
-    build.run_tests = request.run_tests;
-    build.has_writable_test = request.has_writable_test;
-    // A file of a kept layer is older than one that is made now, where no time is given.
-    build.binds = request.binds;
-    build.use_cache = request.use_cache && !request.verifies_reproducible && request.binds.empty();
-    build.step_timeout = request.step_timeout;
-    build.fixes_permissions = request.fixes_permissions;
-    if (request.is_compatible) {
-        follow_reference(request, build);
+/// Signs the image before it has its name.
+builder::BuildSigning signing_by(const images::Signers& signers, std::int64_t now) {
+    builder::BuildSigning signing;
+    if (signers.keys.empty()) {
+        return signing;
     }
-    build.stages_at_once = request.stages_at_once;
-    build.mirror = request.packages.mirror;
-    build.pip_index = request.packages.pip_index;
-    build.ca_file = request.packages.ca_file;
+    for (const images::EnvelopeSigner& signer : signers.keys) {
+        signing.signers += "signed by " + signer.key.public_key().fingerprint() + "\n";
+    }
+    signing.sign = [&signers, now](const images::Image& image) {
+        images::SignReport done;
+        images::SignOptions options;
+        options.now = now;
+        return images::make_signatures(image, signers, options, done);
+    };
+    return signing;
+}
+
+builder::BuildRequest builder_request(const ImageBuild& request, ImagePlan plan) {
+    const BuildSettings& settings = request.settings;
+    builder::BuildRequest build;
+    build.source = {std::move(plan.definition),
+                    std::move(plan.source),
+                    std::move(plan.directory),
+                    plan.is_recipe,
+                    std::move(plan.files)};
+    build.output = std::move(plan.output);
+    build.force = true; // checked before, and the signed copy takes the place
+    // A file of a kept layer is older than one that is made now, where no time is given.
+    build.use_cache =
+        request.use_cache && !request.verifies_reproducible && request.steps.binds.empty();
+    build.stages_at_once = settings.stages_at_once;
+    build.steps = request.steps;
+    if (request.definition.is_compatible) {
+        follow_reference(request, build.steps);
+    }
+    build.packages = settings.packages;
+    build.time = settings.time;
+    build.time.clock = settings.time.now;
     // The Lock says when its packages were published: two builds of it are equal.
-    const bool has_epoch = plan.epoch && !request.is_deterministic;
-    build.now = has_epoch ? *plan.epoch : request.now;
-    build.clock = request.now;
-    build.is_deterministic = has_epoch || request.is_deterministic || request.verifies_reproducible;
-    build.pack.compression = request.compression.empty() ? plan.compression : request.compression;
-    build.labels = plan.labels;
-    build.sbom = request.sbom.empty() ? plan.sbom : request.sbom;
-    build.bases = request.bases;
-    build.bases.digests = plan.digests;
-    build.bases.keys = plan.keys;
-    build.name = plan.name;
-    build.version = plan.version;
-    build.sources = plan.sources;
-    build.is_verbose = request.is_verbose;
-    build.on_step = request.on_step;
+    if (plan.epoch && !settings.time.is_deterministic) {
+        build.time.now = *plan.epoch;
+        build.time.is_deterministic = true;
+    }
+    build.time.is_deterministic = build.time.is_deterministic || request.verifies_reproducible;
+    build.bases = settings.bases;
+    build.bases.digests = std::move(plan.digests);
+    build.bases.keys = std::move(plan.keys);
+    build.bases.tells_digests = !request.provenance.file.empty();
+    build.image = std::move(plan.image);
+    if (!request.compression.empty()) {
+        build.image.compression = request.compression;
+    }
+    if (!request.sbom.empty()) {
+        build.image.sbom = request.sbom;
+    }
+    build.reporter = settings.reporter;
     return build;
 }
 
@@ -206,81 +222,94 @@ struct Unsigned {
 /// Before the long build: the key is read, and its passphrase asked for.
 Result<images::Signers> load_signers(const ImageBuild& request) {
     images::Signers signers;
-    if (!request.sign_key.empty()) {
-        CYBELE_TRY(images::PrivateKey key,
-                   images::PrivateKey::read(request.sign_key, request.sign_passphrase));
+    if (!request.settings.sign_key.empty()) {
+        CYBELE_TRY(
+            images::PrivateKey key,
+            images::PrivateKey::read(request.settings.sign_key, request.settings.sign_passphrase));
         signers.keys.push_back({std::move(key), {}});
     }
     return signers;
 }
 
-Result<void>
-judge_provenance(const ImageBuild& request, const fs::path& source, const fs::path& output) {
-    if (request.provenance.empty()) {
+Result<void> check_provenance(const ImageBuild& request, const ImagePlan& plan) {
+    const fs::path& file = request.provenance.file;
+    if (file.empty()) {
         return {};
     }
     std::error_code error;
     const auto place_of = [&](const fs::path& path) {
         return fs::weakly_canonical(fs::absolute(path, error), error);
     };
-    for (const fs::path& other : {source, output, request.sign_key}) {
-        if (place_of(request.provenance) == place_of(other)) {
+    for (const fs::path& other : {plan.source, plan.output, request.settings.sign_key}) {
+        if (place_of(file) == place_of(other)) {
             return fail(ErrorCode::kUsage,
                         problem("provenance-file-conflict",
-                                "--provenance " + printable(request.provenance.native()) +
+                                "--provenance " + printable(file.native()) +
                                     " is another file of this build"),
                         "it would replace it",
                         "name a file of its own");
         }
     }
-    if (request.sign_key.empty()) {
+    if (request.settings.sign_key.empty()) {
         return fail(ErrorCode::kUsage,
                     problem("provenance-without-key", "--provenance needs a key"),
                     "unsigned provenance proves nothing",
                     "name it with --sign-key FILE");
     }
-    if (request.builder != "embedded") {
+    if (request.settings.builder != "embedded") {
         return fail(ErrorCode::kUsage,
                     problem("provenance-with-other-builder",
-                            "--provenance with --builder " + request.builder),
+                            "--provenance with --builder " + request.settings.builder),
                     "only the embedded builder knows what an image was made from",
                     "leave --builder out");
     }
     return {};
 }
 
+/// What is known before the build of what the image is made from.
+BuildFacts facts_before(const ImageBuild& request, const ImagePlan& plan) {
+    BuildFacts facts;
+    facts.source = plan.is_image ? plan.source.native() : plan.source.filename().native();
+    facts.definition = hex(sha256(plan.definition.text));
+    facts.recipe = plan.recipe;
+    facts.builder = request.settings.builder;
+    facts.arguments = request.recipe.arguments;
+    facts.started = request.settings.time.now;
+    return facts;
+}
+
 Result<void> write_provenance(const ImageBuild& request,
                               const images::Signers& signers,
                               const builder::BuildResult& result,
                               BuildFacts facts) {
-    if (request.provenance.empty()) {
+    if (request.provenance.file.empty()) {
         return {};
     }
     CYBELE_TRY(const Digest digest, sha256_file(result.image));
     facts.image = result.image.filename().native();
     facts.digest = hex(digest);
-    facts.builder = request.builder;
-    facts.arguments = request.recipe.arguments;
     facts.bases = result.bases;
-    facts.started = request.now;
-    facts.finished = request.clock && !request.is_deterministic ? request.clock() : request.now;
+    const builder::BuildTime& time = request.settings.time;
+    facts.finished =
+        request.provenance.clock && !time.is_deterministic ? request.provenance.clock() : time.now;
     CYBELE_TRY(const std::string text, signed_provenance(facts, signers));
-    return write_file(request.provenance, text);
+    return write_file(request.provenance.file, text);
 }
 
 /// Options that only the embedded builder has.
 Result<void> check_builder(const ImageBuild& request) {
-    if (request.builder == "embedded") {
+    if (request.settings.builder == "embedded") {
         return {};
     }
-    const std::string option = request.step_timeout > 0        ? "--timeout"
+    const std::string option = request.steps.timeout > 0       ? "--timeout"
                                : request.verifies_reproducible ? "--verify-reproducible"
                                                                : "";
     if (option.empty()) {
         return {};
     }
     return fail(ErrorCode::kUsage,
-                problem("option-with-other-builder", option + " with --builder " + request.builder),
+                problem("option-with-other-builder",
+                        option + " with --builder " + request.settings.builder),
                 "only the embedded builder can do it",
                 "leave one of the two out");
 }
@@ -293,21 +322,47 @@ build_again(builder::BuildRequest again, const fs::path& first, const Environmen
                                    ".cybelectl-again"));
     again.output = folder.path() / first.filename();
     again.use_cache = false;
-    again.finish = nullptr;
-    if (again.on_step) {
-        again.on_step("build it again, without the cache, to compare");
-    }
+    again.signing = {};
+    again.reporter.tell("build it again, without the cache, to compare");
     CYBELE_TRY(const builder::BuildResult result,
                builder::build(again, environment)
                    .map_error(during("building the image again, to compare")));
     return compare_builds(first, result.image);
 }
 
+/// By apptainer or singularity: under another name until it is signed.
+Result<builder::BuildResult> build_elsewhere(const ImageBuild& request,
+                                             builder::BuildRequest build,
+                                             const images::Signers& signers) {
+    const fs::path output = build.output;
+    const Unsigned unfinished{signers.keys.empty() ? "" : output.native() + ".unsigned"};
+    if (!unfinished.path.empty()) {
+        build.output = unfinished.path;
+    }
+    CYBELE_TRY(builder::BuildResult result,
+               builder::build_with(request.settings.builder, build, request.settings.environment));
+    if (unfinished.path.empty()) {
+        return result;
+    }
+    images::SignOptions signing;
+    signing.now = request.settings.time.now;
+    CYBELE_CHECK(images::sign_image(unfinished.path, signers, signing)
+                     .map_error(during("signing the image")));
+    std::error_code error;
+    fs::rename(unfinished.path, output, error);
+    if (error) {
+        return fail(
+            system_error("cannot put " + printable(output.native()) + " in place", error.value()));
+    }
+    result.image = output;
+    return result;
+}
+
 } // namespace
 
-Result<BuiltImage> build_image(const ImageBuild& request, const Environment& environment) {
+Result<ImagePlan> read_source(const ImageBuild& request) {
+    const Environment& environment = request.settings.environment;
     CYBELE_CHECK(check_builder(request));
-    std::error_code error;
     CYBELE_TRY(const fs::path source, find_source(request.source));
     CYBELE_TRY(ImagePlan plan,
                plan_image(request, source, environment)
@@ -315,63 +370,45 @@ Result<BuiltImage> build_image(const ImageBuild& request, const Environment& env
     if (!request.output.empty()) {
         plan.output = request.output;
     }
-    CYBELE_CHECK(check_output(plan.output, source, request, plan));
-    CYBELE_CHECK(judge_provenance(request, source, plan.output));
+    CYBELE_CHECK(check_output(request, plan));
+    CYBELE_CHECK(check_provenance(request, plan));
     CYBELE_TRY(const auto lines,
-               look_at_context(plan, request.builder, environment)
+               look_at_context(plan, request.settings.builder, environment)
                    .map_error(during("reading the files of the build context")));
     for (const std::string& line : lines) {
-        if (request.on_step) {
-            request.on_step(line);
-        }
+        request.settings.reporter.tell(line);
+    }
+    return plan;
+}
+
+Result<BuiltImage> build_image(const ImageBuild& request) {
+    const Environment& environment = request.settings.environment;
+    CYBELE_TRY(ImagePlan plan, read_source(request));
+    if (request.settings.reporter.on_phase) {
+        request.settings.reporter.on_phase("read", print_json(plan));
     }
     CYBELE_TRY(const images::Signers signers,
                load_signers(request).map_error(during("reading the keys to sign with")));
-    images::SignOptions signing;
-    signing.now = request.now;
-    const bool is_signed = !signers.keys.empty();
-    const fs::path output = plan.output;
-    const bool is_own = request.builder == "embedded";
-    const Unsigned unfinished{is_signed && !is_own ? output.native() + ".unsigned" : ""};
-    if (!unfinished.path.empty()) {
-        plan.output = unfinished.path;
+    BuildFacts facts = facts_before(request, plan);
+    const auto document = plan.document;
+    const bool is_own = request.settings.builder == "embedded";
+    builder::BuildRequest build = builder_request(request, std::move(plan));
+    if (is_own) {
+        build.signing = signing_by(signers, request.settings.time.now);
     }
-    BuildFacts facts;
-    facts.source = plan.is_image ? source.native() : source.filename().native();
-    facts.definition = hex(sha256(plan.definition.text));
-    facts.recipe = plan.recipe;
-    builder::BuildRequest build = builder_request(request, plan, source);
-    build.tells_bases = !request.provenance.empty();
-    if (is_signed && is_own) {
-        for (const images::EnvelopeSigner& signer : signers.keys) {
-            build.finish_name += "signed by " + signer.key.public_key().fingerprint() + "\n";
-        }
-        build.finish = [&](const images::Image& image) {
-            images::SignReport done;
-            return images::make_signatures(image, signers, signing, done);
-        };
-    }
-    CYBELE_TRY(builder::BuildResult result,
-               (is_own ? builder::build(build, environment)
-                       : builder::build_with(request.builder, build, environment))
-                   .map_error([&plan](const Error& failed) {
-                       return plan.document ? at_recipe_packages(*plan.document, failed) : failed;
-                   }));
-    BuiltImage built{output, result.bytes, request.sign_key.native(), false};
-    if (is_signed && !is_own) {
-        CYBELE_CHECK(images::sign_image(unfinished.path, signers, signing)
-                         .map_error(during("signing the image")));
-        fs::rename(unfinished.path, output, error);
-        if (error) {
-            return fail(system_error("cannot put " + printable(output.native()) + " in place",
-                                     error.value()));
-        }
-    }
+    CYBELE_TRY(
+        const builder::BuildResult result,
+        (is_own ? builder::build(build, environment) : build_elsewhere(request, build, signers))
+            .map_error([&document](const Error& failed) {
+                return document ? at_recipe_packages(*document, failed) : failed;
+            }));
+    BuiltImage built{build.output, result.bytes, request.settings.sign_key.native(), false};
     if (request.verifies_reproducible) {
-        CYBELE_CHECK(build_again(build, output, environment));
+        CYBELE_CHECK(build_again(build, build.output, environment));
         built.is_reproduced = true;
     }
-    built.bytes = fs::file_size(output, error);
+    std::error_code error;
+    built.bytes = fs::file_size(build.output, error);
     CYBELE_CHECK(write_provenance(request, signers, result, std::move(facts)));
     return built;
 }

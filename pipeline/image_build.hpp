@@ -6,7 +6,6 @@
 #include "pipeline/build_settings.hpp"
 #include "support/environment.hpp"
 #include "support/error.hpp"
-#include "support/passphrase.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -24,12 +23,9 @@ namespace cybele::pipeline {
 /// What `build` was asked for that concerns a definition file.
 struct DefinitionRules {
     definitions::BuildArguments arguments;
-    bool warns_unused_arguments = false;  ///< of these: no error
-    std::vector<std::string> sections;    ///< --section; empty: all
-    std::vector<builder::StepBind> binds; ///< of the machine, for steps and %test
-    bool has_writable_test = false;       ///< %test may change files, which is forgotten
-    bool fixes_permissions = false;       ///< the owner may read and write every file of the image
-    bool is_compatible = false;           ///< relative paths, umask and variables as by Apptainer
+    bool warns_unused_arguments = false; ///< of these: no error
+    std::vector<std::string> sections;   ///< --section; empty: all
+    bool is_compatible = false;          ///< relative paths, umask and variables as by Apptainer
     /// A directory in which the last stage goes on; empty: it begins with its base.
     std::filesystem::path update;
 };
@@ -43,23 +39,28 @@ struct RecipeChoice {
     bool ignores_lock = false;
 };
 
+/// The signed provenance of an image.
+struct ProvenanceFile {
+    std::filesystem::path file;          ///< empty: none. It needs a sign_key.
+    std::function<std::int64_t()> clock; ///< Unix seconds, for its end; empty: the build's time
+};
+
 /// What `build` was asked for.
-struct ImageBuild : BuildSettings, DefinitionRules {
+struct ImageBuild {
+    BuildSettings settings;
     /// A Recipe, a definition file, a folder with one Recipe, or an image (image_source()).
     std::filesystem::path source;
     RecipeChoice recipe;
-    std::filesystem::path output;     ///< empty: NAME.sif beside the source
-    PassphraseSource sign_passphrase; ///< of an encrypted one
-    std::string compression;          ///< empty: the Recipe's, else zstd
-    std::string sbom;                 ///< spdx, none; empty: the Recipe's, of a definition none
-    /// A file for the signed provenance of the image; empty: none. It needs a sign_key.
-    std::filesystem::path provenance;
-    std::function<std::int64_t()> clock; ///< Unix seconds, for its end; empty: `now`
+    DefinitionRules definition;
+    builder::StepRules steps;
+    std::filesystem::path output; ///< empty: NAME.sif beside the source
+    std::string compression;      ///< empty: the Recipe's, else zstd
+    std::string sbom;             ///< spdx, none; empty: the Recipe's, of a definition none
+    ProvenanceFile provenance;
     bool force = false;
-    bool run_tests = true;
     bool use_cache = true;
-    bool verifies_reproducible =
-        false; ///< builds a second time, without what is kept, and compares
+    /// Builds a second time, without what is kept, and compares.
+    bool verifies_reproducible = false;
 };
 
 struct BuiltImage {
@@ -69,11 +70,16 @@ struct BuiltImage {
     bool is_reproduced = false; ///< a second build gave the same
 };
 
+struct ImagePlan;
+
+/// What the image is built from, read and rendered; the output, the provenance file and the files
+/// of the host are checked. Nothing is built. All faults of a document at once.
+[[nodiscard]] Result<ImagePlan> read_source(const ImageBuild& request);
+
 /// From a Recipe (or definition file) to an image, signed where a key is given. The key is read
 /// before anything is built; an image of the same Recipe is replaced, any other file, and a signed
 /// image by an unsigned one, only with `force`; nothing stands under the output's name before it is
 /// whole and signed.
-[[nodiscard]] Result<BuiltImage> build_image(const ImageBuild& request,
-                                             const Environment& environment);
+[[nodiscard]] Result<BuiltImage> build_image(const ImageBuild& request);
 
 } // namespace cybele::pipeline

@@ -105,7 +105,7 @@ open_files(const ImageBuild& request, const Environment& environment, ImagePlan&
     using builder::ContextFiles;
     using Rules = BuildContext::Rules;
     const fs::path& output = request.output.empty() ? plan.output : request.output;
-    const bool is_own = request.builder == "embedded";
+    const bool is_own = request.settings.builder == "embedded";
     const auto open = [&](Rules rules) {
         return BuildContext::open(rules, plan.directory, output);
     };
@@ -131,10 +131,10 @@ Result<void>
 add_sources(const SourcesRequest& from, const Environment& environment, ImagePlan& plan) {
     CYBELE_TRY(const RecipeSources sources, find_recipe_sources(from, *plan.files, environment));
     plan.files->known().save();
-    plan.sources = print_recipe_sources(sources);
-    plan.labels["cybelectl.sources"] = "sha256:" + hex(sha256(plan.sources));
+    plan.image.sources = print_recipe_sources(sources);
+    plan.image.labels["cybelectl.sources"] = "sha256:" + hex(sha256(plan.image.sources));
     if (from.lock != nullptr) {
-        plan.labels["cybelectl.lock"] = "sha256:" + recipes::lock_digest(*from.lock);
+        plan.image.labels["cybelectl.lock"] = "sha256:" + recipes::lock_digest(*from.lock);
     }
     return {};
 }
@@ -192,7 +192,7 @@ Result<std::shared_ptr<const recipes::Recipe>> recipe_of(const ImageBuild& reque
 
 Result<ImagePlan>
 plan_recipe(const ImageBuild& request, const fs::path& source, const Environment& environment) {
-    if (!request.sections.empty()) {
+    if (!request.definition.sections.empty()) {
         return fail(ErrorCode::kUsage,
                     problem("section-of-recipe", "--section needs a definition file"),
                     "a Recipe has fields, not sections",
@@ -202,7 +202,7 @@ plan_recipe(const ImageBuild& request, const fs::path& source, const Environment
     const recipes::Recipe& recipe = *read;
     CYBELE_CHECK(check_variant(request, recipe));
     recipes::RenderOptions options;
-    options.mirror = request.packages.mirror;
+    options.mirror = request.settings.packages.mirror;
     options.may_be_unverified = request.recipe.ignores_lock;
     std::optional<recipes::LockVariant> lock;
     if (!request.recipe.ignores_lock) {
@@ -213,29 +213,29 @@ plan_recipe(const ImageBuild& request, const fs::path& source, const Environment
         CYBELE_TRY(options.mirror, builder::machine_mirror());
     }
     CYBELE_TRY(recipes::Rendered rendered, recipes::render_definition(recipe, options));
-    if (request.builder == "embedded") {
+    if (request.settings.builder == "embedded") {
         CYBELE_CHECK(check_buildable(recipe));
     }
     ImagePlan plan;
     plan.definition = std::move(rendered.definition);
-    plan.labels = std::move(rendered.labels);
-    plan.compression = recipe.compression;
-    plan.sbom = recipe.sbom;
+    plan.image.labels = std::move(rendered.labels);
+    plan.image.compression = recipe.compression;
+    plan.image.sbom = recipe.sbom;
     plan.is_recipe = true;
     if (lock) {
         plan.epoch = static_cast<std::int64_t>(lock->epoch);
     }
     add_copies(recipe, plan);
     add_bases(recipe, options.lock, plan);
-    plan.name = recipe.name;
+    plan.image.name = recipe.name;
     plan.recipe = recipe.digest;
     plan.document = read;
-    plan.version = recipe.version;
+    plan.image.version = recipe.version;
     plan.output = source.parent_path() / (recipe.name + ".sif");
     plan.directory = folder_of(source);
     CYBELE_CHECK(open_files(request, environment, plan));
     const SourcesRequest from{
-        &recipe, options.lock, request.recipe.ignores_lock, request.bases.store};
+        &recipe, options.lock, request.recipe.ignores_lock, request.settings.bases.store};
     CYBELE_CHECK(add_sources(from, environment, plan));
     return plan;
 }
@@ -250,13 +250,11 @@ void go_on_in(definitions::Stage& stage, const fs::path& directory) {
 /// An error, or only a warning.
 Result<void> check_unused(const ImageBuild& request,
                           const std::vector<definitions::Finding>& findings) {
-    if (!request.warns_unused_arguments) {
+    if (!request.definition.warns_unused_arguments) {
         return definitions::as_error(findings);
     }
     for (const definitions::Finding& finding : findings) {
-        if (request.on_step) {
-            request.on_step("warning: " + finding.fault.message);
-        }
+        request.settings.reporter.tell("warning: " + finding.fault.message);
     }
     return {};
 }
@@ -265,11 +263,11 @@ Result<ImagePlan>
 plan_definition(const ImageBuild& request, const fs::path& source, const Environment& environment) {
     CYBELE_TRY(const std::string text, read_file(source));
     definitions::ParseOptions options;
-    options.arguments = request.arguments;
+    options.arguments = request.definition.arguments;
     if (text.find("{{") != std::string::npos && !options.arguments.contains("mirror")) {
         // A definition that a Recipe was rendered to leaves the mirror open: the machine's own.
-        if (!request.packages.mirror.empty()) {
-            options.arguments["mirror"] = request.packages.mirror;
+        if (!request.settings.packages.mirror.empty()) {
+            options.arguments["mirror"] = request.settings.packages.mirror;
         } else if (auto own = builder::machine_mirror(); own) {
             options.arguments["mirror"] = *own;
         }
@@ -278,16 +276,16 @@ plan_definition(const ImageBuild& request, const fs::path& source, const Environ
     definitions::ParseOutcome outcome = definitions::read_definition(text, file, options);
     CYBELE_CHECK(definitions::as_error(outcome.refusals));
     CYBELE_CHECK(check_unused(
-        request, definitions::unused_arguments(request.arguments, outcome, text, file)));
+        request, definitions::unused_arguments(request.definition.arguments, outcome, text, file)));
     ImagePlan plan;
     plan.definition = std::move(outcome.definition);
-    CYBELE_CHECK(definitions::keep_sections(plan.definition, request.sections));
-    if (!request.update.empty()) {
-        go_on_in(plan.definition.stages.back(), request.update);
+    CYBELE_CHECK(definitions::keep_sections(plan.definition, request.definition.sections));
+    if (!request.definition.update.empty()) {
+        go_on_in(plan.definition.stages.back(), request.definition.update);
     }
     add_copies(plan.definition, plan);
     plan.output = source.parent_path() / (source.stem().native() + ".sif");
-    plan.directory = request.is_compatible ? fs::path(".") : folder_of(source);
+    plan.directory = request.definition.is_compatible ? fs::path(".") : folder_of(source);
     CYBELE_CHECK(open_files(request, environment, plan));
     return plan;
 }
@@ -326,7 +324,7 @@ Result<void> check_source_options(const ImageBuild& request, SourceKind kind) {
         bool is_given;
     };
     const Row rows[] = {
-        {"--build-arg", SourceKind::kDefinition, !request.arguments.empty()},
+        {"--build-arg", SourceKind::kDefinition, !request.definition.arguments.empty()},
         {"--arg", SourceKind::kRecipe, !request.recipe.arguments.empty()},
         {"--variant", SourceKind::kRecipe, !request.recipe.variant.empty()},
         {"--unlocked", SourceKind::kRecipe, request.recipe.ignores_lock},
@@ -354,9 +352,12 @@ plan_image(const ImageBuild& request, const fs::path& source, const Environment&
     const SourceKind kind =
         request.recipe.read != nullptr ? SourceKind::kRecipe : source_kind(source);
     CYBELE_CHECK(check_source_options(request, kind));
-    return kind == SourceKind::kRecipe       ? plan_recipe(request, source, environment)
-           : kind == SourceKind::kDefinition ? plan_definition(request, source, environment)
-                                             : plan_base(source);
+    CYBELE_TRY(ImagePlan plan,
+               kind == SourceKind::kRecipe       ? plan_recipe(request, source, environment)
+               : kind == SourceKind::kDefinition ? plan_definition(request, source, environment)
+                                                 : plan_base(source));
+    plan.source = source;
+    return plan;
 }
 
 } // namespace cybele::pipeline

@@ -29,20 +29,16 @@ struct PlannedCopy {
 
 /// What a source file is built from, after it was read and rendered.
 struct ImagePlan {
+    std::filesystem::path source; ///< the file, or the image as it was named
     definitions::Definition definition;
     bool is_recipe = false;
     bool is_image = false; ///< an image as the base of another
     std::vector<PlannedCopy> copies;
     std::shared_ptr<builder::ContextFiles> files; ///< lists what these copies take
     std::optional<std::int64_t> epoch; ///< of the Lock: the build's time, where none is given
-    std::map<std::string, std::string> labels;
-    std::string compression = "zstd";
-    std::string sbom; ///< and the name and version that it gives the image
-    std::string name;
-    std::string version;
+    builder::ImageDescription image;
     std::string recipe;                              ///< its SHA-256; empty: there is none
     std::shared_ptr<const recipes::Recipe> document; ///< of a Recipe
-    std::string sources;                             ///< print_recipe_sources() of a Recipe
     std::filesystem::path output;
     std::filesystem::path directory;            ///< that relative sources begin at
     std::map<std::string, std::string> digests; ///< of bases, by their `From:`

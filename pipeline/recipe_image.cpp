@@ -82,15 +82,18 @@ Result<ImageState> state_of_image(const RecipeImage& image, const ImageBuild& bu
         CYBELE_TRY(lock, find_lock(image.recipe, image.recipe_file));
     }
     state.is_unlocked = is_unlocked && fs::exists(lock_path(image.recipe_file), error);
-    const SourcesRequest request{
-        &image.recipe, lock ? &*lock : nullptr, build.recipe.ignores_lock, build.bases.store};
+    const SourcesRequest request{&image.recipe,
+                                 lock ? &*lock : nullptr,
+                                 build.recipe.ignores_lock,
+                                 build.settings.bases.store};
     CYBELE_TRY(auto rules, rules_of_recipe(image.recipe, image.file));
     builder::ContextFiles files(
         std::move(rules),
         std::nullopt,
         builder::ContextFiles::Reads::kAll,
-        registry::KnownFiles::open_own(build.environment.cache_directory()));
-    CYBELE_TRY(const RecipeSources now, find_recipe_sources(request, files, build.environment));
+        registry::KnownFiles::open_own(build.settings.environment.cache_directory()));
+    CYBELE_TRY(const RecipeSources now,
+               find_recipe_sources(request, files, build.settings.environment));
     files.known().save();
     if (before) {
         // Printed as the image has it: names that are not UTF-8 lose bytes there.

@@ -140,7 +140,7 @@ private:
     Result<LockVariant> lock_image(const Recipe& recipe, LockVariant variant) {
         Faults faults;
         variant.image = recipes::base_of(recipe, recipe).image;
-        variant.epoch = static_cast<std::uint64_t>(request_.now);
+        variant.epoch = static_cast<std::uint64_t>(request_.settings.time.now);
         const StageContext last = recipes::stage_context(recipe, recipe.stages.size());
         for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
             const StageContext context = recipes::stage_context(recipe, i);
@@ -185,9 +185,9 @@ private:
         }
         if (variant.digest_of(image).empty()) {
             builder::BuildRequest asked;
-            asked.bases = request_.bases;
-            asked.directory = request_.directory;
-            asked.now = request_.now;
+            asked.bases = request_.settings.bases;
+            asked.source.directory = request_.directory;
+            asked.time.now = request_.settings.time.now;
             CYBELE_TRY(
                 (image == variant.image ? variant.image_digest : variant.images[image]),
                 builder::resolve_base(context.base.agent, context.base.from, asked, environment_));
@@ -211,7 +211,7 @@ private:
         if (const auto found = suites_.find(name); found != suites_.end()) {
             return found->second.get();
         }
-        std::string mirror = request_.packages.mirror;
+        std::string mirror = request_.settings.packages.mirror;
         if (mirror.empty()) {
             CYBELE_TRY(mirror, builder::machine_mirror());
         }
@@ -305,8 +305,9 @@ private:
         for (const auto platform : kPlatforms) {
             command.argv.insert(command.argv.end(), {"--platform", std::string(platform)});
         }
-        if (!request_.packages.pip_index.empty()) {
-            command.argv.insert(command.argv.end(), {"--index-url", request_.packages.pip_index});
+        if (!request_.settings.packages.pip_index.empty()) {
+            command.argv.insert(command.argv.end(),
+                                {"--index-url", request_.settings.packages.pip_index});
         }
         command.environment = environment_.all();
         command.input = "";

@@ -17,7 +17,8 @@ namespace cybele::pipeline {
 /// NAME.lock.yaml beside NAME.yaml.
 [[nodiscard]] std::filesystem::path lock_path(const std::filesystem::path& recipe);
 
-struct LockRequest : BuildSettings {
+struct LockRequest {
+    BuildSettings settings;
     std::filesystem::path directory; ///< the Recipe's
 };
 

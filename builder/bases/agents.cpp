@@ -67,10 +67,10 @@ Result<std::uint64_t> plan_local_image(StagePlan& plan, const BuildRequest& requ
     if (registry::is_store_reference(from)) {
         return std::uint64_t{0}; // image_base finds it
     }
-    plan.source = from.empty() ? fs::path() : absolute_path(request.directory) / from;
+    plan.source = from.empty() ? fs::path() : absolute_path(request.source.directory) / from;
     std::error_code error;
     if (from.empty() || !fs::exists(plan.source, error)) {
-        Fault fault = plan.stage->fault_at_header(request.definition_file.native(), "from");
+        Fault fault = plan.stage->fault_at_header(request.source.file.native(), "from");
         fault.code = ErrorCode::kInput;
         fault.set(problem("base-file-missing",
                           from.empty() ? "the header names no image"

@@ -171,7 +171,7 @@ Result<void> bootstrap(const DebianBase& base,
                     "apt-get install mmdebstrap, or start from an image: 'Bootstrap: localimage'");
     }
     const PackageCache packages(registry::Cache(environment.cache_directory()),
-                                absolute_path(request.definition_file).native());
+                                absolute_path(request.source.file).native());
     CYBELE_TRY(const auto held, packages.hold());
     CYBELE_TRY(const std::string mode, mode_of_mmdebstrap(environment));
     const auto map = mode == "unshare" ? namespaces::IdMap::kSubordinate : namespaces::IdMap::kNone;
@@ -192,10 +192,10 @@ Result<void> bootstrap(const DebianBase& base,
     std::string output;
     const auto keep = [&](std::string_view piece) {
         output += piece;
-        if (request.is_verbose && request.on_step) {
-            request.on_step(std::string(piece.substr(0, piece.find_last_not_of('\n') + 1)));
-        } else if (const auto now = work_in(piece); !now.empty() && request.on_step) {
-            request.on_step(fmt::format("bootstrap debian {}: {}", base.suite, now));
+        if (request.reporter.is_verbose) {
+            request.reporter.tell(std::string(piece.substr(0, piece.find_last_not_of('\n') + 1)));
+        } else if (const auto now = work_in(piece); !now.empty()) {
+            request.reporter.tell(fmt::format("bootstrap debian {}: {}", base.suite, now));
         }
     };
     command.on_output = keep;
@@ -204,8 +204,8 @@ Result<void> bootstrap(const DebianBase& base,
         return fail(debian_bootstrap_failed(base, outcome.output + outcome.errors));
     }
     const std::string count = packages.take(places.kept).text();
-    if (request.is_verbose && request.on_step && !count.empty()) {
-        request.on_step(fmt::format("bootstrap debian {}: {}", base.suite, count));
+    if (request.reporter.is_verbose && !count.empty()) {
+        request.reporter.tell(fmt::format("bootstrap debian {}: {}", base.suite, count));
     }
     return {};
 }
@@ -247,16 +247,17 @@ Result<DebianBase> debian_base(const definitions::Stage& stage, const BuildReque
     DebianBase base;
     base.suite = stage.header_value("osversion");
     base.architecture = images::host_architecture();
-    base.epoch = request.now;
-    base.is_deterministic = request.is_deterministic;
+    base.epoch = request.time.now;
+    base.is_deterministic = request.time.is_deterministic;
     if (base.suite.empty()) {
-        Fault fault = stage.fault_at_header(request.definition_file.native(), "bootstrap");
+        Fault fault = stage.fault_at_header(request.source.file.native(), "bootstrap");
         fault.set(problem("header-without-osversion", "the header has no OSVersion"));
         fault.because = "the agent 'debootstrap' needs the suite's name";
         fault.help = "add 'OSVersion: bookworm' or another suite";
         return fail(Error(std::move(fault)));
     }
-    base.mirror = request.mirror.empty() ? stage.header_value("mirrorurl") : request.mirror;
+    base.mirror =
+        request.packages.mirror.empty() ? stage.header_value("mirrorurl") : request.packages.mirror;
     if (base.mirror.empty()) {
         CYBELE_TRY(base.mirror, mirror_for_suite("/etc/apt", base.suite));
     }
@@ -274,10 +275,8 @@ Result<fs::path> make_debian_base(const DebianBase& base,
                                   const Environment& environment,
                                   const registry::Cache& cache) {
     const auto tell = [&](const std::string& how) {
-        if (request.on_step) {
-            request.on_step(
-                fmt::format("bootstrap debian {} {}: {}", base.suite, base.architecture, how));
-        }
+        request.reporter.tell(
+            fmt::format("bootstrap debian {} {}: {}", base.suite, base.architecture, how));
     };
     CYBELE_TRY(const auto lock, cache.lock(kDebianBases, base.key()));
     if (request.use_cache) {

@@ -67,7 +67,7 @@ fetch(const std::string& address, const AgentContext& context, const fs::path& t
     HttpRequest request;
     request.url = address;
     request.output = HttpOutput{target};
-    request.ca_file = context.request.ca_file;
+    request.ca_file = context.request.packages.ca_file;
     request.allows_plain = address.starts_with(kPlain); // the user wrote it
     request.maximum_size = kMostProgramBytes;
     const HttpClient client = HttpClient::find(context.environment, context.request.bases.program);
@@ -98,7 +98,7 @@ Result<std::uint64_t> plan_busybox(StagePlan& plan, const BuildRequest& request)
     if (address.starts_with(kPlain) || address.starts_with("https://")) {
         return std::uint64_t{0};
     }
-    Fault fault = plan.stage->fault_at_header(request.definition_file.native(), "mirrorurl");
+    Fault fault = plan.stage->fault_at_header(request.source.file.native(), "mirrorurl");
     fault.message = address.empty() ? "the header has no MirrorURL"
                                     : "MirrorURL is not an http or https address";
     fault.because = "the agent 'busybox' fetches the program itself from there";
@@ -118,13 +118,12 @@ Result<void> make_busybox(StagePlan& plan, const AgentContext& context) {
     CYBELE_TRY(const auto lock, context.cache.lock(kBusyboxBases, cache_key(plan)));
     const auto known = context.request.use_cache ? context.cache.get(kBusyboxBases, cache_key(plan))
                                                  : std::optional<fs::path>();
-    if (context.request.on_step) {
-        context.request.on_step("bootstrap busybox: " +
-                                (known ? "reused" : "from " + printable(address)));
-        if (!known && address.starts_with(kPlain)) {
-            context.request.on_step("warning: nothing says that this is what its authors made: it "
-                                    "comes over plain HTTP, without a checksum");
-        }
+    context.request.reporter.tell("bootstrap busybox: " +
+                                  (known ? "reused" : "from " + printable(address)));
+    if (!known && address.starts_with(kPlain)) {
+        context.request.reporter.tell(
+            "warning: nothing says that this is what its authors made: it "
+            "comes over plain HTTP, without a checksum");
     }
     if (known) {
         plan.source = *known;

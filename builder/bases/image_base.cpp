@@ -92,19 +92,18 @@ public:
             CYBELE_TRY(const auto image, store.find(name));
             return image.record.digest;
         }
-        CYBELE_TRY(const Digest digest, sha256_file(absolute_path(request_.directory) / from));
+        CYBELE_TRY(const Digest digest,
+                   sha256_file(absolute_path(request_.source.directory) / from));
         return "sha256:" + hex(digest);
     }
 
 private:
     void tell(const std::string& line) const {
-        if (request_.on_step) {
-            request_.on_step(line);
-        }
+        request_.reporter.tell(line);
     }
 
     [[nodiscard]] std::int64_t clock() const {
-        return request_.clock == 0 ? request_.now : request_.clock;
+        return request_.time.clock == 0 ? request_.time.now : request_.time.clock;
     }
     [[nodiscard]] std::string architecture() const {
         return request_.bases.architecture.empty() ? images::host_architecture()
@@ -123,11 +122,11 @@ private:
         registry::OciRequest asked;
         asked.transport = agent;
         asked.from = from;
-        asked.directory = absolute_path(request_.directory);
+        asked.directory = absolute_path(request_.source.directory);
         asked.architecture = architecture();
         asked.digest = locked(from);
         asked.now = clock();
-        asked.say = request_.on_step;
+        asked.say = request_.reporter.on_step;
         return asked;
     }
 
@@ -146,7 +145,7 @@ private:
         for (const fs::path& key : found->second) {
             CYBELE_TRY(images::Trust trust,
                        registry::trust_from(
-                           absolute_path(request_.directory) / key, environment_, clock()));
+                           absolute_path(request_.source.directory) / key, environment_, clock()));
             all.push_back(std::move(trust));
         }
         return all;
@@ -288,7 +287,7 @@ private:
                              const std::string& from,
                              std::vector<images::Trust>& trust) const {
         images::TrustRequest asked;
-        CYBELE_TRY(asked.pgp, base_signers(*stage.stage, request_.definition_file.native()));
+        CYBELE_TRY(asked.pgp, base_signers(*stage.stage, request_.source.file.native()));
         if (asked.pgp.empty()) {
             return {};
         }
@@ -319,7 +318,7 @@ private:
 Error at_stage(const Error& error, const StagePlan& stage, const BuildRequest& request) {
     Fault fault = error.faults().front();
     if (!fault.where && stage.stage->line > 0) {
-        fault.where = stage.stage->fault_at_header(request.definition_file.native(), "from").where;
+        fault.where = stage.stage->fault_at_header(request.source.file.native(), "from").where;
     }
     return Error(std::move(fault));
 }
@@ -330,7 +329,7 @@ Result<std::uint64_t> plan_image_base(StagePlan& plan, const BuildRequest& reque
     if (!plan.stage->header_value("from").empty()) {
         return std::uint64_t{0};
     }
-    Fault fault = plan.stage->fault_at_header(request.definition_file.native(), "from");
+    Fault fault = plan.stage->fault_at_header(request.source.file.native(), "from");
     fault.code = ErrorCode::kInput;
     fault.set(problem("header-without-image", "the header names no image"));
     fault.because = "the agent '" + plan.agent + "' needs one";

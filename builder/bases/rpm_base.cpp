@@ -49,7 +49,7 @@ constexpr std::array<const char*, 8> kLeft = {"var/cache/yum-bootstrap",
                                               "var/log/zypp"};
 
 Error header_fault(const definitions::Stage& stage, const BuildRequest& request, Fault fault) {
-    fault.where = stage.fault_at_header(request.definition_file.native(), "bootstrap").where;
+    fault.where = stage.fault_at_header(request.source.file.native(), "bootstrap").where;
     return Error(std::move(fault));
 }
 
@@ -77,7 +77,7 @@ Result<void> check_header(const definitions::Stage& stage, const BuildRequest& r
         }
     }
     const std::string addresses = stage.header_value("mirrorurl") + stage.header_value("updateurl");
-    if (stage.header_value("mirrorurl").empty() && request.mirror.empty()) {
+    if (stage.header_value("mirrorurl").empty() && request.packages.mirror.empty()) {
         Fault fault;
         fault.code = ErrorCode::kInput;
         fault.set(problem("header-without-mirrorurl", "the header has no MirrorURL"));
@@ -275,7 +275,7 @@ Result<RpmBase> rpm_base(const definitions::Stage& stage, const BuildRequest& re
     base.agent = stage.header_value("bootstrap");
     base.version = stage.header_value("osversion");
     const std::string mirror =
-        request.mirror.empty() ? stage.header_value("mirrorurl") : request.mirror;
+        request.packages.mirror.empty() ? stage.header_value("mirrorurl") : request.packages.mirror;
     base.repositories.push_back({"base", with_version(mirror, base.version)});
     if (const std::string updates = stage.header_value("updateurl"); !updates.empty()) {
         base.repositories.push_back({"updates", with_version(updates, base.version)});

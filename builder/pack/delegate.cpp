@@ -60,25 +60,23 @@ Result<BuildResult> build_with(const std::string& program,
                Workspace::make(folder_of(request.output), namespaces::IdMap::kNone));
     const fs::path definition = work.path() / "definition.def";
     const fs::path image = work.path() / "image.sif";
-    CYBELE_CHECK(write_file(definition, request.definition.text));
+    CYBELE_CHECK(write_file(definition, request.source.definition.text));
     Command command;
     command.argv = {builder, "build"};
-    if (!request.run_tests) {
+    if (!request.steps.runs_tests) {
         command.argv.emplace_back("--notest");
     }
-    const fs::path here = absolute_path(request.directory);
+    const fs::path here = absolute_path(request.source.directory);
     command.argv.insert(command.argv.end(),
                         {absolute_path(image).native(), absolute_path(definition).native()});
     command.directory = here; // relative sources of %files
     command.environment = environment.all();
     command.input = "";
-    if (request.is_verbose) {
+    if (request.reporter.is_verbose) {
         command.output = Command::Stream::kInherit;
         command.errors = Command::Stream::kInherit;
     }
-    if (request.on_step) {
-        request.on_step(builder + " build");
-    }
+    request.reporter.tell(builder + " build");
     CYBELE_TRY(const Outcome outcome, run_process(command));
     CYBELE_CHECK(SignalCatcher::check());
     if (!outcome.ok()) {
@@ -91,9 +89,9 @@ Result<BuildResult> build_with(const std::string& program,
                     said.empty() ? "" : "it said:\n" + said,
                     "build with the embedded builder: leave --builder out");
     }
-    if (!request.sources.empty()) {
-        CYBELE_CHECK(
-            images::add_objects(image, {images::sources_object(request.sources)}, request.now));
+    if (!request.image.sources.empty()) {
+        CYBELE_CHECK(images::add_objects(
+            image, {images::sources_object(request.image.sources)}, request.time.now));
     }
     return put_in_place(image, request);
 }

@@ -37,10 +37,10 @@ void add_copies(const Step& step, registry::KnownFiles& files, std::vector<KeyPa
 
 /// What scripts get from the caller, where that is not the usual.
 void add_rules(const BuildRequest& request, std::vector<KeyPart>& parts) {
-    if (request.step_umask != StepRules().step_umask) {
-        parts.push_back({"its umask", fmt::format("{:o}", request.step_umask)});
+    if (request.steps.umask != StepRules().umask) {
+        parts.push_back({"its umask", fmt::format("{:o}", request.steps.umask)});
     }
-    for (const auto& [name, value] : request.step_variables) {
+    for (const auto& [name, value] : request.steps.variables) {
         parts.push_back({"the variable " + name, digest_of(value)});
     }
 }
@@ -64,8 +64,8 @@ StepKey key_of_step(const Step& step,
         is_known = is_known && !other.empty();
         parts.push_back({"the stage it copies from", digest_of(other)});
         parts.push_back({"the list of its files", digest_of(step.section->text)});
-    } else if (context.request.is_deterministic) {
-        parts.push_back({"SOURCE_DATE_EPOCH", fmt::format("{}", context.request.now)});
+    } else if (context.request.time.is_deterministic) {
+        parts.push_back({"SOURCE_DATE_EPOCH", fmt::format("{}", context.request.time.now)});
     }
     if (step.kind == Step::Kind::kScript || step.kind == Step::Kind::kApps) {
         add_rules(context.request, parts);
@@ -94,9 +94,9 @@ Result<std::vector<StageKeys>> find_keys(const BuildPlan& plan, const AgentConte
         }
         if (has_command(stage.stage->joined("pre"))) {
             keys.base.clear();
-        } else if (!keys.base.empty() && context.request.is_deterministic) {
+        } else if (!keys.base.empty() && context.request.time.is_deterministic) {
             // What is made for a base is as old as its build, unless that is later than this time.
-            keys.base += fmt::format("\nepoch {}", context.request.now);
+            keys.base += fmt::format("\nepoch {}", context.request.time.now);
         }
         std::string parent = keys.base;
         for (const Step& step : stage.steps) {
@@ -114,26 +114,28 @@ std::string image_key(const std::vector<StageKeys>& keys,
     if (keys.empty() || keys.back().result().empty()) {
         return {};
     }
-    std::string text = fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n",
-                                   kImageFormat,
-                                   keys.back().result(),
-                                   owners,
-                                   request.pack.compression,
-                                   request.is_deterministic ? request.now : -1,
-                                   request.run_tests + (request.keeps_base_help ? 2 : 0) +
-                                       (request.fixes_permissions ? 4 : 0),
-                                   request.sbom,
-                                   request.name,
-                                   request.version,
-                                   digest_of(request.definition.text));
-    if (!request.sources.empty()) {
-        text += fmt::format("sources {}\n", digest_of(request.sources));
+    std::string text =
+        fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n",
+                    kImageFormat,
+                    keys.back().result(),
+                    owners,
+                    request.image.compression,
+                    request.time.is_deterministic ? request.time.now : -1,
+                    request.steps.runs_tests + (request.steps.keeps_base_help ? 2 : 0) +
+                        (request.steps.fixes_permissions ? 4 : 0),
+                    request.image.sbom,
+                    request.image.name,
+                    request.image.version,
+                    digest_of(request.source.definition.text));
+    if (!request.image.sources.empty()) {
+        text += fmt::format("sources {}\n", digest_of(request.image.sources));
     }
-    if (!request.bases.architecture.empty() || request.replaces_labels) {
-        text += fmt::format(
-            "architecture {} {}\n", request.bases.architecture, request.replaces_labels ? 1 : 0);
+    if (!request.bases.architecture.empty() || request.steps.replaces_labels) {
+        text += fmt::format("architecture {} {}\n",
+                            request.bases.architecture,
+                            request.steps.replaces_labels ? 1 : 0);
     }
-    for (const auto& [name, value] : request.labels) {
+    for (const auto& [name, value] : request.image.labels) {
         text += fmt::format("{}={}\n", name, digest_of(value));
     }
     return text;

@@ -30,7 +30,7 @@ constexpr const char* kChanges = "changes";
 constexpr std::uint64_t kLookBytes = std::uint64_t{64} << 20U;
 
 std::string build_command(const BuildRequest& request) {
-    return "cybelectl build " + shell_quote(request.definition_file.native());
+    return "cybelectl build " + shell_quote(request.source.file.native());
 }
 
 Error layers_are_gone(const BuildRequest& request, const std::string& because) {
@@ -138,21 +138,17 @@ Result<LookedInside>
 look_inside(const BuildRequest& request, const LookInside& look, const Environment& environment) {
     const registry::Cache cache(environment.cache_directory());
     CYBELE_CHECK(cache.check());
-    const fs::path source = absolute_path(request.definition_file);
+    const fs::path source = absolute_path(request.source.file);
     const auto found = find_failed_step(cache, source);
     if (!found) {
-        return fail(ErrorCode::kInput,
-                    problem("no-failed-step",
-                            "no failed step of " + printable(request.definition_file.native()) +
-                                " is cached"),
-                    "a step that fails is cached until the source is built",
-                    "build it: `" + build_command(request) + "`");
+        return fail(
+            ErrorCode::kInput,
+            problem("no-failed-step",
+                    "no failed step of " + printable(request.source.file.native()) + " is cached"),
+            "a step that fails is cached until the source is built",
+            "build it: `" + build_command(request) + "`");
     }
-    const auto tell = [&](const std::string& line) {
-        if (request.on_step) {
-            request.on_step(line);
-        }
-    };
+    const auto tell = [&](const std::string& line) { request.reporter.tell(line); };
     CYBELE_TRY(const namespaces::IdMap map, choose_map(tell));
     const fs::path temporary = building_directory(environment, kLookBytes);
     CYBELE_CHECK(make_own_folder(

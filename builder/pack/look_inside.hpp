@@ -19,7 +19,7 @@ struct LookedInside {
     std::string changes; ///< as commands (changes_as_commands())
 };
 
-/// Opens a shell where the last build of `request.definition_file` failed: on what the step left,
+/// Opens a shell where the last build of `request.source.file` failed: on what the step left,
 /// with the variables and the folder of its script. What is changed there is forgotten at its end.
 /// kInput where no failed step of this file is cached.
 [[nodiscard]] Result<LookedInside>

@@ -48,9 +48,7 @@ private:
     [[nodiscard]] std::optional<std::size_t> stage_named(const std::string& name) const;
     void refuse(std::size_t line, const std::string& text, Fault fault);
     void tell(const std::string& text) const {
-        if (request_.on_step) {
-            request_.on_step(text);
-        }
+        request_.reporter.tell(text);
     }
 
     const BuildRequest& request_;
@@ -66,7 +64,7 @@ std::string section_line(const Section& section) {
 
 void Planner::refuse(std::size_t line, const std::string& text, Fault fault) {
     if (line > 0) {
-        fault.where = definitions::fault_at(request_.definition_file.native(), line, text).where;
+        fault.where = definitions::fault_at(request_.source.file.native(), line, text).where;
     }
     faults_.add(std::move(fault));
 }
@@ -103,7 +101,7 @@ void Planner::plan_agent(const Stage& stage, StagePlan& plan) {
         return;
     }
     for (const std::string& line :
-         check_header_keys(stage, request_.definition_file.native(), faults_)) {
+         check_header_keys(stage, request_.source.file.native(), faults_)) {
         tell(line);
     }
     const auto more = agent->plan(plan, request_);
@@ -134,9 +132,9 @@ void Planner::check_sections(const Stage& stage) {
 
 /// The files of the host.
 void Planner::plan_copies(const std::vector<definitions::FileLine>& lines, Step& step) {
-    const CopyFrom host{"/", absolute_path(request_.directory), false};
+    const CopyFrom host{"/", absolute_path(request_.source.directory), false};
     for (const definitions::FileLine& line : lines) {
-        auto copy = find_sources(line, host, environment_.all(), request_.definition_file);
+        auto copy = find_sources(line, host, environment_.all(), request_.source.file);
         if (copy) {
             copy->listing = context_->list(*copy);
             step.copies.push_back(std::move(*copy));
@@ -216,7 +214,7 @@ void Planner::plan_scripts(const Stage& stage, StagePlan& plan) {
 }
 
 void Planner::plan_apps(const Stage& stage, StagePlan& plan) {
-    auto apps = find_apps(stage, request_.definition_file.native());
+    auto apps = find_apps(stage, request_.source.file.native());
     if (!apps) {
         faults_.add(apps.error());
         return;
@@ -288,13 +286,13 @@ void Planner::plan_stage(const Stage& stage) {
 
 Result<void> Planner::open_context() {
     using Rules = BuildContext::Rules;
-    context_ = request_.context;
+    context_ = request_.source.context;
     if (!context_) {
-        CYBELE_TRY(
-            auto context,
-            BuildContext::open(request_.has_context_rules ? Rules::kRecipe : Rules::kDefinition,
-                               request_.directory,
-                               request_.output));
+        CYBELE_TRY(auto context,
+                   BuildContext::open(request_.source.has_context_rules ? Rules::kRecipe
+                                                                        : Rules::kDefinition,
+                                      request_.source.directory,
+                                      request_.output));
         context_ = std::make_shared<ContextFiles>(
             std::move(context),
             std::nullopt,
@@ -306,7 +304,7 @@ Result<void> Planner::open_context() {
 
 Result<BuildPlan> Planner::make() {
     CYBELE_CHECK(open_context());
-    for (const Stage& stage : request_.definition.stages) {
+    for (const Stage& stage : request_.source.definition.stages) {
         plan_stage(stage);
     }
     if (faults_.has_errors()) {

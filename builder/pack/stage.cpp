@@ -143,7 +143,7 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
         CYBELE_TRY(const ScriptEnd end,
                    run_host_enclosed(root_,
                                      {section, arguments, text},
-                                     absolute_path(context_.request.directory),
+                                     absolute_path(context_.request.source.directory),
                                      context_.environment.all(),
                                      surroundings_));
         return end.code == 0 ? Result<void>()
@@ -157,7 +157,7 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
     variables["APPTAINER_ROOTFS"] = root_.native();
     variables["SINGULARITY_ROOTFS"] = root_.native();
     command.environment = std::move(variables);
-    command.directory = absolute_path(context_.request.directory);
+    command.directory = absolute_path(context_.request.source.directory);
     if (surroundings_.is_verbose) {
         command.output = Command::Stream::kInherit;
         command.errors = Command::Stream::kInherit;
@@ -185,9 +185,8 @@ Result<void> StageBuilder::fill_base(const fs::path& root) {
 Result<std::vector<Copy>> StageBuilder::stage_copies(const Step& step) const {
     std::vector<Copy> copies;
     for (const definitions::FileLine& line : definitions::file_lines(*step.section)) {
-        CYBELE_TRY(
-            auto copy,
-            find_sources(line, from_stage(step), {}, context_.request.definition_file.native()));
+        CYBELE_TRY(auto copy,
+                   find_sources(line, from_stage(step), {}, context_.request.source.file.native()));
         copies.push_back(std::move(copy));
     }
     return copies;
@@ -225,7 +224,7 @@ Result<std::size_t> StageBuilder::add_kept_layers() {
 
 KeptStep StageBuilder::describe(std::size_t step) const {
     KeptStep what;
-    what.definition = absolute_path(context_.request.definition_file).native();
+    what.definition = absolute_path(context_.request.source.file).native();
     what.stage = number_;
     if (step >= plan_.steps.size()) {
         return what;
@@ -341,7 +340,7 @@ Result<void> StageBuilder::write_metadata() {
         return section != nullptr ? section->arguments : std::string();
     };
     images::Metadata metadata;
-    metadata.definition = context_.request.definition.text;
+    metadata.definition = context_.request.source.definition.text;
     metadata.environment = stage.joined("environment");
     metadata.runscript = stage.joined("runscript");
     metadata.runscript_arguments = arguments("runscript");
@@ -350,15 +349,15 @@ Result<void> StageBuilder::write_metadata() {
     metadata.test = stage.joined("test");
     metadata.test_arguments = arguments("test");
     metadata.has_test = metadata.test.find_first_not_of(" \t\r\n") != std::string::npos;
-    const bool keeps_help = context_.request.keeps_base_help && has_help(root_);
+    const bool keeps_help = context_.request.steps.keeps_base_help && has_help(root_);
     metadata.help = keeps_help ? std::string() : stage.joined("help");
     for (auto& [key, value] : definitions::label_lines(stage.joined("labels"))) {
         metadata.labels[key] = value;
     }
-    for (const auto& [key, value] : context_.request.labels) {
+    for (const auto& [key, value] : context_.request.image.labels) {
         metadata.labels[key] = value;
     }
-    metadata.replaces_labels = context_.request.replaces_labels;
+    metadata.replaces_labels = context_.request.steps.replaces_labels;
     if (!plan_.base_digest.empty()) {
         metadata.labels.try_emplace("org.opencontainers.image.base.name", base_image(stage));
         metadata.labels.try_emplace("org.opencontainers.image.base.digest", plan_.base_digest);
@@ -366,20 +365,20 @@ Result<void> StageBuilder::write_metadata() {
     for (const auto& [key, value] : stage.header) {
         metadata.header_labels[key] = value;
     }
-    metadata.build_time = context_.request.now;
+    metadata.build_time = context_.request.time.now;
     return images::write_metadata(root_, metadata);
 }
 
 Result<void> StageBuilder::test() {
     const Section* section = last_section("test");
-    if (section == nullptr || !context_.request.run_tests ||
+    if (section == nullptr || !context_.request.steps.runs_tests ||
         plan_.stage->joined("test").find_first_not_of(" \t\r\n") == std::string::npos) {
         return {};
     }
     report_("%test");
     CYBELE_TRY(const ScriptEnd end,
-               context_.request.has_writable_test ? run_writable_test(root_, surroundings_)
-                                                  : run_test(root_, surroundings_, false));
+               context_.request.steps.has_writable_test ? run_writable_test(root_, surroundings_)
+                                                        : run_test(root_, surroundings_, false));
     if (end.code != 0) {
         return fail(step_failed(*section, "%test", end));
     }
@@ -442,9 +441,9 @@ Result<void> StageBuilder::build() {
         CYBELE_CHECK(run_host_script("pre", plan_.stage->joined("pre"), pre->arguments));
     }
     CYBELE_CHECK(is_layered_ ? build_layers() : build_steps());
-    CYBELE_CHECK(tidy(root_, context_.request.fixes_permissions));
+    CYBELE_CHECK(tidy(root_, context_.request.steps.fixes_permissions));
     CYBELE_CHECK(write_metadata());
-    if (number_ + 1 == context_.request.definition.stages.size()) {
+    if (number_ + 1 == context_.request.source.definition.stages.size()) {
         check_libraries();
     }
     return test();

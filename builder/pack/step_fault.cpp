@@ -18,7 +18,7 @@ constexpr const char* kNothingPrinted = "it printed nothing";
 /// A step whose end is cached can be looked at, whatever else helps.
 void add_usual_help(Fault& fault, const BuildRequest& request, bool is_cached) {
     const std::string look =
-        "cybelectl build " + shell_quote(request.definition_file.native()) + " --shell";
+        "cybelectl build " + shell_quote(request.source.file.native()) + " --shell";
     if (is_cached) {
         fault.help += fault.help.empty() ? look : "; to look at the step: `" + look + "`";
     } else if (fault.help.empty() && !fault.because.empty()) {
@@ -40,7 +40,7 @@ Error step_fault(const BuildRequest& request, const FailedScript& failed) {
                           : fmt::format("{} failed with exit code {}", name, end.code)));
     if (end.code == namespaces::kTimeIsUp) {
         fault.set(problem("step-too-slow",
-                          fmt::format("{} did not end within {} s", name, request.step_timeout)));
+                          fmt::format("{} did not end within {} s", name, request.steps.timeout)));
         fault.help = "give it more with --timeout";
     }
     if (!end.last_lines.empty()) {
@@ -68,7 +68,7 @@ Error step_fault(const BuildRequest& request, const FailedScript& failed) {
                              ? "build where the network is reached, and check https_proxy"
                              : fault.help;
         }
-    } else if (fault.help.empty() && !request.is_verbose) {
+    } else if (fault.help.empty() && !request.reporter.is_verbose) {
         fault.because = kNothingPrinted;
     }
     constexpr std::uint64_t kFull = std::uint64_t{1} << 20U;
@@ -81,8 +81,7 @@ Error step_fault(const BuildRequest& request, const FailedScript& failed) {
     if (section.line > 0) {
         const std::string text =
             "%" + section.name + (section.arguments.empty() ? "" : " " + section.arguments);
-        fault.where =
-            definitions::fault_at(request.definition_file.native(), section.line, text).where;
+        fault.where = definitions::fault_at(request.source.file.native(), section.line, text).where;
     }
     return Error(std::move(fault));
 }

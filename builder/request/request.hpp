@@ -3,7 +3,6 @@
 
 #include "definitions/grammar/definition.hpp"
 #include "images/sif/sif.hpp"
-#include "images/squashfs/squashfs.hpp"
 #include "registry/oci/connection.hpp"
 #include "registry/store/place.hpp"
 #include "support/environment.hpp"
@@ -34,6 +33,7 @@ struct BaseImages {
     std::map<std::string, std::string> digests;
     /// `From:` → public keys or Policies, each of which must hold.
     std::map<std::string, std::set<std::filesystem::path>> keys;
+    bool tells_digests = false; ///< fills BuildResult::bases; files are hashed for it
 };
 
 /// What steps and %test see of the machine besides: --bind.
@@ -46,52 +46,89 @@ struct StepBind {
 /// How steps and %test are run.
 struct StepRules {
     std::vector<StepBind> binds;    ///< with them no step is reused
+    bool runs_tests = true;         ///< %test
     bool has_writable_test = false; ///< %test may change files, which is forgotten
-    unsigned step_timeout = 0;      ///< seconds that one step may take; 0: any
-    mode_t step_umask = 0022;
-    EnvironmentMap step_variables;  ///< of %post, over its usual ones
+    unsigned timeout = 0;           ///< seconds that one step may take; 0: any
+    mode_t umask = 0022;
+    EnvironmentMap variables;       ///< of %post, over its usual ones
     bool fixes_permissions = false; ///< the owner may read and write every file of the image
     bool keeps_base_help = false;   ///< %help does not replace the help text of the base
     bool replaces_labels = false;   ///< %labels replaces labels of the base
 };
 
-struct BuildRequest : StepRules {
+/// Where packages come from, and what proves the servers.
+struct PackageSources {
+    std::string mirror;    ///< of distributions; empty: this machine's own
+    std::string pip_index; ///< where pip asks in build steps; empty: where this machine's does
+    std::filesystem::path ca_file; ///< empty: SSL_CERT_FILE … of the environment
+};
+
+/// When an image is made, as it says itself.
+struct BuildTime {
+    std::int64_t now = 0;          ///< Unix seconds: the time of what is made
+    std::int64_t clock = 0;        ///< at which keys of bases must be valid; 0: `now`
+    bool is_deterministic = false; ///< SOURCE_DATE_EPOCH given
+};
+
+/// Who hears how a build goes on.
+struct BuildReporter {
+    bool is_verbose = false; ///< the output of steps is the user's to see
+    /// A line for the user at each step ("bootstrap debian 12", "%post 1 of 3: reused", …).
+    std::function<void(const std::string&)> on_step;
+    /// The value of each phase of the build as a line of JSON (phase_json.hpp); unset: none.
+    std::function<void(const std::string& phase, const std::string& value)> on_phase;
+
+    void tell(const std::string& line) const {
+        if (on_step) {
+            on_step(line);
+        }
+    }
+};
+
+/// What an image is built from.
+struct BuildSource {
     definitions::Definition definition;
-    std::filesystem::path
-        definition_file;             ///< for messages; %files sources are relative to `directory`
-    std::filesystem::path directory; ///< the recipe's folder
-    std::filesystem::path output;    ///< NAME.sif
+    std::filesystem::path file;      ///< for messages
+    std::filesystem::path directory; ///< that relative sources of %files begin at
     /// %files leaves out what no input of a Recipe is (BuildContext::Rules::kRecipe).
     bool has_context_rules = false;
     /// The files of the host as they were listed by these rules; null: they are listed now.
     std::shared_ptr<ContextFiles> context;
-    bool force = false; ///< replace an existing output
-    bool run_tests = true;
-    bool use_cache = true;
-    /// How many stages are made side by side, where none copies from another.
-    unsigned stages_at_once = 1;
-    std::string mirror;    ///< the package mirror; empty: this machine's own
-    std::string pip_index; ///< where pip asks in build steps; empty: where this machine's does
-    std::filesystem::path ca_file; ///< empty: SSL_CERT_FILE … of the environment
-    std::int64_t now = 0;          ///< Unix seconds: the time of what is made
-    std::int64_t clock = 0;        ///< at which keys of bases must be valid; 0: `now`
-    bool is_deterministic = false; ///< SOURCE_DATE_EPOCH given
-    images::PackOptions pack;
+};
+
+/// What an image says of itself, and how it is packed.
+struct ImageDescription {
     std::map<std::string, std::string> labels; ///< added to %labels (facts: cybelectl.*)
+    std::string compression = "zstd";
     std::string sbom;    ///< list of what is inside: "spdx"; "none" or empty: no list
     std::string name;    ///< of the image, for that list
     std::string version; ///< of the image, for that list
     std::string sources; ///< what it is made from, as an object of it; empty: no such object
-    bool is_verbose = false;
+};
+
+/// Signatures that an image gets before it has its name.
+struct BuildSigning {
+    /// As images::NewImage::finish; unset: the image is not signed.
+    std::function<Result<std::vector<images::NewObject>>(const images::Image& image)> sign;
+    /// Names who signs: an output that is there, signed by the same, stays as it is. Empty: such an
+    /// output is made anew.
+    std::string signers;
+};
+
+struct BuildRequest {
+    BuildSource source;
+    std::filesystem::path output; ///< NAME.sif
+    bool force = false;           ///< replace an existing output
+    bool use_cache = true;
+    /// How many stages are made side by side, where none copies from another.
+    unsigned stages_at_once = 1;
+    StepRules steps;
+    PackageSources packages;
+    BuildTime time;
     BaseImages bases;
-    bool tells_bases = false; ///< fills BuildResult::bases; files are hashed for it
-    /// As images::NewImage::finish: signs the image before it appears.
-    std::function<Result<std::vector<images::NewObject>>(const images::Image& image)> finish;
-    /// Names who signs by `finish`: an output that is there, signed by the same, stays as it is.
-    /// Empty: such an output is made anew.
-    std::string finish_name;
-    /// A line for the user at each step ("bootstrap debian 12", "%post 1 of 3: reused", …).
-    std::function<void(const std::string&)> on_step;
+    ImageDescription image;
+    BuildSigning signing;
+    BuildReporter reporter;
 };
 
 /// What a stage began with.

@@ -234,8 +234,8 @@ void add_links(EnvironmentMap& environment, const std::string& folder) {
 }
 
 fs::path ca_of(const BuildRequest& request, const Environment& environment) {
-    if (!request.ca_file.empty()) {
-        return request.ca_file;
+    if (!request.packages.ca_file.empty()) {
+        return request.packages.ca_file;
     }
     for (const char* name : kCaVariables) {
         if (auto value = environment.get(name); value && ::access(value->c_str(), R_OK) == 0) {
@@ -252,12 +252,12 @@ fs::path ca_of(const BuildRequest& request, const Environment& environment) {
 Result<Surroundings> find_surroundings(const BuildRequest& request,
                                        const Environment& environment) {
     Surroundings found;
-    found.binds = request.binds;
-    found.is_verbose = request.is_verbose;
-    found.step_timeout = request.step_timeout;
-    found.umask = request.step_umask;
-    found.variables = request.step_variables;
-    found.epoch = request.is_deterministic ? request.now : -1;
+    found.binds = request.steps.binds;
+    found.is_verbose = request.reporter.is_verbose;
+    found.step_timeout = request.steps.timeout;
+    found.umask = request.steps.umask;
+    found.variables = request.steps.variables;
+    found.epoch = request.time.is_deterministic ? request.time.now : -1;
     found.accepts_expired_indexes = accepts_expired_indexes("/etc/apt");
     found.ca_file = ca_of(request, environment);
     if (!found.ca_file.empty() && ::access(found.ca_file.c_str(), R_OK) != 0) {
@@ -273,8 +273,8 @@ Result<Surroundings> find_surroundings(const BuildRequest& request,
         }
     }
     found.pip = pip_settings(environment);
-    if (!request.pip_index.empty()) {
-        found.pip["PIP_INDEX_URL"] = request.pip_index;
+    if (!request.packages.pip_index.empty()) {
+        found.pip["PIP_INDEX_URL"] = request.packages.pip_index;
     }
     return found;
 }

@@ -55,37 +55,37 @@ command_of(const Session& session, const BuildOptions& options, const ImageToBui
         }
     };
     flag("--quiet", session.is_quiet);
-    flag("--verbose", session.verbosity > 0);
+    argv.insert(argv.end(), static_cast<std::size_t>(session.verbosity), "--verbose");
     flag("--no-color", session.no_colour);
     argv.insert(argv.end(), {"build", image.source.native(), "--format", "json"});
     add("--variant", image.variant);
     add("--output", options.output);
-    add("--sign-key", options.sign_key);
-    add("--passphrase-file", options.passphrase.file);
-    add("--builder", options.build.builder);
-    add("--mirror", options.build.packages.mirror);
-    add("--pip-index", options.build.packages.pip_index);
-    add("--ca-file", options.ca_file);
+    add("--sign-key", options.signing.key);
+    add("--passphrase-file", options.signing.passphrase.file);
+    add("--builder", options.build.settings.builder);
+    add("--mirror", options.build.settings.packages.mirror);
+    add("--pip-index", options.build.settings.packages.pip_index);
+    add("--ca-file", options.access.ca_file);
     add("--authfile", options.access.authfile);
     add("--library", options.access.library);
     flag("--plain-http", options.access.is_plain);
     add("--sbom", options.build.sbom);
     add("--compression", options.build.compression);
-    for (const auto& argument : options.recipe_arguments) {
+    for (const auto& argument : options.arguments.recipe) {
         add("--arg", argument);
     }
     flag("--force", options.build.force);
-    flag("--notest", options.no_test);
-    flag("--writable-tmpfs", options.build.has_writable_test);
-    for (const auto& bind : options.binds) {
+    flag("--notest", options.steps.no_test);
+    flag("--writable-tmpfs", options.build.steps.has_writable_test);
+    for (const auto& bind : options.steps.binds) {
         add("--bind", bind);
     }
-    for (const auto& mount : options.mounts) {
+    for (const auto& mount : options.steps.mounts) {
         add("--mount", mount);
     }
-    flag("--no-cache", options.no_cache);
+    flag("--no-cache", options.steps.no_cache);
     flag("--verify-reproducible", options.build.verifies_reproducible);
-    add("--timeout", options.timeout);
+    add("--timeout", options.steps.timeout);
     flag("--unlocked", options.build.recipe.ignores_lock);
     return argv;
 }
@@ -116,10 +116,10 @@ void tell_failed(const Session& session, const std::vector<ImageToBuild>& failed
 
 /// What no two images can share.
 Result<void> check_shared(const BuildOptions& options) {
-    const std::string option = !options.output.empty()         ? "-o"
-                               : !options.provenance.empty()   ? "--provenance"
-                               : options.passphrase.descriptor ? "--passphrase-fd"
-                                                               : "";
+    const std::string option = !options.output.empty()                 ? "-o"
+                               : !options.signing.provenance.empty()   ? "--provenance"
+                               : options.signing.passphrase.descriptor ? "--passphrase-fd"
+                                                                       : "";
     if (option.empty()) {
         return {};
     }

@@ -47,9 +47,10 @@ Result<unsigned> parse_timeout(const std::string& text) {
 }
 
 Result<void> take_arguments(BuildOptions& options) {
-    CYBELE_TRY(options.build.arguments, read_build_arguments(options.build_arguments));
+    CYBELE_TRY(options.build.definition.arguments,
+               read_build_arguments(options.arguments.definition));
     CYBELE_TRY(options.build.recipe.arguments,
-               read_assignments(kRecipeArguments, options.recipe_arguments));
+               read_assignments(kRecipeArguments, options.arguments.recipe));
     return {};
 }
 
@@ -78,7 +79,8 @@ Result<void> check_source(const BuildOptions& options) {
 }
 
 Result<void> check_sandbox_options(const BuildOptions& options) {
-    if (!options.output.empty() && options.sign_key.empty() && options.provenance.empty()) {
+    if (!options.output.empty() && options.signing.key.empty() &&
+        options.signing.provenance.empty()) {
         return {};
     }
     return fail(ErrorCode::kUsage,
@@ -118,12 +120,12 @@ Result<void> check_update(const BuildOptions& options) {
     std::error_code failed;
     const bool is_there = std::filesystem::is_directory(
         std::filesystem::path(options.output) / ".singularity.d", failed);
-    if (options.is_sandbox && is_there && is_document(options.source)) {
+    if (options.sandbox.is_sandbox && is_there && is_document(options.source)) {
         return {};
     }
     return fail(ErrorCode::kInput,
                 problem("update-without-sandbox",
-                        options.is_sandbox && !is_there
+                        options.sandbox.is_sandbox && !is_there
                             ? "'" + printable(options.output) + "' is not a sandbox"
                             : "--update needs --sandbox and a definition file"),
                 "it applies the sections of a definition file to an existing sandbox",
@@ -134,11 +136,11 @@ Result<void> take_binds(BuildOptions& options) {
     std::vector<runtime::BindOption> binds;
     std::error_code unknown; // where the folder is gone, a relative path is not found
     const std::filesystem::path here = std::filesystem::current_path(unknown);
-    for (const std::string& text : options.binds) {
+    for (const std::string& text : options.steps.binds) {
         CYBELE_TRY(const auto read, runtime::read_binds(text, here));
         binds.insert(binds.end(), read.begin(), read.end());
     }
-    for (const std::string& text : options.mounts) {
+    for (const std::string& text : options.steps.mounts) {
         CYBELE_TRY(runtime::BindOption read, runtime::read_mount(text, here));
         binds.push_back(std::move(read));
     }
@@ -149,46 +151,55 @@ Result<void> take_binds(BuildOptions& options) {
                         "steps see directories and files of this machine",
                         "unpack it, or copy what is needed by %files");
         }
-        options.build.binds.push_back({bind.source, bind.target, bind.is_read_only});
+        options.build.steps.binds.push_back({bind.source, bind.target, bind.is_read_only});
     }
     return {};
+}
+
+/// With -vv, the value of each phase of the build.
+void show_phases(const Session& session, pipeline::ImageBuild& request) {
+    constexpr int kAll = 2;
+    if (session.verbosity >= kAll) {
+        request.settings.reporter.on_phase = [&session](const std::string& phase,
+                                                        const std::string& value) {
+            session.say(fmt::format("cybelectl: {}: {}", phase, value));
+        };
+    }
 }
 
 /// The request of the library, from the words of the command line.
 Result<void> prepare_request(Session& session, BuildOptions& options) {
     pipeline::ImageBuild& request = options.build;
-    AccessOptions access = options.access;
-    access.ca_file = options.ca_file;
-    CYBELE_TRY(static_cast<pipeline::BuildSettings&>(request),
+    CYBELE_TRY(request.settings,
                build_settings(session,
-                              {request.builder,
-                               request.packages.mirror,
-                               request.packages.pip_index,
-                               options.sign_key,
-                               std::move(access),
+                              {request.settings.builder,
+                               request.settings.packages.mirror,
+                               request.settings.packages.pip_index,
+                               options.signing.key,
+                               options.access,
                                options.jobs}));
     request.source = options.source;
     request.output = options.output;
-    request.is_compatible = !session.other_name.empty();
-    request.bases.architecture = options.architecture;
+    request.definition.is_compatible = !session.other_name.empty();
+    request.settings.bases.architecture = options.sandbox.architecture;
     CYBELE_CHECK(take_binds(options));
-    if (options.is_update) {
+    if (options.sandbox.is_update) {
         CYBELE_CHECK(check_update(options));
-        request.update = std::filesystem::absolute(options.output);
+        request.definition.update = std::filesystem::absolute(options.output);
         request.force = true;
     }
-    if (options.is_sandbox) {
+    if (options.sandbox.is_sandbox) {
         CYBELE_CHECK(check_sandbox_options(options));
         CYBELE_CHECK(check_sandbox(options.output, request.force));
         request.output = image_before_sandbox(options.output);
     }
-    request.sign_passphrase = passphrase_source(session, options.passphrase);
-    request.run_tests = !options.no_test;
-    request.sections = options.sections;
-    request.use_cache = !options.no_cache;
-    CYBELE_TRY(request.step_timeout, parse_timeout(options.timeout));
-    request.provenance = options.provenance;
-    request.clock = [] { return Session::clock(); };
+    request.settings.sign_passphrase = passphrase_source(session, options.signing.passphrase);
+    request.steps.runs_tests = !options.steps.no_test;
+    request.use_cache = !options.steps.no_cache;
+    CYBELE_TRY(request.steps.timeout, parse_timeout(options.steps.timeout));
+    show_phases(session, request);
+    request.provenance.file = options.signing.provenance;
+    request.provenance.clock = [] { return Session::clock(); };
     return {};
 }
 
@@ -213,7 +224,7 @@ void print_built(const Session& session, const pipeline::BuiltImage& built) {
 
 /// By the name of Apptainer, --force replaces a sandbox by an image.
 bool request_replaces_sandbox(const Session& session, const BuildOptions& options) {
-    return !session.other_name.empty() && options.build.force && !options.is_sandbox &&
+    return !session.other_name.empty() && options.build.force && !options.sandbox.is_sandbox &&
            is_sandbox(options.output);
 }
 
@@ -233,22 +244,21 @@ Result<int> build(Session& session, BuildOptions& options) {
         return build_all(session, options);
     }
     CYBELE_CHECK(prepare_request(session, options));
-    if (options.is_shell) {
+    if (options.look.is_shell) {
         return look_inside(session, options);
     }
     const bool replaces_sandbox = request_replaces_sandbox(session, options);
     if (replaces_sandbox) {
         options.build.output = image_before_sandbox(options.output);
     }
-    if (options.build.sign_key.empty()) { // nothing will be asked for
+    if (options.build.settings.sign_key.empty()) { // nothing will be asked for
         session.doing("preparing the build");
     }
-    CYBELE_TRY(const pipeline::BuiltImage built,
-               pipeline::build_image(options.build, options.build.environment));
+    CYBELE_TRY(const pipeline::BuiltImage built, pipeline::build_image(options.build));
     if (replaces_sandbox) {
         CYBELE_CHECK(replace_sandbox(built.image, options.output));
     }
-    if (!options.is_sandbox) {
+    if (!options.sandbox.is_sandbox) {
         print_built(session, built);
         tell_git(session, built.image.native());
         tell_complete(session, options);
@@ -266,25 +276,27 @@ void add_output_options(CLI::App& verb, BuildOptions& options) {
     verb.add_option(
             "-o,--output", options.output, "image file (default: NAME.sif next to the source)")
         ->type_name("FILE");
-    verb.add_option("--sign-key", options.sign_key, "sign with this private PEM key")
+    verb.add_option("--sign-key", options.signing.key, "sign with this private PEM key")
         ->type_name("FILE");
-    add_passphrase(verb, options.passphrase);
-    options.build.builder.clear();
+    add_passphrase(verb, options.signing.passphrase);
+    options.build.settings.builder.clear();
     verb.add_option("--builder",
-                    options.build.builder,
+                    options.build.settings.builder,
                     "program that builds (default: the setting, or embedded)")
         ->check(CLI::IsMember({"embedded", "apptainer", "singularity"}));
 }
 
 void add_network_options(CLI::App& verb, BuildOptions& options) {
-    verb.add_option(
-            "--mirror", options.build.packages.mirror, "package mirror (default: the machine's)")
+    verb.add_option("--mirror",
+                    options.build.settings.packages.mirror,
+                    "package mirror (default: the machine's)")
         ->type_name("URL");
     verb.add_option("--pip-index",
-                    options.build.packages.pip_index,
+                    options.build.settings.packages.pip_index,
                     "index of Python packages in build steps (default: the machine's)")
         ->type_name("URL");
-    verb.add_option("--ca-file", options.ca_file, "CA certificates for build steps and registries")
+    verb.add_option(
+            "--ca-file", options.access.ca_file, "CA certificates for build steps and registries")
         ->type_name("FILE");
     verb.add_option("--authfile", options.access.authfile, "registry credentials file")
         ->type_name("FILE");
@@ -296,7 +308,7 @@ void add_network_options(CLI::App& verb, BuildOptions& options) {
 
 void add_list_options(CLI::App& verb, BuildOptions& options) {
     verb.add_option("--provenance",
-                    options.provenance,
+                    options.signing.provenance,
                     "file for what the image was made from "
                     "and by, signed by --sign-key")
         ->type_name("FILE");
@@ -307,11 +319,11 @@ void add_list_options(CLI::App& verb, BuildOptions& options) {
 }
 
 void add_recipe_options(CLI::App& verb, BuildOptions& options) {
-    add_build_arguments(verb, options.build_arguments);
+    add_build_arguments(verb, options.arguments.definition);
     verb.add_flag("--warn-unused-build-args",
-                  options.build.warns_unused_arguments,
+                  options.build.definition.warns_unused_arguments,
                   "warn of a --build-arg that nothing uses, instead of an error");
-    add_assignments(verb, kRecipeArguments, options.recipe_arguments);
+    add_assignments(verb, kRecipeArguments, options.arguments.recipe);
     auto* variant = verb.add_option(
         "--variant", options.build.recipe.variant, "variant of a Recipe with a matrix");
     variant->type_name("NAME");
@@ -335,44 +347,48 @@ void add_step_options(CLI::App& verb, BuildOptions& options) {
                     "compression of the file system (default: the Recipe's, or zstd)")
         ->check(CLI::IsMember({"zstd", "gzip"}));
     verb.add_flag("-F,--force", options.build.force, "replace an existing output");
-    verb.add_flag("--sandbox", options.is_sandbox, "make a writable directory instead of an image");
-    verb.add_option("--arch", options.architecture, "")->group(""); // by the name of Apptainer
+    verb.add_flag(
+        "--sandbox", options.sandbox.is_sandbox, "make a writable directory instead of an image");
+    verb.add_option("--arch", options.sandbox.architecture, "")
+        ->group(""); // by the name of Apptainer
     verb.add_flag("--update",
-                  options.is_update,
+                  options.sandbox.is_update,
                   "with --sandbox: apply a definition file to the directory as it is");
     verb.add_option("--bind",
-                    options.binds,
+                    options.steps.binds,
                     "SRC[:DST[:ro]], made visible to %post and %test; DST must exist in the image")
         ->type_name("SPEC");
-    verb.add_option(
-            "--mount", options.mounts, "bind, written as type=bind,source=SRC,destination=DST[,ro]")
+    verb.add_option("--mount",
+                    options.steps.mounts,
+                    "bind, written as type=bind,source=SRC,destination=DST[,ro]")
         ->type_name("SPEC");
     verb.add_flag("--fix-perms",
-                  options.build.fixes_permissions,
+                  options.build.steps.fixes_permissions,
                   "let the owner read and write every file of the image");
-    verb.add_flag("-T,--notest", options.no_test, "do not run %test");
+    verb.add_flag("-T,--notest", options.steps.no_test, "do not run %test");
     verb.add_flag("--writable-tmpfs",
-                  options.build.has_writable_test,
+                  options.build.steps.has_writable_test,
                   "let %test change files of the image; the changes are lost");
     verb.add_option("--section",
-                    options.sections,
+                    options.build.definition.sections,
                     "only these sections of a definition file; %post always runs")
         ->type_name("NAMES")
         ->delimiter(',');
-    verb.add_flag("--no-cache", options.no_cache, "run every step again");
+    verb.add_flag("--no-cache", options.steps.no_cache, "run every step again");
     CLI::Option* shell = verb.add_flag(
         "--shell",
-        options.is_shell,
+        options.look.is_shell,
         "open a shell where the last build failed, with the step's variables and folder");
     shell->excludes("--all");
-    verb.add_flag(
-            "--keep", options.is_keeping, "with --shell: print what was changed there, as a step")
+    verb.add_flag("--keep",
+                  options.look.is_keeping,
+                  "with --shell: print what was changed there, as a step")
         ->needs(shell);
     verb.add_flag("--verify-reproducible",
                   options.build.verifies_reproducible,
                   "build two times and report whether the images are equal, or which files differ");
     verb.add_option(
-            "--timeout", options.timeout, "time limit of one step, e.g. 30m (default: none)")
+            "--timeout", options.steps.timeout, "time limit of one step, e.g. 30m (default: none)")
         ->type_name("TIME");
 }
 

@@ -32,29 +32,27 @@ std::string as_step(const std::string& commands, bool is_recipe) {
 
 Result<int> look_inside(Session& session, const BuildOptions& options) {
     builder::BuildRequest request;
-    CYBELE_TRY(request.definition_file, pipeline::find_source(options.build.source));
-    if (!pipeline::image_source(request.definition_file)) {
-        CYBELE_CHECK(open_for_reading(request.definition_file));
+    CYBELE_TRY(request.source.file, pipeline::find_source(options.build.source));
+    if (!pipeline::image_source(request.source.file)) {
+        CYBELE_CHECK(open_for_reading(request.source.file));
     }
-    request.binds = options.build.binds;
-    request.mirror = options.build.packages.mirror;
-    request.pip_index = options.build.packages.pip_index;
-    request.ca_file = options.build.packages.ca_file;
-    request.on_step = [&session](const std::string& line) {
+    request.steps.binds = options.build.steps.binds;
+    request.packages = options.build.settings.packages;
+    request.reporter.on_step = [&session](const std::string& line) {
         if (!session.is_quiet) {
             (void)!::write(STDERR_FILENO, (line + "\n").data(), line.size() + 1);
         }
     };
     builder::LookInside look;
-    look.tells_changes = options.is_keeping;
+    look.tells_changes = options.look.is_keeping;
     if (::isatty(STDIN_FILENO) != 0) {
         look.terminal = session.environment.get_or("TERM", "dumb");
     }
     CYBELE_TRY(const builder::LookedInside done,
-               builder::look_inside(request, look, options.build.environment));
-    if (options.is_keeping) {
+               builder::look_inside(request, look, options.build.settings.environment));
+    if (options.look.is_keeping) {
         const bool is_recipe =
-            pipeline::source_kind(request.definition_file) == pipeline::SourceKind::kRecipe;
+            pipeline::source_kind(request.source.file) == pipeline::SourceKind::kRecipe;
         Session::print(as_step(done.changes, is_recipe));
     }
     return done.code;

@@ -16,9 +16,29 @@ namespace cybele::cli {
 struct SandboxWords {
     bool is_sandbox = false;
     bool is_update = false;
+    std::string architecture; ///< of images of registries; empty: this machine's
+};
+
+/// How steps and tests are run.
+struct StepWords {
     std::vector<std::string> binds;
     std::vector<std::string> mounts;
-    std::string architecture; ///< of images of registries; empty: this machine's
+    bool no_test = false;
+    bool no_cache = false;
+    std::string timeout;
+};
+
+/// Who signs, and what is signed besides.
+struct SigningWords {
+    std::string key;
+    PassphraseOptions passphrase;
+    std::string provenance;
+};
+
+/// Values of a definition's and of a Recipe's arguments.
+struct ArgumentWords {
+    BuildArgumentOptions definition;
+    std::vector<std::string> recipe;
 };
 
 /// A shell where a build failed.
@@ -28,24 +48,19 @@ struct LookWords {
 };
 
 /// What the command line of `build` says.
-struct BuildOptions : SandboxWords, LookWords {
+struct BuildOptions {
     pipeline::ImageBuild build;
     std::string source;
     std::vector<std::string> more; ///< words behind it
     std::string output;
-    std::string sign_key;
-    PassphraseOptions passphrase;
-    std::string ca_file;
+    SigningWords signing;
     AccessOptions access;
-    std::string provenance;
-    BuildArgumentOptions build_arguments;
-    std::vector<std::string> recipe_arguments;
+    ArgumentWords arguments;
+    StepWords steps;
     bool is_all = false;
     unsigned jobs = 0; ///< 0: the default
-    bool no_test = false;
-    std::vector<std::string> sections;
-    bool no_cache = false;
-    std::string timeout;
+    SandboxWords sandbox;
+    LookWords look;
 };
 
 /// The line that tells an image of `bytes` bytes.

@@ -91,12 +91,13 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
     build.bases.access = transport.access;
     build.bases.program = session.program;
     CYBELE_TRY(build.bases.store, store_root(session));
-    build.is_verbose = session.verbosity > 0;
+    build.reporter.is_verbose = session.verbosity > 0;
     // Outputs of stages that run at once would be mixed.
-    build.stages_at_once = build.is_verbose ? 1 : flags.jobs == 0 ? cores() : flags.jobs;
-    build.now = session.now();
-    build.is_deterministic = session.is_deterministic();
-    build.on_step = [&session, work = std::make_shared<StageWork>()](const std::string& line) {
+    build.stages_at_once = build.reporter.is_verbose ? 1 : flags.jobs == 0 ? cores() : flags.jobs;
+    build.time.now = session.now();
+    build.time.is_deterministic = session.is_deterministic();
+    build.reporter.on_step = [&session,
+                              work = std::make_shared<StageWork>()](const std::string& line) {
         session.work(line);
         session.doing(work->after(line));
     };

@@ -87,7 +87,7 @@ void add_here(const Session& session, const submission::JobInput& input, Faults&
 /// Whether a submission would build the image again, and why.
 Result<std::vector<Fault>> check_image_of(const Session& session, submission::JobInput& input) {
     pipeline::ImageBuild build;
-    CYBELE_TRY(static_cast<pipeline::BuildSettings&>(build), build_settings(session, {}));
+    CYBELE_TRY(build.settings, build_settings(session, {}));
     return submission::check_image(input, build);
 }
 

@@ -59,9 +59,8 @@ Result<submission::ImageRequest> image_request(Session& session,
     submission::ImageRequest request;
     BuildFlags flags;
     flags.access = options.access;
-    CYBELE_TRY(static_cast<pipeline::BuildSettings&>(request.build),
-               build_settings(session, flags));
-    request.build.clock = [] { return Session::clock(); };
+    CYBELE_TRY(request.build.settings, build_settings(session, flags));
+    request.build.provenance.clock = [] { return Session::clock(); };
     request.builds = !options.no_build;
     CYBELE_TRY(request.store, store_root(session));
     request.transport = &transport;
@@ -212,7 +211,8 @@ build_submission(Session& session, const SubmitOptions& options, submission::Res
     session.doing("preparing the job"); // most images are here
     CYBELE_TRY(const submission::ImageRequest request, image_request(session, options, transport));
     CYBELE_TRY(submission::CheckedJob checked,
-               submission::check_job(std::move(resolved), session.environment, request.build.now));
+               submission::check_job(
+                   std::move(resolved), session.environment, request.build.settings.time.now));
     show_stage(session, "checked", checked);
     return submission::build_job(std::move(checked), request, session.environment);
 }

@@ -118,11 +118,11 @@ write_lock(const Session& session, const LockPair& pair, const LockOptions& opti
     flags.mirror = options.mirror;
     flags.pip_index = options.pip_index;
     flags.access = options.access;
-    CYBELE_TRY(static_cast<pipeline::BuildSettings&>(request), build_settings(session, flags));
+    CYBELE_TRY(request.settings, build_settings(session, flags));
     request.directory = fs::path(pair.recipe).parent_path();
     session.work("asking for versions and digests of " + printable(pair.recipe));
     CYBELE_TRY(const pipeline::MadeLock made,
-               pipeline::make_lock(variants, request, request.environment));
+               pipeline::make_lock(variants, request, request.settings.environment));
     session.note(made.notes);
     CYBELE_CHECK(write_file(pair.lock, made.text));
     return made.packages;

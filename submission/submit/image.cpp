@@ -79,7 +79,7 @@ std::optional<Fault> signed_fault(const JobInput& input,
                                   const pipeline::RecipeImage& made,
                                   const pipeline::ImageState& state,
                                   const pipeline::ImageBuild& build) {
-    if (state.is_missing || build.force || !build.sign_key.empty()) {
+    if (state.is_missing || build.force || !build.settings.sign_key.empty()) {
         return std::nullopt;
     }
     const auto image = images::Image::open(input.image_file);
@@ -143,15 +143,15 @@ provide_built(JobInput& input, const pipeline::RecipeImage& made, const ImageReq
         request.on_word((state.is_missing ? "building " : "rebuilding ") + image_file_name(input) +
                         ": " + state.because());
     }
-    const std::int64_t begin = request.build.clock ? request.build.clock() : 0;
+    const std::int64_t begin =
+        request.build.provenance.clock ? request.build.provenance.clock() : 0;
     CYBELE_TRY(const pipeline::BuiltImage built,
-               pipeline::build_image(recipe_build_of(input, made, request.build),
-                                     request.build.environment));
-    if (request.on_word && request.build.clock) {
+               pipeline::build_image(recipe_build_of(input, made, request.build)));
+    if (request.on_word && request.build.provenance.clock) {
         request.on_word(fmt::format("built {} ({:.1f} MB, {} s)",
                                     image_file_name(input),
                                     static_cast<double>(built.bytes) / 1e6,
-                                    request.build.clock() - begin));
+                                    request.build.provenance.clock() - begin));
     }
     CYBELE_CHECK(read_image_facts(input));
     return notes;
@@ -172,10 +172,10 @@ Result<std::vector<Fault>> provide_image(JobInput& input,
     if (input.image.find("://") != std::string::npos) {
         CYBELE_CHECK(judge_remote(input, connection));
         if (request.transport != nullptr) {
-            CYBELE_CHECK(
-                fetch_image(input,
-                            {request.transport, request.store, request.clock, request.build.now},
-                            environment));
+            CYBELE_CHECK(fetch_image(
+                input,
+                {request.transport, request.store, request.clock, request.build.settings.time.now},
+                environment));
         }
         return std::vector<Fault>();
     }

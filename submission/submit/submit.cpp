@@ -121,11 +121,11 @@ build_job(CheckedJob checked, const ImageRequest& request, const Environment& en
     if (connection.is_here()) { // more is known of an image that was just built
         CYBELE_CHECK(check_here(input, environment, ::geteuid()));
     }
-    CYBELE_CHECK(verify_image(input, environment, connection, request.build.now)
+    CYBELE_CHECK(verify_image(input, environment, connection, request.build.settings.time.now)
                      .map_error(during("verifying the image of the job")));
     CYBELE_CHECK(keep_image(input, request));
     CYBELE_TRY(built.transfers, pack(input, connection, environment));
-    CYBELE_CHECK(find_image_digest(input, request.build.environment, connection));
+    CYBELE_CHECK(find_image_digest(input, request.build.settings.environment, connection));
     return built;
 }
 

@@ -348,3 +348,16 @@ make_oci() {
         assert_equal "$(cat "$file")" ''
     done
 }
+
+@test "-vv prints what each phase of a build found, and without it nothing of that" {
+    cp base.def phases.def
+    run --separate-stderr "$CYBELECTL" -vv build phases.def -o phases.sif --no-cache
+    assert_success
+    # shellcheck disable=SC2154 # set by bats
+    sed -n 's/^cybelectl: \([a-z]*\): {.*}$/\1/p' <<<"$stderr" >phases
+    diff phases - <<<$'read\nplanned\nbased\nbuilt\npacked\nsigned\nnamed'
+    sed -n 's/^cybelectl: [a-z]*: //p' <<<"$stderr" | jq -es 'length == 7 and .[0].kind == "definition"'
+    run --separate-stderr "$CYBELECTL" -v build phases.def -o phases.sif --no-cache --force
+    assert_success
+    run ! grep -q '"stages"' <<<"$stderr"
+}

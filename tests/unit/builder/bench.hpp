@@ -82,13 +82,13 @@ struct Bench {
         BuildRequest request;
         auto parsed = definitions::parse_definition(text, "test.def");
         REQUIRE(parsed);
-        request.definition = std::move(*parsed);
-        request.definition_file = "test.def";
-        request.directory = here;
+        request.source.definition = std::move(*parsed);
+        request.source.file = "test.def";
+        request.source.directory = here;
         request.output = here / output;
-        request.now = 1700000000;
-        request.is_deterministic = true;
-        request.on_step = [this](const std::string& step) { steps.push_back(step); };
+        request.time.now = 1700000000;
+        request.time.is_deterministic = true;
+        request.reporter.on_step = [this](const std::string& step) { steps.push_back(step); };
         return request;
     }
     /// No folder of a build and no mount is left.

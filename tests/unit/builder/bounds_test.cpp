@@ -47,7 +47,7 @@ TEST_CASE("a step that does not end is ended, with all that it started") {
     Bench bench;
     auto request = bench.request(kBase + kInstall + "%post\n" + own_sleep(4323) + " & " +
                                  own_sleep(4324) + "\n");
-    request.step_timeout = 1;
+    request.steps.timeout = 1;
     const auto built = build(request, bench.environment);
     REQUIRE_FALSE(built);
     CHECK(built.error().code() == ErrorCode::kExecution);

@@ -109,7 +109,7 @@ TEST_CASE("a step that fails: section, line, code, the end of its output; nothin
     Bench bench;
     auto request =
         bench.request(kBase + kInstall + "%test\ntrue\n%post\nseq 100\nsh -c 'exit 7'\n");
-    for (auto& section : request.definition.stages[0].sections) {
+    for (auto& section : request.source.definition.stages[0].sections) {
         section.is_self_contained = true;
     }
     const auto built = build(request, bench.environment);
@@ -127,7 +127,7 @@ TEST_CASE("a step that fails: section, line, code, the end of its output; nothin
     REQUIRE_FALSE(tested);
     CHECK(tested.error().message() == "%test failed with exit code 3");
     auto untested = bench.request(kBase + kInstall + "%test\nexit 3\n");
-    untested.run_tests = false;
+    untested.steps.runs_tests = false;
     CHECK(build(untested, bench.environment));
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("certificates and proxies are seen by %post, and are not in the image"
         built, (built ? "" : built.error().message() + built.error().faults().front().because));
     auto missing = bench.request(kBase);
     missing.force = true;
-    missing.ca_file = bench.here / "none.pem";
+    missing.packages.ca_file = bench.here / "none.pem";
     const auto refused = build(missing, bench.environment);
     REQUIRE_FALSE(refused);
     CHECK(refused.error().code() == ErrorCode::kInput);

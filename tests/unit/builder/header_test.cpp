@@ -70,9 +70,9 @@ Planned plan_with(Bench& bench, const std::string& agent, const std::string& lin
         return {false, parsed.refusals.front().fault.message};
     }
     auto request = bench.request(kBase);
-    request.definition = std::move(parsed.definition);
+    request.source.definition = std::move(parsed.definition);
     Planned outcome;
-    request.on_step = [&](const std::string& said) { outcome.said += said + "\n"; };
+    request.reporter.on_step = [&](const std::string& said) { outcome.said += said + "\n"; };
     const auto plan = make_plan(request, bench.environment);
     outcome.is_planned = plan.has_value();
     for (const Fault& fault : plan ? std::vector<Fault>() : plan.error().faults()) {
@@ -135,7 +135,7 @@ TEST_CASE("what no agent of ours obeys is refused by those that the reference ha
             {});
         REQUIRE(parsed.refusals.empty());
         auto request = bench.request(kBase);
-        request.definition = std::move(parsed.definition);
+        request.source.definition = std::move(parsed.definition);
         const auto plan = make_plan(request, bench.environment);
         REQUIRE_FALSE(plan);
         CHECK(plan.error().faults().front().message.find("is not supported yet") !=

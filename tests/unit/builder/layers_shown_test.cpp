@@ -162,7 +162,7 @@ TEST_CASE("a flat image of kept steps has the bytes of one that is packed anew")
                                      "%post\nrm /data/gone; cat /data/blocks >>/data/tail\n"
                                      "%post\necho " +
                                      last + " >/last\n");
-        for (auto& section : request.definition.stages[0].sections) {
+        for (auto& section : request.source.definition.stages[0].sections) {
             section.is_self_contained = true;
         }
         request.force = true;

@@ -15,7 +15,7 @@ TEST_CASE("a rebuild does only what changed, to the same bytes") {
     const auto make = [&](const std::string& last, bool use_cache = true) {
         auto request =
             bench.request(kBase + "data /data\n" + kInstall + "%post\necho " + last + " > /last\n");
-        for (auto& section : request.definition.stages[0].sections) {
+        for (auto& section : request.source.definition.stages[0].sections) {
             section.is_self_contained = true;
         }
         request.force = true;
@@ -70,7 +70,7 @@ TEST_CASE("what a step deletes, replaces and renames stays so in the steps behin
         "%test\ntest -d /g\ntest ! -e /d\n";
     const auto make = [&](const std::string& last, bool use_cache) {
         auto request = bench.request(text + "%post\necho " + last + " > /last\n");
-        for (auto& section : request.definition.stages[0].sections) {
+        for (auto& section : request.source.definition.stages[0].sections) {
             section.is_self_contained = true;
         }
         request.force = true;
@@ -88,7 +88,7 @@ TEST_CASE("what a step deletes, replaces and renames stays so in the steps behin
     CHECK(as_user(own.here, [&] {
               for (const char* last : {"1", "2"}) {
                   auto request = own.request(text + "%post\necho " + last + " > /last\n");
-                  for (auto& section : request.definition.stages[0].sections) {
+                  for (auto& section : request.source.definition.stages[0].sections) {
                       section.is_self_contained = true;
                   }
                   request.force = true;

@@ -128,7 +128,7 @@ TEST_CASE("stages that do not need each other run at once") {
         bench.request(meeting.stages() + kBase + "%files from one\n/met /one\n%files from two\n" +
                       "/met /two\n%test\ngrep word /one\ngrep two /two\n");
     request.stages_at_once = 2;
-    request.step_timeout = 60;
+    request.steps.timeout = 60;
     const auto built = build(request, bench.environment);
     CHECK_MESSAGE(built, (built ? "" : built.error().message()));
     CHECK(std::count(bench.steps.begin(), bench.steps.end(), "one: %post") == 1);

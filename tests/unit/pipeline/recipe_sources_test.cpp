@@ -74,10 +74,10 @@ TEST_CASE(
     build.recipe.read = std::make_shared<const recipes::Recipe>(made->recipe);
     const auto plan = plan_image(build, file, Environment{});
     REQUIRE_MESSAGE(plan.has_value(), plan.error().message());
-    CHECK(plan->name == "app");
+    CHECK(plan->image.name == "app");
     CHECK("sha256:" + plan->recipe == made->label());
     build.recipe.read.reset();
-    CHECK(plan_image(build, file, Environment{}).value().name == "other");
+    CHECK(plan_image(build, file, Environment{}).value().image.name == "other");
 }
 
 TEST_CASE("the sources of a Recipe are its base, and its files by their paths from its folder") {

@@ -133,7 +133,7 @@ TEST_CASE("build: an image that is not there is refused, one that is there gets 
     const StageBench bench;
     const auto build = [&](const Connection& connection) {
         submission::ImageRequest request;
-        request.build.environment = bench.environment;
+        request.build.settings.environment = bench.environment;
         return submission::build_job(
             {bench.read("command: [x]\nimage: own.sif\nworkdir: /tmp\n", "slurm"), connection},
             request,
