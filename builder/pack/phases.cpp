@@ -39,34 +39,27 @@ Result<void> find_names(BasedBuild& build, const AgentContext& context) {
 }
 
 /// The unsigned image, for a build from which nothing changed.
-void keep(const BuiltTrees& trees,
-          const BasedBuild& build,
-          const fs::path& image,
-          const std::vector<images::CopiedRange>& copied,
-          const Report& report,
-          const AgentContext& context) {
+Result<void> keep(const BuiltTrees& trees,
+                  const BasedBuild& build,
+                  const fs::path& image,
+                  const std::vector<images::CopiedRange>& copied,
+                  const AgentContext& context) {
     const BuildRequest& request = context.request;
     const registry::Cache& cache = context.cache;
     if (!request.use_cache || build.image_key.empty()) {
-        return;
+        return {};
     }
     const auto layers = trees.layers ? trees.layers->files() : std::vector<LayerFile>();
-    const auto lock = cache.lock(kImages, build.image_key);
-    const auto put = lock ? cache.put(kImages,
-                                      build.image_key,
-                                      [&](const fs::path& file) {
-                                          return keep_image(image, copied, layers, file);
-                                      })
-                          : Result<fs::path>(fail(lock.error()));
-    if (!put) {
-        report("warning: the image is not cached for the next build: " + put.error().message());
-        return;
-    }
+    CYBELE_TRY(const auto lock, cache.lock(kImages, build.image_key));
+    CYBELE_CHECK(cache.put(kImages, build.image_key, [&](const fs::path& file) {
+        return keep_image(image, copied, layers, file);
+    }));
     KeptStep what;
     what.definition = absolute_path(request.source.file).native();
     what.step = request.output.filename().native();
     cache.note(kImages, build.image_key, print_kept(what));
     cache.prune(kImages, kImageCacheBytes);
+    return {};
 }
 
 /// What a finished output says of itself; nothing where that cannot be known.
@@ -142,8 +135,8 @@ Result<BuiltTrees> run_steps(const BasedBuild& build,
     for (std::size_t stage = 0; stage + 1 < plans.size(); ++stage) {
         CYBELE_CHECK(build_stage(stages, plans[stage], false));
     }
-    work->others.emplace(stages, find_needs(build.plan, build.keys, kept));
-    CYBELE_CHECK(work->others->start());
+    SideBySide& others = work->others.emplace(stages, find_needs(build.plan, build.keys, kept));
+    CYBELE_CHECK(others.start());
     CYBELE_CHECK(build_stage(stages, plans.back(), true));
     return BuiltTrees{stages.roots, stages.layers, work};
 }
@@ -175,7 +168,9 @@ Result<PackedImage> pack_image(const BuiltTrees& trees,
     }
     report("pack " + printable(request.output.filename().native()));
     CYBELE_CHECK(images::write_container(file, container).map_error(during("packing the image")));
-    keep(trees, build, file, copied, report, context);
+    if (const auto kept = keep(trees, build, file, copied, context); !kept) {
+        report("warning: the image is not cached for the next build: " + kept.error().message());
+    }
     return PackedImage{file, false};
 }
 
