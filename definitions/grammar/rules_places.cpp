@@ -9,8 +9,8 @@ namespace {
 constexpr std::array kPlaceRules = {
     Rule{"CD401",
          Severity::kError,
-         "third word in a %files line",
-         "only # at the beginning of a line is a comment; words after the second mean nothing",
+         "comment after the source of a %files line",
+         "only # at the beginning of a line is a comment; after one word it is the destination",
          "put the comment on a line of its own",
          "1.7, T23"},
     Rule{"CD402",

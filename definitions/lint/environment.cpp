@@ -19,9 +19,19 @@ constexpr std::array<std::string_view, 8> kAlwaysSet = {
 /// Exported by the runtime before %environment is read, so that an assignment changes them.
 constexpr std::array<std::string_view, 7> kExported = {
     "PATH", "HOME", "LANG", "TERM", "PS1", "PWD", "LD_LIBRARY_PATH"};
-/// Lists in which an empty element has a meaning of its own.
-constexpr std::array<std::string_view, 5> kEmptyMeansDefault = {
-    "MANPATH", "INFOPATH", "JULIA_LOAD_PATH", "JULIA_DEPOT_PATH", "LUA_PATH"};
+/// Lists in which an empty element is the current directory: of the loader, of compilers, of
+/// Python and of Java. Others skip it (PKG_CONFIG_PATH) or give it another meaning (MANPATH).
+constexpr std::array<std::string_view, 11> kEmptyMeansHere = {"LD_LIBRARY_PATH",
+                                                              "LD_RUN_PATH",
+                                                              "LTDL_LIBRARY_PATH",
+                                                              "PYTHONPATH",
+                                                              "CLASSPATH",
+                                                              "CPATH",
+                                                              "C_INCLUDE_PATH",
+                                                              "CPLUS_INCLUDE_PATH",
+                                                              "OBJC_INCLUDE_PATH",
+                                                              "LIBRARY_PATH",
+                                                              "COMPILER_PATH"};
 /// What programs that are installed below /opt need when they run.
 constexpr std::array<std::string_view, 4> kRunSearch = {
     "LD_LIBRARY_PATH", "PYTHONPATH", "PERL5LIB", "R_LIBS"};
@@ -136,9 +146,7 @@ private:
 /// `…:$NAME` and `$NAME:…` of a variable that is unset, or an empty element as written.
 void search_path(Lint& lint, const Script& script, const Assignment& assignment, bool is_set) {
     const std::string value = unquoted(assignment.value);
-    const bool is_path = assignment.name.ends_with("PATH") && assignment.name != "PATH" &&
-                         !holds_variable(kEmptyMeansDefault, assignment.name);
-    if (!is_path) {
+    if (!holds_variable(kEmptyMeansHere, assignment.name)) {
         return;
     }
     const std::string plain = "$" + assignment.name;
@@ -180,9 +188,11 @@ void blanks(Lint& lint, const Script& script) {
         }
         for (std::size_t i = command.program_index() + 2; i < command.words.size(); ++i) {
             const ScriptWord& word = command.words[i];
-            const bool follows = !assigned_name(command.words[i - 1].text).empty();
+            const std::string& before = command.words[i - 1].text;
+            const bool follows = !assigned_name(before).empty() && !before.ends_with("{{");
+            // `export A=1 \` and a line `export B=2` export a name more, and no harm is done.
             if (follows && assigned_name(word.text).empty() && word.text.front() != '<' &&
-                word.text.front() != '>') {
+                word.text.front() != '>' && word.text != "export") {
                 lint.tell(
                     "CD209",
                     *script.section,
@@ -230,7 +240,8 @@ void environment_value(Lint& lint,
                        const std::vector<Script>& all,
                        const Script& script,
                        const Assignment& assignment,
-                       const Names& known) {
+                       const Names& known,
+                       const SoFar& so_far) {
     const Section& section = *script.section;
     const bool may_be_exported = has_known_base(*script.stage)
                                      ? base_may_set(*script.stage, assignment.name)
@@ -239,7 +250,8 @@ void environment_value(Lint& lint,
                              holds_variable(kReadByTheRuntime, assignment.name) || may_be_exported;
     // An empty value unsets the host's variable, exported or not.
     const bool is_empty = unquoted(assignment.value).empty() || assignment.value == "''";
-    if (!is_exported && !is_empty && !is_exported_later(all, assignment.name) &&
+    const bool is_of_apt = assignment.name == "DEBIAN_FRONTEND";
+    if (!is_exported && !is_empty && !is_of_apt && !is_exported_later(all, assignment.name) &&
         !exports_all(script) && !serves_others(all, assignment.name)) {
         lint.tell("CD202",
                   section,
@@ -254,15 +266,15 @@ void environment_value(Lint& lint,
                   fmt::format("'{}' is computed at every start", assignment.name));
     }
     for (const std::string& used : used_names(assignment.value)) {
-        if (used != assignment.name && !known.contains(used) && !is_build_variable(used) &&
-            !base_may_set(*script.stage, used)) {
+        if (used != assignment.name && !known.contains(used) && !so_far.may_hold(used) &&
+            !is_build_variable(used) && !base_may_set(*script.stage, used)) {
             lint.tell("CD204",
                       section,
                       *assignment.word,
                       fmt::format("'${}' is set by nothing that stands here", used));
         }
     }
-    if (assignment.name == "DEBIAN_FRONTEND") {
+    if (is_of_apt && (assignment.is_exported || is_exported_later(all, assignment.name))) {
         lint.tell("CD207", section, *assignment.word, "DEBIAN_FRONTEND reaches the users");
     }
 }
@@ -344,7 +356,8 @@ void exports_of_post(Lint& lint, const std::vector<Script>& posts, const RunTime
             const bool is_set =
                 so_far.may_hold(assignment.name) || holds_variable(kAlwaysSet, assignment.name);
             search_path(lint, script, assignment, is_set);
-            if (assignment.is_exported && is_missed(run, *script.stage, assignment) &&
+            const bool is_kept = script.stage == &lint.stages().back();
+            if (is_kept && assignment.is_exported && is_missed(run, *script.stage, assignment) &&
                 told.insert(assignment.name).second) {
                 lint.tell("CD208",
                           *script.section,
@@ -382,7 +395,7 @@ void lint_environment(Lint& lint) {
         const Names names = names_of(scripts);
         each_assignment(
             scripts, [&](const Script& script, const Assignment& assignment, const SoFar& so_far) {
-                environment_value(lint, scripts, script, assignment, names);
+                environment_value(lint, scripts, script, assignment, names, so_far);
                 search_path(lint, script, assignment, so_far.may_hold(assignment.name));
             });
         for (const Script& script : scripts) {

@@ -152,9 +152,19 @@ bool is_usual_folder(std::string_view path) {
 }
 
 bool is_cluster(std::string_view word, std::string_view wanted, std::string_view known) {
-    return word.size() > 1 && word.front() == '-' &&
-           word.find_first_of(wanted, 1) != std::string_view::npos &&
-           word.find_first_not_of(known, 1) == std::string_view::npos;
+    const std::size_t at =
+        word.starts_with('-') ? word.find_first_of(wanted, 1) : std::string_view::npos;
+    return at != std::string_view::npos && word.find_first_not_of(known, 1) >= at;
+}
+
+bool is_interpreter(std::string_view program) {
+    constexpr std::array<std::string_view, 6> kInterpreters = {
+        "sh", "bash", "dash", "zsh", "python", "perl"};
+    const std::size_t version = program.find_last_not_of("0123456789.");
+    return std::find(kInterpreters.begin(),
+                     kInterpreters.end(),
+                     program.substr(0, version == std::string_view::npos ? 0 : version + 1)) !=
+           kInterpreters.end();
 }
 
 } // namespace cybele::definitions

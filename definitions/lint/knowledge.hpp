@@ -21,9 +21,12 @@ namespace cybele::definitions {
 /// Whether every usual base has a folder of that path; a slash at the end does not count.
 [[nodiscard]] bool is_usual_folder(std::string_view path);
 
-/// Whether a word is an option of letters, such as `-qqy`, that holds one of `wanted` and only
-/// `known` ones.
+/// Whether a word is an option of letters, such as `-qqy`, that holds one of `wanted` behind only
+/// `known` ones; what follows may have a value (`-yc CHANNEL`).
 [[nodiscard]] bool
 is_cluster(std::string_view word, std::string_view wanted, std::string_view known);
+
+/// Whether a program runs what is piped into it: a shell, `python3.11`, `perl`.
+[[nodiscard]] bool is_interpreter(std::string_view program);
 
 } // namespace cybele::definitions

@@ -31,7 +31,8 @@ void two_mpis(Lint& lint, const Stage& stage) {
             for (const ScriptWord& word : command.words) {
                 const auto* const row =
                     std::find_if(kMpiWords.begin(), kMpiWords.end(), [&](const MpiWord& mpi) {
-                        return installs && word.text.starts_with(mpi.begin);
+                        return installs && word.text.starts_with(mpi.begin) &&
+                               !word.text.ends_with("-doc");
                     });
                 if (row == kMpiWords.end()) {
                     continue;

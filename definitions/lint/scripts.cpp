@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/lint/context.hpp"
+#include "definitions/lint/knowledge.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -14,9 +15,6 @@ namespace {
 /// Programs that do not fail, or whose failure is an answer.
 constexpr std::array<std::string_view, 11> kNeverFail = {
     "echo", "printf", "yes", "true", ":", "ls", "uname", "lsb_release", "nproc", "export", "set"};
-/// CD309 tells of what is piped into them.
-constexpr std::array<std::string_view, 7> kShellPrograms = {
-    "sh", "bash", "dash", "zsh", "python", "python3", "perl"};
 /// What a pipeline ends with whose failure is meant to be ignored.
 constexpr std::array<std::string_view, 2> kIgnores = {"true", ":"};
 constexpr std::array<std::string_view, 13> kTests = {"[",
@@ -33,26 +31,22 @@ constexpr std::array<std::string_view, 13> kTests = {"[",
                                                      "true",
                                                      ":"};
 /// Programs that end with an error themselves when their input is empty or cut off.
-constexpr std::array<std::string_view, 16> kNoticesLoss = {"tar",
-                                                           "gunzip",
-                                                           "gzip",
-                                                           "bunzip2",
-                                                           "bzip2",
-                                                           "unxz",
-                                                           "xz",
-                                                           "zcat",
-                                                           "funzip",
-                                                           "unzip",
-                                                           "apt-key",
-                                                           "gpg",
-                                                           "gpg2",
-                                                           "sha256sum",
-                                                           "sha512sum",
-                                                           "md5sum"};
+constexpr std::array<std::string_view, 25> kNoticesLoss = {
+    "tar",    "cpio",      "bzcat",     "xzcat",  "zstd",  "unzstd",  "zstdcat",
+    "unlzma", "pigz",      "unpigz",    "gunzip", "gzip",  "bunzip2", "bzip2",
+    "unxz",   "xz",        "zcat",      "funzip", "unzip", "apt-key", "gpg",
+    "gpg2",   "sha256sum", "sha512sum", "md5sum"};
 
 template <class List>
 bool is_program_of(const List& list, std::string_view program) {
     return std::find(list.begin(), list.end(), program) != list.end();
+}
+
+/// grep without a line to print ends with 1, too; the end of the pipeline is what -e looks at.
+bool is_loss_seen(const ScriptCommand& reader) {
+    const std::string program = reader.program();
+    return is_program_of(kNoticesLoss, program) ||
+           (program.ends_with("grep") && reader.join != Join::kPipe);
 }
 
 /// The words of a section's argument, without a comment.
@@ -151,7 +145,8 @@ void list_failure(Lint& lint, const Script& script, std::size_t first, std::size
     for (std::size_t i = first; i + 1 < end; ++i) {
         const ScriptCommand& command = script.commands[i];
         const std::string program = command.program();
-        if (!is_program_of(kNeverFail, program) && !program.empty()) {
+        // A file that `.` does not find ends the shell.
+        if (!is_program_of(kNeverFail, program) && !program.empty() && program != ".") {
             lint.tell("CD104",
                       *script.section,
                       command.words.front(),
@@ -180,10 +175,10 @@ void failures(Lint& lint, const Script& script, bool is_last) {
         const std::size_t end = chain_end(commands, i);
         const bool has_next = command.join != Join::kEnd && i + 1 < commands.size();
         if (command.join == Join::kPipe && has_next && !has_pipefail &&
-            !is_program_of(kNeverFail, program) &&
-            !is_program_of(kNoticesLoss, commands[i + 1].program()) &&
+            !is_program_of(kNeverFail, program) && !is_loss_seen(commands[i + 1]) &&
+            !has_alternative(commands, i, end) &&
             !is_program_of(kIgnores, commands[i + 1].program()) &&
-            !is_program_of(kShellPrograms, commands[i + 1].program())) {
+            !is_interpreter(commands[i + 1].program())) {
             lint.tell(
                 "CD104",
                 *script.section,
@@ -244,14 +239,21 @@ bool uses_arguments(std::string_view text) {
     return false;
 }
 
+/// Whether a command starts a program, which an exec could replace the shell by.
+bool starts_program(const ScriptCommand& command) {
+    constexpr std::array<std::string_view, 9> kOfTheShell = {
+        "cd", "export", "source", ".", "unset", "alias", "set", "module", ""};
+    const std::string program = command.program();
+    const bool is_activation = program.ends_with("conda") && command.has_word("activate");
+    return !is_program_of(kPrinters, program) && !is_program_of(kOfTheShell, program) &&
+           !is_activation;
+}
+
 void runscript(Lint& lint, const Script& script) {
     const std::string& text = script.section->text;
     const std::string_view first = trim(std::string_view(text).substr(0, text.find('\n')));
-    const bool only_prints =
-        std::all_of(script.commands.begin(), script.commands.end(), [](const auto& command) {
-            return is_program_of(kPrinters, command.program());
-        });
-    if (only_prints || first.starts_with("#!")) {
+    const bool starts = std::any_of(script.commands.begin(), script.commands.end(), starts_program);
+    if (!starts || first.starts_with("#!")) {
         return; // a shebang of its own may be another language
     }
     const bool passes = uses_arguments(text);

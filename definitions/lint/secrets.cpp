@@ -71,11 +71,13 @@ void names(Lint& lint, std::size_t number, std::string_view line) {
         --begin;
     }
     const std::string name = lower(line.substr(begin, equals - begin));
-    std::string_view value = trim(line.substr(equals + 1));
+    const std::string_view value = trim(line.substr(equals + 1));
     const bool has_name = std::any_of(
         kNames.begin(), kNames.end(), [&](std::string_view end) { return name.ends_with(end); });
-    const bool is_literal = !value.empty() && value.find('$') == std::string_view::npos &&
-                            value != "\"\"" && value != "''";
+    const std::string_view first = value.substr(0, value.find_first_of(" \t,;"));
+    const bool is_placeholder = first.starts_with('<') || first == "\"\"" || first == "''";
+    const bool is_literal =
+        !value.empty() && value.find('$') == std::string_view::npos && !is_placeholder;
     if (has_name && is_literal) {
         lint.tell("CD312",
                   {number, begin + 1},

@@ -112,7 +112,7 @@ void check_section(Lint& lint, const TreeBlock& block, std::map<std::string, std
         lint.tell("CD016",
                   {block.line, 0},
                   fmt::format("this '%{}' has another argument than the one above", name));
-    } else if (!is_new && name != "post" && name != "arguments") {
+    } else if (!is_new && name != "post" && name != "arguments" && is_section(name)) {
         lint.tell("CD015", {block.line, 0}, fmt::format("'%{}' stands here again", name));
     }
 }

@@ -27,8 +27,9 @@ constexpr std::array<std::string_view, 2> kDnfYes = {"-y", "--assumeyes"};
 constexpr std::array<std::string_view, 4> kZypperYes = {
     "-n", "--non-interactive", "-y", "--no-confirm"};
 constexpr std::array<std::string_view, 2> kCondaYes = {"-y", "--yes"};
-/// Letters that may stand next to `y` in one option; none of them takes a value.
+/// Letters that may stand before `y` in one option; none of them takes a value.
 constexpr std::string_view kClusterLetters = "yqmfudsVvbhCS46nl";
+constexpr std::string_view kYumLetters = "yqmfudsVvbhCS46nlt"; ///< -t: tolerant
 /// What makes a manager ask nothing in all its later calls.
 constexpr std::array<std::string_view, 6> kAlwaysYes = {
     "always_yes", "ALWAYS_YES", "Assume-Yes", "assumeyes", "Assume-yes", "assume-yes"};
@@ -50,8 +51,6 @@ constexpr std::array kManagers = {
 constexpr std::array<std::string_view, 5> kRegistryAgents = {
     "docker", "library", "oras", "shub", "docker-daemon"};
 constexpr std::array<std::string_view, 3> kDownloaders = {"curl", "wget", "aria2c"};
-constexpr std::array<std::string_view, 7> kShells = {
-    "sh", "bash", "dash", "zsh", "python", "python3", "perl"};
 constexpr std::array<std::string_view, 9> kUnchecked = {"-k",
                                                         "--insecure",
                                                         "--no-check-certificate",
@@ -134,12 +133,17 @@ bool is_answered(const Script& script, const ScriptCommand& command, const Manag
         return true;
     }
     const bool is_apt = manager.program.starts_with("apt");
+    if (is_apt && command.has_word("--reinstall")) {
+        return true; // of what is there
+    }
+    const std::string_view letters =
+        manager.program == "yum" || manager.program == "dnf" ? kYumLetters : kClusterLetters;
     const bool by_word =
         std::any_of(command.words.begin(), command.words.end(), [&](const ScriptWord& word) {
             const bool is_input = word.text.starts_with('<') || word.text == "--dry-run" ||
                                   word.text == "--simulate" || word.text == "--download-only";
             return is_input || is_listed(manager.yes, word.text) ||
-                   is_cluster(word.text, "y", kClusterLetters) ||
+                   is_cluster(word.text, "y", letters) ||
                    (is_apt && is_cluster(word.text, "sd", kClusterLetters)) ||
                    (is_apt && word.text.find("qq") != std::string::npos &&
                     is_cluster(word.text, "q", kClusterLetters)) ||
@@ -206,8 +210,7 @@ bool is_download(const ScriptCommand& command) {
 void download(Lint& lint, const Script& script, std::size_t which) {
     const ScriptCommand& command = script.commands[which];
     for (const ScriptWord& word : command.words) {
-        if (is_listed(kShells, command.program()) &&
-            word.text.find("$(curl") != std::string::npos) {
+        if (is_interpreter(command.program()) && word.text.find("$(curl") != std::string::npos) {
             lint.tell("CD309", *script.section, word, "what curl fetches runs immediately");
         }
     }
@@ -216,7 +219,7 @@ void download(Lint& lint, const Script& script, std::size_t which) {
     }
     const ScriptWord& word = command.words[command.program_index()];
     if (command.join == Join::kPipe && which + 1 < script.commands.size() &&
-        is_listed(kShells, script.commands[which + 1].program())) {
+        is_interpreter(script.commands[which + 1].program())) {
         lint.tell("CD309",
                   *script.section,
                   word,
@@ -242,7 +245,7 @@ void command_rules(Lint& lint, const Script& script, const ScriptCommand& comman
     if (program == "apt-key") {
         lint.tell("CD311", section, first, "'apt-key' trusts its keys for every source");
     }
-    if (first.text == "sudo") {
+    if (first.text == "sudo" && section.name != "setup" && section.name != "pre") {
         lint.tell("CD314", section, first, "'sudo' has no use here");
     }
     const bool upgrades = command.has_word("dist-upgrade") || command.has_word("full-upgrade") ||

@@ -260,7 +260,27 @@ TEST_CASE("what the runtime and the bases know is not reported") {
         {"CD506",
          environment(
              "export UCX_WARN_UNUSED_ENV_VARS=n OMPI_MCA_btl_base_warn_component_unused=0")},
-        {"CD507", kLintHead + "%setup\n\n# nothing\n"}};
+        {"CD507", kLintHead + "%setup\n\n# nothing\n"},
+        {"CD015", kLintHead + "%exprot A=1\n%exprot B=2\n"},
+        {"CD104",
+         post(". /opt/x.sh && make\nwget -O - https://a | bzcat | tar x\nnm a | grep -q b")},
+        {"CD104", post("a | b || true\nnm a | grep -q b || exit 1\ncurl https://a | python3.11")},
+        {"CD106", kLintHead + "%runscript\nexport A=1\nconda activate a\n"},
+        {"CD201", environment("export PKG_CONFIG_PATH=/x:$PKG_CONFIG_PATH")},
+        {"CD202", environment("DEBIAN_FRONTEND=noninteractive")},
+        {"CD207", environment("DEBIAN_FRONTEND=noninteractive")},
+        {"CD204", environment("for d in /a /b; do export P=\"$P:$d\"; done")},
+        {"CD209", environment("export A={{ A }}\nexport B=1 \\\n  export C=2")},
+        {"CD208",
+         docker("debian:12") + "Stage: build\n%post\nexport LD_LIBRARY_PATH=/opt/lib\n" +
+             docker("debian:12")},
+        {"CD304", post("conda install -yc a b\nyum -ty install c\napt-get install --reinstall d")},
+        {"CD312",
+         environment("export A=1\n# --app.token=''\n") + "%runscript\na --app.token='' -b\n"},
+        {"CD312", kLintHead + "%help\nadd --env HF_TOKEN=<token>.\n"},
+        {"CD314", kLintHead + "%setup\nsudo cp a b\n"},
+        {"CD401", kLintHead + "%files\n/a /b # note\n"},
+        {"CD502", post("apt-get install -y libopenmpi-dev mpich-doc")}};
     for (const auto& [rule, text] : rows) {
         CAPTURE(rule);
         CAPTURE(text);
@@ -268,6 +288,10 @@ TEST_CASE("what the runtime and the bases know is not reported") {
     }
     CHECK(find(lint_of(post("a && b\ntrue")), "CD104") != nullptr);
     CHECK(find(lint_of(post("apt-get -q install a")), "CD304") != nullptr);
+    CHECK(find(lint_of(post("conda install -cy a b")), "CD304") != nullptr);
+    CHECK(find(lint_of(post("a | grep b | c")), "CD104") != nullptr);
+    CHECK(find(lint_of(post("curl https://a | python3.11")), "CD309") != nullptr);
+    CHECK(find(lint_of(environment("export A_TOKEN=abc '' ")), "CD312") != nullptr);
 }
 
 TEST_CASE("a note is said once per file, with the number of the others") {
