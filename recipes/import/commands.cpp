@@ -26,7 +26,8 @@ constexpr std::array kCalls{
         "apt",
         "apt-get apt",
         "install",
-        "-y --yes --assume-yes -q -qq --quiet -qqy -yq -yqq -qy --no-install-suggests",
+        "-y -yy --yes --assume-yes -q -qq --quiet -qqy -yq -yqq -qy --no-install-suggests "
+        "-oDpkg::Use-Pty=0 -o=Dpkg::Use-Pty=0",
         "--no-install-recommends",
         "update clean autoclean",
         "/var/lib/apt/lists/* /var/lib/apt/lists /var/cache/apt/* /var/cache/apt/archives/*"},

@@ -76,13 +76,13 @@ void LockedConda::channel(const std::string& name) {
     }
 }
 
-void LockedConda::finish(yaml::Mark mark) {
+void LockedConda::finish(yaml::Mark mark, std::string_view command) {
     if (draft_.packages.conda_packages.empty() && draft_.packages.pip.empty()) {
         if (!ledger_.is_refused()) {
             ledger_.refuse(mark,
                            {"no package for " + std::string(kCondaPlatform),
                             "images are built for it",
-                            "make the lock for it: `conda-lock -p linux-64`"});
+                            "make the lock for it: `" + std::string(command) + "`"});
         }
         return;
     }

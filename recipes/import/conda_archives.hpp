@@ -35,7 +35,8 @@ public:
 
     void add(const CondaArchive& archive, const std::string& sha256, yaml::Mark mark);
     void channel(const std::string& name);
-    void finish(yaml::Mark mark);
+    /// `command` makes a lock for kCondaPlatform.
+    void finish(yaml::Mark mark, std::string_view command);
 
 private:
     const ImportRequest& request_;

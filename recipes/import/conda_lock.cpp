@@ -35,7 +35,7 @@ public:
                     {"'" + printable(key) + "'", "this importer does not know it", "leave it out"});
             }
         }
-        locked_.finish(root.mark);
+        locked_.finish(root.mark, "conda-lock -p linux-64");
     }
 
 private:
@@ -212,7 +212,7 @@ Draft import_explicit(const ImportRequest& request, Ledger& ledger) {
         locked.add(*archive, is_sum ? std::string(sum) : std::string{}, mark);
         ledger.carry(own);
     }
-    locked.finish({1, 1});
+    locked.finish({1, 1}, "conda-lock -p linux-64");
     return draft;
 }
 

@@ -78,7 +78,7 @@ public:
                               "leave it out"});
             }
         }
-        locked_.finish(root.mark);
+        locked_.finish(root.mark, "pixi workspace platform add linux-64");
     }
 
 private:

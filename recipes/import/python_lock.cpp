@@ -68,6 +68,9 @@ public:
         for (const Node* item : lock_items(root, "package")) {
             add_reach(*item);
             ++counts_[lock_text(*item, "name")];
+            if (has_usable_file(*item)) {
+                usable_.insert(lock_text(*item, "name"));
+            }
         }
         follow();
         for (const Node* item : lock_items(root, "package")) {
@@ -184,6 +187,15 @@ private:
         }
     }
 
+    /// A lock of uv has a package more than once where systems need other versions of it.
+    static bool has_usable_file(const Node& package) {
+        const auto wheels = lock_items(package, "wheels");
+        return package.find("sdist") != nullptr ||
+               std::any_of(wheels.begin(), wheels.end(), [](const Node* own) {
+                   return is_usable(file_of(*own));
+               });
+    }
+
     void lose(const Node& package, std::string because, std::string help) {
         ledger_.lose(lines_of_node(package),
                      package.mark,
@@ -212,6 +224,12 @@ private:
                  "it comes from a repository, a folder or an address, of which the lock has no "
                  "checksum",
                  "build it from `packages.source`");
+            return;
+        }
+        if (usable_.contains(name) && !has_usable_file(package)) {
+            lose(package,
+                 "this version has no file for Linux on x86_64; another one has",
+                 "nothing is to be done");
             return;
         }
         index(lock_text(*source, "registry"), package);
@@ -341,6 +359,7 @@ private:
     std::map<std::string, std::set<std::string>> needs_;
     std::set<std::string> reached_;
     std::map<std::string, std::size_t> counts_; ///< versions of a package
+    std::set<std::string> usable_;              ///< with a file for Linux on x86_64
     std::set<std::string> indexes_;
 };
 
