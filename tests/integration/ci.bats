@@ -99,6 +99,10 @@ as_service() {
         assert_line '54 files: as generated'
         assert_line './recipes/tool-1.yaml: no problems found'
         assert_line './jobs/run-6.yaml for ./sites/hall-b.yaml: notes above' # its folder is the cluster's
+        if [[ $snippet == github ]]; then
+            run -0 jq -r .version runner/sarif/{generated,recipes,jobs,definitions}.sarif
+            assert_output "$(printf '2.1.0\n%.0s' {1..4})"
+        fi
     done
 }
 
@@ -179,6 +183,7 @@ as_service() {
     assert_output --regexp 'Recipes are valid\.+Passed'
     assert_output --regexp 'Jobs are valid, for each Site\.+Passed'
     assert_output --regexp 'Locks fit their Recipes\.+Passed'
+    assert_output --regexp 'definition files that were written by hand\.+Passed'
     PATH=$(dirname "$CYBELECTL"):$PATH HOME=$place pre-commit install >/dev/null
     sed -i 's/time: 5 min/time: 7 min/' jobs/run-2.yaml
     git add .
