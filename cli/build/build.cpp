@@ -244,6 +244,7 @@ Result<int> build(Session& session, BuildOptions& options) {
         return build_all(session, options);
     }
     CYBELE_CHECK(prepare_request(session, options));
+    CYBELE_CHECK(take_dockerfile(session, options));
     if (options.look.is_shell) {
         return look_inside(session, options);
     }

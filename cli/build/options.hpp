@@ -74,6 +74,10 @@ void tell_git(const Session& session, const std::string& image);
 /// refused (kUsage).
 [[nodiscard]] Result<int> build_all(Session& session, const BuildOptions& options);
 
+/// Imports a source that is a Dockerfile, and reports which lines were not carried; does nothing
+/// for any other source.
+[[nodiscard]] Result<void> take_dockerfile(Session& session, BuildOptions& options);
+
 /// `build --shell`: a shell where the last build of the source failed; its exit code.
 [[nodiscard]] Result<int> look_inside(Session& session, const BuildOptions& options);
 

@@ -346,7 +346,6 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
 255|exec x.yaml true|is a Recipe, not an image|cybelectl build
 255|run job.yaml|is a Job, not an image|cybelectl submit
 255|run x.py|is a program in Python, not an image|cybelectl init --from
-3|build Dockerfile|this is a Dockerfile|cybelectl recipe import Dockerfile
 3|build x.py|this is a program in Python|cybelectl init --from .
 3|build y|this is a program in Python|cybelectl init --from .
 3|build CMakeLists.txt|this is a CMakeLists.txt|cybelectl init --from .

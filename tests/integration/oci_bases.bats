@@ -166,6 +166,25 @@ push_base() { # NAME:TAG
     "$CYBELECTL" exec base.sif true
 }
 
+@test "a Dockerfile is built in one step; what is not carried is named, and a mistake is told at its line" {
+    serve registry docker-registry open "$place/r"
+    push_base base:1
+    mkdir context
+    echo own >context/own
+    # shellcheck disable=SC2016
+    printf '%s\n' "FROM 127.0.0.1:$registry/base:1 AS make" 'ARG WORD=one' 'RUN echo $WORD >/made' \
+        "FROM 127.0.0.1:$registry/base:1" 'COPY --from=make /made /made' 'COPY own /own' 'EXPOSE 80' >context/Dockerfile
+    run -0 "$CYBELECTL" build context/Dockerfile --build-arg WORD=two -o app.sif --plain-http
+    assert_line 'context/Dockerfile: 6 lines carried, 1 not carried'
+    assert_output --partial 'context/Dockerfile:7:'
+    run -0 "$CYBELECTL" exec app.sif cat /made /own
+    assert_output $'two\nown'
+    echo 'FORM x' >>context/Dockerfile
+    refuses 3 "$CYBELECTL" build context/Dockerfile -o other.sif
+    assert_output --partial 'context/Dockerfile:8:1'
+    assert_not_exist other.sif
+}
+
 @test "a Recipe's base is locked to a digest, and an image that moved is refused" {
     serve registry docker-registry open "$place/r"
     push_base base:1

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+// `build Dockerfile`: imports it as a Recipe, which is built in its folder.
+#include "cli/build/options.hpp"
+#include "cli/common/session.hpp"
+#include "pipeline/document_kind.hpp"
+#include "pipeline/recipe_file.hpp"
+#include "recipes/import/import.hpp"
+#include "support/file.hpp"
+#include "support/name.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <memory>
+
+#include <fmt/format.h>
+
+namespace cybele::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostOfDockerfile = std::size_t{1} << 20U;
+
+recipes::PathKind kind_of_path(const fs::path& path) {
+    std::error_code error;
+    const fs::file_type type = fs::status(path, error).type();
+    return type == fs::file_type::regular     ? recipes::PathKind::kFile
+           : type == fs::file_type::directory ? recipes::PathKind::kDirectory
+                                              : recipes::PathKind::kUnknown;
+}
+
+/// The text of a source that is a Dockerfile; empty for any other source.
+std::string dockerfile_text(const fs::path& source) {
+    std::error_code error;
+    if (!fs::is_regular_file(source, error) ||
+        pipeline::source_kind(source) != pipeline::SourceKind::kDefinition) {
+        return {};
+    }
+    const auto text = read_file(source, kMostOfDockerfile);
+    const auto kind = text ? recipes::detect_import_kind(source, *text)
+                           : Result<recipes::ImportKind>(recipes::ImportKind::kDefinition);
+    return kind && *kind == recipes::ImportKind::kDockerfile ? *text : std::string();
+}
+
+std::string account_of(const recipes::Imported& imported) {
+    const auto count = [&](bool is_carried) {
+        return std::count_if(imported.lines.begin(), imported.lines.end(), [&](const auto& line) {
+            return !line.is_blank && line.is_carried == is_carried;
+        });
+    };
+    return fmt::format("{} lines carried, {} not carried", count(true), count(false));
+}
+
+} // namespace
+
+Result<void> take_dockerfile(Session& session, BuildOptions& options) {
+    const fs::path source = options.source;
+    recipes::ImportRequest request;
+    request.text = session.other_name.empty() ? dockerfile_text(source) : std::string();
+    if (request.text.empty()) {
+        return {};
+    }
+    std::error_code error;
+    request.file = source;
+    request.kind = recipes::ImportKind::kDockerfile;
+    request.folder_name =
+        suggest_name(fs::weakly_canonical(source, error).parent_path().filename().native());
+    request.build_arguments = std::move(options.build.definition.arguments);
+    options.build.definition.arguments.clear();
+    request.read = [](const fs::path& path) { return read_file(path, kMostOfDockerfile); };
+    request.look = kind_of_path;
+    CYBELE_TRY(const recipes::Imported imported, recipes::import_recipe(request));
+    if (!session.is_quiet) {
+        session.note(imported.notes);
+    }
+    if (!session.is_quiet && !session.is_json()) {
+        Session::print(printable(source.native()) + ": " + account_of(imported) + "\n");
+    }
+    CYBELE_TRY(recipes::Recipe recipe,
+               pipeline::read_variant(imported.text,
+                                      source.parent_path() / (imported.name + ".yaml"),
+                                      options.build.recipe.arguments,
+                                      {}));
+    options.build.recipe.read = std::make_shared<const recipes::Recipe>(std::move(recipe));
+    options.build.recipe.ignores_lock = true; // a Dockerfile has none
+    return {};
+}
+
+} // namespace cybele::cli
