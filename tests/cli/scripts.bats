@@ -362,3 +362,32 @@ wrong() {
     assert_output --partial 'hello-mpi.sif is not verified'
     assert_output --partial "the signature of $PWD/other.pub is missing"
 }
+
+@test "a second job of one submit ends; a job that is started again runs, also if its id was not written" {
+    write_job once 'command: [echo, it ran]'
+    sed -i '/^image:/d' once.yaml
+    "$CYBELECTL" job render once.yaml --scheduler slurm -o once.sh 2>notes
+    export CYBELE_JOB=0a-1 CYBELE_JOB_DIR=$PWD/record SLURM_JOB_ID=7
+    local id=record/started/id
+    mkdir -p "${id%/*}"
+    unwritten() { rm -f "$id" && : >"$id"; } # the disk was full
+    unreadable() { rm -f "$id" && ln -s nowhere "$id"; }
+    same() { rm -f "$id" && echo 7 >"$id"; }
+    for before in unwritten unreadable same; do
+        "$before"
+        run bash once.sh
+        assert_success
+        assert_line 'it ran'
+        assert_file_contains record/exit.json '"state":"done","code":0'
+        rm record/exit.json
+    done
+    echo 8 >"$id"
+    run bash once.sh
+    assert_success
+    assert_output 'cybelectl: job 0a-1 was submitted two times; this second one ends'
+    assert_not_exist record/exit.json
+    rm "$id"
+    run bash once.sh
+    assert_line 'it ran'
+    assert_equal "$(<"$id")" 7
+}

@@ -9,7 +9,7 @@ main() {
     be_element
     use_image "$PWD"/sweep.sif cybelectl
 
-    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB # meant for the host
     options=()
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
     container=("$runtime" exec "${options[@]}" "$image")
@@ -46,7 +46,7 @@ use_image() { # FILE PROGRAM...
 }
 
 set_variables() { # NAME=VALUE...
-    export "${@?}"
+    export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }
 
@@ -79,7 +79,7 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # near the time limit
+    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # its time limit less 2 s
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times

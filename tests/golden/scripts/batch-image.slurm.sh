@@ -37,12 +37,14 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
 }
 
 start_once() { # ID of the job
-    local file=$record/started/id # with `set -C` only the first job can create it
+    local first file=$record/started/id # with `set -C` only the first job can create it
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
-    if ! (set -C && { echo "$1" || :; } >"$file") 2>/dev/null && [ "$(cat "$file")" != "$1" ]; then
+    (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
+    first=$(cat "$file" || :) # if it is still empty, the disk was full
+    if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
         record=''
-        exit 0
+        exit 0 # the first one runs, and writes the record
     fi
 }
 
@@ -56,7 +58,7 @@ use_image() { # FILE PROGRAM...
 }
 
 set_variables() { # NAME=VALUE...
-    export "${@?}"
+    export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }
 

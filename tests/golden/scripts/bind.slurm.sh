@@ -14,15 +14,15 @@ set -euo pipefail
 main() {
     enter_folder "${SLURM_SUBMIT_DIR:-$PWD}" "${SLURM_JOB_ID:-}"
     start_once "${SLURM_JOB_ID:-}"
-    export SLURM_EXPORT_ENV=ALL # a step sees what the script has set
+    export SLURM_EXPORT_ENV=ALL # srun, also mpirun's own, passes this script's variables on
     use_image "$PWD"/bound.sif apptainer singularity cybelectl
     need_cpus 2 1 # of each node: ranks, threads of each
 
-    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB # meant for the host
     unset -v {APPTAINER,SINGULARITY}_{PID,NET,CONTAIN,CLEANENV,CONTAINALL} # would isolate ranks
     options=()
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
-    forbid_copies # between ranks in user namespaces of their own
+    forbid_memory_reads # between ranks in user namespaces of their own
     find_host_mpi /opt/openmpi
     container=("$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries")
     launcher=(/opt/openmpi/bin/mpirun -np 4 --map-by ppr:2:node:PE=1 --bind-to core)
@@ -44,12 +44,14 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
 }
 
 start_once() { # ID of the job
-    local file=$record/started/id # with `set -C` only the first job can create it
+    local first file=$record/started/id # with `set -C` only the first job can create it
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
-    if ! (set -C && { echo "$1" || :; } >"$file") 2>/dev/null && [ "$(cat "$file")" != "$1" ]; then
+    (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
+    first=$(cat "$file" || :) # if it is still empty, the disk was full
+    if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
         record=''
-        exit 0
+        exit 0 # the first one runs, and writes the record
     fi
 }
 
@@ -70,11 +72,11 @@ need_cpus() { # RANKS THREADS
 }
 
 set_variables() { # NAME=VALUE...
-    export "${@?}"
+    export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }
 
-forbid_copies() { # `cma` copies from another process, PROC_LINK opens its files by /proc
+forbid_memory_reads() { # `cma` reads another process, PROC_LINK opens its files by /proc
     [ "$(id -u)" -ne 0 ] && [ "${runtime##*/}" != cybelectl ] || return 0
     : "${OMPI_MCA_btl_vader_single_copy_mechanism:=none}" "${UCX_TLS:=^cma}" \
         "${UCX_POSIX_USE_PROC_LINK:=n}"
@@ -219,7 +221,7 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout # near the time limit
+    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout # its time limit less 2 s
     # Of the two times, -2 is that of the script's start, and -1 is now.
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \

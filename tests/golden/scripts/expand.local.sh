@@ -15,7 +15,7 @@ main() {
     echo "cybelectl: standard output continues in ""$SCRATCH"/out.txt >&2
     exec >"$SCRATCH"/out.txt
 
-    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB # meant for the host
     options=(-B "$SCRATCH":/data:ro -B "$HOME"/x:/x)
     export CACHE="${SCRATCH:-/tmp}"'/cache of '"$USER"
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
@@ -80,7 +80,7 @@ with_input() { # PROGRAM WORD...
 }
 
 set_variables() { # NAME=VALUE...
-    export "${@?}"
+    export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }
 
@@ -105,7 +105,7 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # near the time limit
+    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # its time limit less 2 s
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times

@@ -7,7 +7,7 @@ main() {
     use_image "$PWD"/infer.sif cybelectl
     need_gpus 2
 
-    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB # meant for the host
     options=(--nv)
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
     container=("$runtime" exec "${options[@]}" "$image")
@@ -42,7 +42,7 @@ need_gpus() { # NUMBER: of each node
 }
 
 set_variables() { # NAME=VALUE...
-    export "${@?}"
+    export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }
 

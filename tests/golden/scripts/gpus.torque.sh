@@ -15,7 +15,7 @@ main() {
     use_image "$PWD"/infer.sif apptainer singularity cybelectl
     need_gpus 2
 
-    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB # meant for the host
     options=(--nv)
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
     container=("$runtime" exec "${options[@]}" "$image")
@@ -52,12 +52,14 @@ use_gpus_of_job() { # TORQUE lists them as HOST-gpuN and sets no variable
 }
 
 start_once() { # ID of the job
-    local file=$record/started/id # with `set -C` only the first job can create it
+    local first file=$record/started/id # with `set -C` only the first job can create it
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
-    if ! (set -C && { echo "$1" || :; } >"$file") 2>/dev/null && [ "$(cat "$file")" != "$1" ]; then
+    (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
+    first=$(cat "$file" || :) # if it is still empty, the disk was full
+    if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
         record=''
-        exit 0
+        exit 0 # the first one runs, and writes the record
     fi
 }
 
@@ -79,7 +81,7 @@ need_gpus() { # NUMBER: of each node
 }
 
 set_variables() { # NAME=VALUE...
-    export "${@?}"
+    export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }
 

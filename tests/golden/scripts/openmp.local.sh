@@ -8,7 +8,7 @@ main() {
     need_cpus 1 4 # of each node: ranks, threads of each
     need_memory 1500 '1500 MiB of memory are requested'
 
-    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB # meant for the host
     options=(-B "$HOME"/data:/data:ro -B /scratch)
     export LABEL='a b,c'
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=4 OMP_PLACES=cores
@@ -52,7 +52,7 @@ need_memory() { # MIB TEXT
 }
 
 set_variables() { # NAME=VALUE...
-    export "${@?}"
+    export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }
 
@@ -83,7 +83,7 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 5398 ] || state=timeout # near the time limit
+    [ "$ended" = no ] || [ "$SECONDS" -lt 5398 ] || state=timeout # its time limit less 2 s
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times

@@ -196,7 +196,7 @@ write_record() { # CODE: of the job or of a row
     [ -n "$record" ] && { [ -d "$record" ] || mkdir -p -- "$record"; } || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # near the time limit
+    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # its time limit less 2 s
     times >"$new" # such as 1m2.345s four times
     while read -r -a part; do
         for part in "${part[@]//[.,s]/}"; do

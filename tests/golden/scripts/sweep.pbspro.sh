@@ -48,12 +48,14 @@ be_element() {
 }
 
 start_once() { # ID of the job
-    local file=$record/started/id # with `set -C` only the first job can create it
+    local first file=$record/started/id # with `set -C` only the first job can create it
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
-    if ! (set -C && { echo "$1" || :; } >"$file") 2>/dev/null && [ "$(cat "$file")" != "$1" ]; then
+    (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
+    first=$(cat "$file" || :) # if it is still empty, the disk was full
+    if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
         record=''
-        exit 0
+        exit 0 # the first one runs, and writes the record
     fi
 }
 
@@ -89,7 +91,7 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # near the time limit
+    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # its time limit less 2 s
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times

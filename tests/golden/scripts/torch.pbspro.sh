@@ -16,7 +16,7 @@ main() {
     use_image "$PWD"/wheat-ear.sif apptainer singularity cybelectl
     need_cpus 2 2 # of each node: ranks, threads of each
 
-    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB # meant for the host
     options=()
     export LEVEL='a, b'
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=2
@@ -50,12 +50,14 @@ need_pbs_job() { # NODES: job_number is the same for the elements of an array
 }
 
 start_once() { # ID of the job
-    local file=$record/started/id # with `set -C` only the first job can create it
+    local first file=$record/started/id # with `set -C` only the first job can create it
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
-    if ! (set -C && { echo "$1" || :; } >"$file") 2>/dev/null && [ "$(cat "$file")" != "$1" ]; then
+    (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
+    first=$(cat "$file" || :) # if it is still empty, the disk was full
+    if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
         record=''
-        exit 0
+        exit 0 # the first one runs, and writes the record
     fi
 }
 
@@ -76,7 +78,7 @@ need_cpus() { # RANKS THREADS
 }
 
 set_variables() { # NAME=VALUE...
-    export "${@?}"
+    export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }
 
@@ -285,7 +287,7 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout # near the time limit
+    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout # its time limit less 2 s
     # Of the two times, -2 is that of the script's start, and -1 is now.
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \

@@ -12,7 +12,7 @@ main() {
     copy_image 1 # number of nodes; not needed if the runtime verifies it
     verify_keys all centre.pub "$HOME"/mine.pub # for the job
 
-    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB
+    unset -v LD_{PRELOAD,AUDIT} PYTHON{HOME,PATH,STARTUP,USERBASE} PERL5LIB # meant for the host
     options=("${verified[@]}")
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=2
     container=("$runtime" exec "${options[@]}" "$image")
@@ -152,7 +152,7 @@ digest_of() { # KEY: of the key itself, so that a second file of it is not a sec
 }
 
 set_variables() { # NAME=VALUE...
-    export "${@?}"
+    export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }
 
@@ -177,7 +177,7 @@ finish_job() {
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # near the time limit
+    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # its time limit less 2 s
     times >"$new"
     used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
         END {printf "%.0f", t}') # such as 1m2.345s four times
