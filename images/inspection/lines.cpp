@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/inspection/diff.hpp"
+#include "images/inspection/line_edits.hpp"
 
 #include <algorithm>
 
@@ -9,7 +10,6 @@ namespace cybele::images {
 namespace {
 
 constexpr std::size_t kContext = 3;
-constexpr std::size_t kMostCells = 4'000'000; // of the table of common lines
 
 using Lines = std::vector<std::string_view>;
 
@@ -23,71 +23,6 @@ Lines lines_of(std::string_view text) {
     return lines;
 }
 
-/// One line of the edit: kept ' ', removed '-' or added '+'.
-struct Edit {
-    char mark;
-    std::string_view line;
-};
-
-// The longest common subsequence of the lines, by a table; the parts that are alike at both ends
-// are cut off by the caller.
-std::vector<Edit> edits_between(const Lines& before, const Lines& after) {
-    std::vector<Edit> edits;
-    const auto width = after.size() + 1;
-    const bool is_small = before.size() * width <= kMostCells;
-    std::vector<std::uint32_t> common(is_small ? (before.size() + 1) * width : 0, 0);
-    for (auto i = is_small ? before.size() : 0; i-- > 0;) {
-        for (auto j = after.size(); j-- > 0;) {
-            common[i * width + j] = before[i] == after[j] ? common[(i + 1) * width + j + 1] + 1
-                                                          : std::max(common[(i + 1) * width + j],
-                                                                     common[i * width + j + 1]);
-        }
-    }
-    std::size_t i = 0;
-    std::size_t j = 0;
-    while (i < before.size() || j < after.size()) {
-        if (is_small && i < before.size() && j < after.size() && before[i] == after[j]) {
-            edits.push_back({' ', before[i++]});
-            ++j;
-        } else if (j == after.size() ||
-                   (i < before.size() &&
-                    (!is_small || common[(i + 1) * width + j] >= common[i * width + j + 1]))) {
-            edits.push_back({'-', before[i++]});
-        } else {
-            edits.push_back({'+', after[j++]});
-        }
-    }
-    return edits;
-}
-
-std::vector<Edit> all_edits(const Lines& before, const Lines& after) {
-    const auto shorter = std::min(before.size(), after.size());
-    std::size_t begin = 0;
-    while (begin < shorter && before[begin] == after[begin]) {
-        ++begin;
-    }
-    std::size_t end = 0;
-    while (end < shorter - begin &&
-           before[before.size() - 1 - end] == after[after.size() - 1 - end]) {
-        ++end;
-    }
-    const auto middle = [&](const Lines& lines) {
-        return Lines(lines.begin() + static_cast<std::ptrdiff_t>(begin),
-                     lines.end() - static_cast<std::ptrdiff_t>(end));
-    };
-    std::vector<Edit> edits;
-    for (std::size_t at = 0; at < begin; ++at) {
-        edits.push_back({' ', before[at]});
-    }
-    for (const auto& edit : edits_between(middle(before), middle(after))) {
-        edits.push_back(edit);
-    }
-    for (auto at = before.size() - end; at < before.size(); ++at) {
-        edits.push_back({' ', before[at]});
-    }
-    return edits;
-}
-
 // "-3,4": the first line and how many; with none of them, the line before.
 std::string range_text(std::size_t first, std::size_t count) {
     return count == 1 ? fmt::format("{}", first + 1)
@@ -96,7 +31,7 @@ std::string range_text(std::size_t first, std::size_t count) {
 
 class Printer {
 public:
-    explicit Printer(const std::vector<Edit>& edits) : edits_(edits) {}
+    explicit Printer(const std::vector<LineEdit>& edits) : edits_(edits) {}
 
     [[nodiscard]] std::string print() {
         for (std::size_t at = 0; at < edits_.size();) {
@@ -146,7 +81,7 @@ private:
         return end;
     }
 
-    const std::vector<Edit>& edits_;
+    const std::vector<LineEdit>& edits_;
     std::size_t before_ = 0; // lines passed
     std::size_t after_ = 0;
     std::string text_;
@@ -158,7 +93,7 @@ std::string unified_diff(std::string_view before, std::string_view after) {
     if (before == after) {
         return {};
     }
-    const auto edits = all_edits(lines_of(before), lines_of(after));
+    const auto edits = line_edits(lines_of(before), lines_of(after));
     return Printer(edits).print();
 }
 
