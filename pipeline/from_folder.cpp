@@ -292,7 +292,7 @@ void plan_next(Planner& planner) {
                             ? folder
                             : shell_quote(recipe_file(planner.plan).native())));
     }
-    next.push_back("cybelectl submit " + folder + " --wait");
+    next.push_back("cybelectl submit " + folder + " --follow");
 }
 
 std::string program_name(const fs::path& folder) {

@@ -109,6 +109,16 @@ std::string rule_ids() {
            ids_lines("rules of `job check` about MPI", launch);
 }
 
+/// Words that people try, and the page that is meant.
+constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
+    {"ci", "generate"},
+    {"github", "generate"},
+    {"gitlab", "generate"},
+    {"pre-commit", "generate"},
+    {"settings", "project"},
+    {"config", "project"},
+};
+
 Result<int> list_topics() {
     std::vector<std::pair<std::string, std::string>> pages;
     std::size_t width = 0;
@@ -121,6 +131,10 @@ Result<int> list_topics() {
     std::string text = "cybelectl explain TOPIC, where TOPIC is a page:\n";
     for (const auto& [name, summary] : pages) {
         text += fmt::format("  {:<{}}  {}\n", name, width, summary);
+    }
+    text += "other words for pages:\n";
+    for (const auto& [word, page] : kAliases) {
+        text += fmt::format("  {:<{}}  see {}\n", word, width, page);
     }
     Session::print(text + rule_ids());
     return 0;
@@ -255,20 +269,9 @@ std::string rule_text(const std::string& id) {
     return {};
 }
 
-/// Words that people try, and the page that is meant.
-constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-    {"ci", "generate"},
-    {"CI", "generate"},
-    {"github", "generate"},
-    {"gitlab", "generate"},
-    {"pre-commit", "generate"},
-    {"settings", "project"},
-    {"config", "project"},
-};
-
 Result<int> explain_topic(std::string topic) {
     for (const auto& [word, page] : kAliases) {
-        topic = topic == word ? std::string(page) : topic;
+        topic = topic == word || (topic == "CI" && word == "ci") ? std::string(page) : topic;
     }
     if (const std::string text = rule_text(topic); !text.empty()) {
         Session::print(text);

@@ -43,6 +43,9 @@ Result<int> render_job(Session& session, const JobOptions& options) {
     session.note(script.notes);
     note_inputs(session, input.job);
     CYBELE_CHECK(write_file(options.output, script.text, 0755));
+    if (options.output != "-") {
+        session.say("cybelectl: the script is in " + printable(options.output));
+    }
     return 0;
 }
 

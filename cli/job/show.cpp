@@ -12,6 +12,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace cybele::cli {
 namespace {
@@ -29,11 +30,19 @@ Result<int> status(const Session& session, const std::vector<std::string>& names
         Session::print(entries_json(entries));
         return 0;
     }
+    // A person gets a sentence, a script three words.
+    const bool is_sentence = ::isatty(STDOUT_FILENO) != 0;
     for (const submission::Entry& entry : entries) {
         std::string line = fmt::format(
             "{} {}", entry.id.empty() ? entry.uuid : entry.id, submission::state_text(entry.state));
+        if (is_sentence) {
+            line = fmt::format("job {} ({}) is {}",
+                               entry.id.empty() ? entry.uuid : entry.id,
+                               printable(entry.name),
+                               submission::state_text(entry.state));
+        }
         if (entry.ended != 0) {
-            line += fmt::format(" {}", entry.shell_code());
+            line += fmt::format("{} {}", is_sentence ? ", exit code" : "", entry.shell_code());
         }
         if (!entry.reason.empty()) {
             line += " (" + printable(entry.reason) + ")";

@@ -96,6 +96,10 @@ tell_id(const Session& session, const SubmitOptions& options, const submission::
         return {};
     }
     const auto printed = session.is_json() ? Result<void>() : Session::try_print(entry.id + "\n");
+    if (printed && !session.is_json() && !options.wait) { // the id alone is for scripts
+        session.say("cybelectl: job " + entry.id +
+                    " is submitted; its state: cybelectl job status " + entry.id);
+    }
     return printed ? Result<void>() : fail(unread_id(printed.error(), entry));
 }
 

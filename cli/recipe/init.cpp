@@ -52,8 +52,10 @@ Result<int> init_from_template(Session& session, const InitOptions& options) {
     for (const auto& file : files) {
         Session::print(file.native() + "\n");
     }
+    Session::print("(.schemas/ lets editors complete and check the fields of Recipes and Jobs)\n");
     const std::string folder = shell_quote(options.folder);
-    Session::print(fmt::format("next: cybelectl build {0} && cybelectl submit {0} -n 2\n", folder));
+    Session::print(
+        fmt::format("next: cybelectl build {0} && cybelectl submit {0} -n 2 --follow\n", folder));
     return 0;
 }
 

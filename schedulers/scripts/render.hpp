@@ -18,6 +18,7 @@ namespace cybele::schedulers {
 /// Everything a rendering depends on. Pure: same input, same bytes on every machine.
 struct RenderInput {
     const launchers::Job* job = nullptr;
+    std::vector<std::string> options;          ///< of the command line, which replaced fields
     const launchers::Site* site = nullptr;     ///< may be null: embedded defaults
     std::string dialect;                       ///< slurm, torque, pbspro, slurm-torque, local
     std::string image;                         ///< the path that the script uses

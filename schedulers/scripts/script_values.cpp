@@ -337,6 +337,8 @@ templates::Values script_values(const Rendering& rendering) {
     const std::string file = fs::path(input.job->source.file()).filename().native();
     values["source-name"] = file.empty() ? "a Job" : printable(file);
     values["version"] = CYBELE_VERSION;
+    constexpr std::size_t kColumn = 19; // of what follows "# With the options "
+    values["options-of-call"] = lines_of_words(input.options, kColumn);
     values["template-set"] = rendering.dialect.templates.version();
     values["name"] = input.job->name;
     values["job-digest"] = input.job->digest;

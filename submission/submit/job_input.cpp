@@ -8,6 +8,7 @@
 #include "schedulers/dialects/needs.hpp"
 #include "schedulers/reading/asked.hpp"
 #include "schedulers/reading/default_outputs.hpp"
+#include "submission/submit/given_options.hpp"
 #include "submission/submit/own_script.hpp"
 #include "support/file.hpp"
 #include "support/other_file.hpp"
@@ -30,6 +31,7 @@ namespace fs = std::filesystem;
 schedulers::RenderInput JobInput::render_input() const {
     schedulers::RenderInput input;
     input.job = &job;
+    input.options = options;
     input.site = site ? &*site : nullptr;
     input.dialect = dialect;
     input.image = image;
@@ -479,6 +481,7 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     }
     Faults faults;
     apply(request.overrides, input.job, faults);
+    input.options = given_options(request.overrides);
     if (const auto image = resolve_image(input, request.store); !image) {
         faults.add(image.error());
     }

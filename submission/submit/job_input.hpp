@@ -41,6 +41,7 @@ struct Overrides {
 /// Everything that a rendering or a submission of one Job needs, read and checked.
 struct JobInput {
     launchers::Job job;
+    std::vector<std::string> options; ///< that replaced fields of the Job: `-N 2`
     std::optional<launchers::Site> site;
     std::string dialect;
     std::string image;                       ///< as the script names it; empty: no image

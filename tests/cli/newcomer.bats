@@ -51,7 +51,7 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
     init sums
     [[ $made == *'saw      run.py:1: import mpi4py: uses MPI'* ]]
     [[ $made == *'assumed  numpy>=1.20,<2: Debian 12'* ]]
-    [[ $made == *'next: cybelectl build sums && cybelectl submit sums --wait'* ]]
+    [[ $made == *'next: cybelectl build sums && cybelectl submit sums --follow'* ]]
     recipe sums '^mpi: openmpi$' '- python3-mpi4py$' '- python3-numpy$' '- python3-tqdm$' '- /opt/sums/run.py$'
     job sums 'kind: mpi' 'image: {recipe: sums.yaml}'
 }
@@ -60,7 +60,7 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
     project new main.py 'import numpy\n' requirements.txt 'numpy==2.1.0\n'
     run -0 "$CYBELECTL" init --from new
     assert_line --partial 'assumed  numpy==2.1.0 (requirements.txt): from PyPI, since Debian 12 has 1.24.2'
-    assert_line 'next: cybelectl recipe lock new/new.yaml && cybelectl build new && cybelectl submit new --wait'
+    assert_line 'next: cybelectl recipe lock new/new.yaml && cybelectl build new && cybelectl submit new --follow'
     recipe new '    - numpy==2.1.0$'
     run -0 "$CYBELECTL" recipe check new/new.yaml --unlocked
     run -0 "$CYBELECTL" job check new
@@ -154,7 +154,7 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
 @test "a definition file is built as it is; the Job names its image" {
     project def app.def 'Bootstrap: localimage\nFrom: x.sif\n%runscript\n  true\n'
     run -0 "$CYBELECTL" init --from def
-    assert_line 'next: cybelectl build def/app.def -o def/def.sif && cybelectl submit def --wait'
+    assert_line 'next: cybelectl build def/app.def -o def/def.sif && cybelectl submit def --follow'
     job def 'image: def.sif'
     assert_not_exist def/def.yaml
     run -0 "$CYBELECTL" job check def
@@ -271,7 +271,7 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
     project 'My Code_2' 'a b.py' 'import numpy\n'
     run -0 "$CYBELECTL" init --from 'My Code_2'
     assert_line 'wrote    My Code_2/my-code-2.yaml'
-    assert_line "next: cybelectl build 'My Code_2' && cybelectl submit 'My Code_2' --wait"
+    assert_line "next: cybelectl build 'My Code_2' && cybelectl submit 'My Code_2' --follow"
     run -0 "$CYBELECTL" recipe check 'My Code_2/my-code-2.yaml'
     mkdir tricks
     printf 'int main() {}\n' >"$(printf 'tricks/a\n@{x} $(touch pwned); "q".c')"
@@ -701,10 +701,10 @@ PATTERNS
     project wave Makefile 'wave: wave.c\n\tcc -o $@ $<\n' wave.c 'int main() {}\n'
     project calm main.py 'print(1)\n'
     run -0 "$CYBELECTL" init --from wave -o recipes
-    assert_line 'next: cybelectl build recipes && cybelectl submit recipes --wait'
+    assert_line 'next: cybelectl build recipes && cybelectl submit recipes --follow'
     mv recipes/job.yaml wave.job.yaml
     run -0 "$CYBELECTL" init --from calm -o recipes
-    assert_line 'next: cybelectl build recipes/calm.yaml && cybelectl submit recipes --wait'
+    assert_line 'next: cybelectl build recipes/calm.yaml && cybelectl submit recipes --follow'
 }
 
 @test "the command that job check proposes works where job check was called" {

@@ -330,6 +330,9 @@ wrong() {
         assert_line "#SBATCH $line"
     done
     refute_line --partial gpus-per-node
+    assert_line --partial '# With the options --gpus a100:2 '
+    run -0 --separate-stderr "$CYBELECTL" job render good.yaml --scheduler slurm --comment "it's new" -n 2 --no-requeue
+    assert_line "# With the options -n 2 --no-requeue --comment 'it'\\''s new'"
     refuses 2 "$CYBELECTL" job check good.yaml --begin tomorrow
     assert_line "error: --begin: invalid value 'tomorrow'"
     refuses 3 "$CYBELECTL" job check good.yaml --scheduler torque --exclude n3

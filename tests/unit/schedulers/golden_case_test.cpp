@@ -145,6 +145,47 @@ TEST_CASE("no line of a golden script is longer than 100 characters") {
     }
 }
 
+TEST_CASE(
+    "Slurm: a serial script has 90 lines, hybrid MPI 160, Spark 300; the launch is near the top") {
+    struct Row {
+        const char* name;
+        std::size_t most;
+    };
+    for (const Row& row : {Row{"serial", 90}, Row{"hybrid", 160}, Row{"spark", 300}}) {
+        CAPTURE(row.name);
+        std::istringstream lines(
+            read_file(golden_folder() / (std::string(row.name) + ".slurm.sh")).value());
+        std::size_t count = 0;
+        std::size_t directives = 0;
+        std::size_t launch = 0;
+        for (std::string line; std::getline(lines, line);) {
+            ++count;
+            directives = line.starts_with("#SBATCH") ? count : directives;
+            launch = launch == 0 && line.starts_with("    launch ") ? count : launch;
+        }
+        CHECK(count <= row.most);
+        CHECK(launch > directives);
+        CHECK(launch <= directives + 45);
+    }
+}
+
+TEST_CASE("a script says with which options of the command line it was rendered, on lines of 100") {
+    const GoldenCase golden = golden_case("hybrid");
+    RenderInput input = golden.input("slurm");
+    CHECK(render_script(input)->text.find("# With the options") == std::string::npos);
+    input.options = {"-N 2", "-A 'my project'"};
+    CHECK(render_script(input)->text.find("\n# With the options -N 2 -A 'my project'\n") !=
+          std::string::npos);
+    input.options.assign(9, "--comment " + std::string(30, 'x'));
+    std::istringstream lines(render_script(input)->text);
+    std::size_t found = 0;
+    for (std::string line; std::getline(lines, line);) {
+        found += line.starts_with("# With the options --comment xxx") ? 1U : 0U;
+        CHECK(line.size() <= 100);
+    }
+    CHECK(found == 5); // two of the nine fit on a line
+}
+
 TEST_CASE("plain scripts: at most 25 lines, or refused with what they cannot do") {
     const fs::path folder = golden_folder().parent_path() / "plain";
     for (const GoldenCase& golden : golden_cases()) {
