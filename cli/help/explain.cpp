@@ -34,6 +34,49 @@ std::string_view page_name(std::string_view file) {
     return file.substr(begin, file.rfind('.') - begin);
 }
 
+bool is_page(std::string_view name) {
+    const auto pages = embedded::reference_pages();
+    return std::any_of(pages.begin(), pages.end(), [&](const EmbeddedFile& page) {
+        return page_name(page.name) == name;
+    });
+}
+
+/// What a terminal shows in place of `[words](target)`: a page by the command that prints it.
+std::string link_text(std::string_view words, std::string_view target) {
+    constexpr std::string_view kSuffix = ".md";
+    const std::string_view file = target.substr(0, target.find('#'));
+    if (file.empty()) {
+        return std::string(words);
+    }
+    if (!file.ends_with(kSuffix) || !is_page(page_name(file))) {
+        return fmt::format("[{}]({})", words, target);
+    }
+    const std::string command = fmt::format("`cybelectl explain {}`", page_name(file));
+    return words == page_name(file) ? command : fmt::format("{} ({})", words, command);
+}
+
+/// Markdown as a terminal shows it, where nothing follows a link.
+std::string for_terminal(std::string_view page) {
+    constexpr std::string_view kMiddle = "](";
+    std::string text;
+    for (std::size_t middle = page.find(kMiddle); middle != std::string_view::npos;
+         middle = page.find(kMiddle)) {
+        const std::size_t begin = page.substr(0, middle).rfind('[');
+        const std::size_t end = page.find(')', middle);
+        if (begin == std::string_view::npos || end == std::string_view::npos) {
+            text += page.substr(0, middle + kMiddle.size());
+            page.remove_prefix(middle + kMiddle.size());
+            continue;
+        }
+        text += page.substr(0, begin);
+        text += link_text(page.substr(begin + 1, middle - begin - 1),
+                          page.substr(middle + kMiddle.size(), end - middle - kMiddle.size()));
+        page.remove_prefix(end + 1);
+    }
+    text += page;
+    return text;
+}
+
 /// The title of a page; of one whose title is its name, its first sentence.
 std::string page_summary(std::string_view name, std::string_view text) {
     const std::string_view first = text.substr(0, text.find('\n'));
@@ -117,6 +160,14 @@ constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
     {"pre-commit", "generate"},
     {"settings", "project"},
     {"config", "project"},
+    {"subuid", "no-subordinate-ids"},
+    {"137", "exit-137"},
+    {"139", "exit-139"},
+    {"143", "exit-143"},
+    {"126", "exit-126"},
+    {"127", "exit-126"},
+    {"124", "exit-124"},
+    {"125", "exit-124"},
 };
 
 Result<int> list_topics() {
@@ -263,7 +314,7 @@ std::string rule_text(const std::string& id) {
     }
     for (const schedulers::Symptom& symptom : schedulers::symptoms()) {
         if (symptom.id == id) {
-            return failure_section(symptom.id);
+            return for_terminal(failure_section(symptom.id));
         }
     }
     return {};
@@ -280,7 +331,7 @@ Result<int> explain_topic(std::string topic) {
     std::vector<std::string_view> topics;
     for (const EmbeddedFile& page : embedded::reference_pages()) {
         if (page_name(page.name) == topic) {
-            Session::print(page.bytes);
+            Session::print(for_terminal(page.bytes));
             return 0;
         }
         topics.push_back(page_name(page.name));

@@ -250,7 +250,48 @@ inline constexpr std::array kSymptoms{
             "the image does not have the locale of the host's LANG",
             "harmless for most programs; set LC_ALL=C.UTF-8 in the Recipe's `environment`",
             "seen"},
+    Symptom{"exit-137",
+            "a process was killed by SIGKILL (128 + 9): mostly for its use of memory, else by the "
+            "batch system at the end of the time, or by a person",
+            "compare memory and time used with those asked for (`cybelectl job status --details "
+            "ID`), and raise the one that was reached",
+            "documented"},
+    Symptom{"exit-139",
+            "a process ended by SIGSEGV (128 + 11): it used memory that it does not have",
+            "raise the limit of the stack (`ulimit -s unlimited`); compare the MPI of the host and "
+            "of the image; else use a debugger",
+            "documented"},
+    Symptom{"exit-143",
+            "a process was asked to end by SIGTERM (128 + 15): its time was over, or it was "
+            "cancelled",
+            "raise `time`, or write a checkpoint when the Job's `signal` arrives",
+            "documented"},
+    Symptom{"exit-126",
+            "the program was not started: 127, it was not found; 126, it cannot be executed",
+            "look for it in the image: cybelectl exec IMAGE sh -c 'command -v PROGRAM'",
+            "documented"},
+    Symptom{"exit-124",
+            "124: a time limit ended the program; 125: the job was lost, or the tool that starts "
+            "programs failed itself",
+            "raise the limit (124), or read the lines before this one (125)",
+            "documented"},
 };
+
+// As find_symptoms writes a line's exit codes.
+inline constexpr std::string_view kExit137 = "\x01"
+                                             "137\x02";
+inline constexpr std::string_view kExit139 = "\x01"
+                                             "139\x02";
+inline constexpr std::string_view kExit143 = "\x01"
+                                             "143\x02";
+inline constexpr std::string_view kExit126 = "\x01"
+                                             "126\x02";
+inline constexpr std::string_view kExit127 = "\x01"
+                                             "127\x02";
+inline constexpr std::string_view kExit124 = "\x01"
+                                             "124\x02";
+inline constexpr std::string_view kExit125 = "\x01"
+                                             "125\x02";
 
 /// A symptom shows where a line has all of these texts, whatever their case.
 struct Sign {
@@ -261,6 +302,7 @@ struct Sign {
 
 inline constexpr std::array kSigns{
     Sign{"singletons", {"rank 0 of 1", "", ""}, 2},
+    Sign{"singletons", {"rank 0 out of 1", "", ""}, 2},
     Sign{"singletons", {"rank 0/1", "", ""}, 2},
     Sign{"singletons", {"mpi in the container sees 1", "", ""}},
     Sign{"singletons", {"singleton ranks", "", ""}},
@@ -301,6 +343,8 @@ inline constexpr std::array kSigns{
          {"error while loading shared libraries", "cannot open shared object file", ""}},
     Sign{"missing-library", {"error loading shared library", "no such file", ""}},
     Sign{"no-subid-range", {"no mapping entry found in", "subuid", ""}},
+    Sign{"no-subid-range", {"no subuid", "", ""}},
+    Sign{"no-subid-range", {"no subgid", "", ""}},
     Sign{"no-subid-range", {"newuidmap", "not allowed", ""}},
     Sign{"user-namespaces-off", {"failed to create user namespace", "", ""}},
     Sign{"user-namespaces-off", {"no permissions to creat", "namespace", ""}},
@@ -358,6 +402,13 @@ inline constexpr std::array kSigns{
     Sign{"locale-missing", {"cannot change locale", "", ""}},
     Sign{"locale-missing", {"locale.error: unsupported locale", "", ""}},
     Sign{"locale-missing", {"setting locale failed", "", ""}},
+    Sign{"exit-137", {kExit137, "", ""}},
+    Sign{"exit-139", {kExit139, "", ""}},
+    Sign{"exit-143", {kExit143, "", ""}},
+    Sign{"exit-126", {kExit126, "", ""}},
+    Sign{"exit-126", {kExit127, "", ""}},
+    Sign{"exit-124", {kExit124, "", ""}},
+    Sign{"exit-124", {kExit125, "", ""}},
 };
 
 } // namespace cybele::schedulers

@@ -27,10 +27,51 @@ static_assert(std::all_of(kSigns.begin(), kSigns.end(), [](const Sign& sign) {
     return find_symptom(sign.symptom) != nullptr;
 }));
 
+bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+
+/// Whether the line has the text; one that ends with a digit, as a complete number: "of 1" is not
+/// in "of 16".
+bool has_text(std::string_view low, std::string_view text) {
+    for (std::size_t at = low.find(text); at != std::string_view::npos;
+         at = low.find(text, at + 1)) {
+        const std::size_t end = at + text.size();
+        if (text.empty() || !is_digit(text.back()) || end == low.size() || !is_digit(low[end])) {
+            return true;
+        }
+    }
+    return false;
+}
+
 bool shows(const Sign& sign, const std::string& low) {
     return std::all_of(sign.texts.begin(), sign.texts.end(), [&](std::string_view text) {
-        return low.find(text) != std::string::npos;
+        return has_text(low, text);
     });
+}
+
+/// The line, and each exit code in it once more in the one form that the signs have: batch systems
+/// and launchers write "Exit_status=137", "exited with code 137", "Exit code:    137".
+std::string with_exit_codes(std::string low) {
+    constexpr std::string_view kWords[] = {"exit code",
+                                           "exitcode",
+                                           "exit status",
+                                           "exit_status",
+                                           "exited with code",
+                                           "ended with code",
+                                           "exited with status"};
+    const std::string line = low;
+    for (const std::string_view word : kWords) {
+        for (std::size_t at = line.find(word); at != std::string::npos; at = line.find(word, at)) {
+            at += word.size();
+            const std::size_t begin = std::min(line.find_first_not_of(" :=", at), line.size());
+            const auto end = std::find_if_not(
+                line.begin() + static_cast<std::ptrdiff_t>(begin), line.end(), is_digit);
+            const std::string code(line.begin() + static_cast<std::ptrdiff_t>(begin), end);
+            low += code.empty() || begin == at ? "" : "\x01" + code + "\x02";
+        }
+    }
+    return low;
 }
 
 std::size_t texts_in(const Sign& sign) {
@@ -82,7 +123,7 @@ std::vector<Finding> find_symptoms(std::string_view log) {
         ++line;
         const auto text = log.substr(0, log.find('\n'));
         log.remove_prefix(std::min(text.size() + 1, log.size()));
-        const std::string low = text::lowered(text);
+        const std::string low = with_exit_codes(text::lowered(text));
         std::vector<const Sign*> shown;
         for (const Sign& sign : kSigns) {
             if (shows(sign, low)) {

@@ -177,6 +177,20 @@ END
     assert_line --partial 'recipe, lock, job, site, project, policy'
 }
 
+@test "explain shows a link to a page as the command that prints it, and finds codes of jobs by their number" {
+    run -0 "$CYBELECTL" explain no-subid-range
+    assert_output --partial 'No subordinate ids (`cybelectl explain no-subordinate-ids`)'
+    refute_output --partial '](' # no link that a terminal cannot follow
+    run -0 "$CYBELECTL" explain exit-codes
+    assert_output --partial '`cybelectl explain submit`, `cybelectl explain verify`'
+    refute_output --partial '](submit.md)'
+    local code
+    for code in 137 139 143 124 125 126 127; do
+        run -0 "$CYBELECTL" explain "$code"
+        assert_line --index 0 --regexp "^### exit code .*$code"
+    done
+}
+
 @test "a mistyped option or word of a choice is told with the one that was meant, a missing verb with those that there are" {
     refuses 2 "$CYBELECTL" submit job.yaml --wiat
     assert_line "error: cybelectl submit has no option '--wiat'"

@@ -381,6 +381,41 @@ TEST_CASE("each symptom has a section in docs/failures.md, and is found by each 
     }
 }
 
+/// The names of the symptoms that a log shows.
+std::string symptoms_in(std::string_view log) {
+    std::string names;
+    for (const Finding& finding : find_symptoms(log)) {
+        names += std::string(finding.symptom->id) + " ";
+    }
+    return names;
+}
+
+TEST_CASE("an exit code is found in each form that batch systems and launchers write") {
+    CHECK(symptoms_in("job 7 exited with code 137\n") == "exit-137 ");
+    CHECK(symptoms_in("  Exit code:    139\n") == "exit-139 ");
+    CHECK(symptoms_in("Exit_status=143\n") == "exit-143 ");
+    CHECK(symptoms_in("JobState=FAILED ExitCode=126:0\n") == "exit-126 ");
+    CHECK(symptoms_in("it ended with code 127 after 9 s\n") == "exit-126 ");
+    CHECK(symptoms_in("exit status 124\n") == "exit-124 ");
+    CHECK(symptoms_in("exit code 125") == "exit-124 ");
+    CHECK(symptoms_in("exit code 1375\nexit code 13\nexit code 0 after 137 s\n137\n").empty());
+}
+
+TEST_CASE(
+    "singleton ranks are found by each greeting, and are not ranks of a number that begins so") {
+    CHECK(symptoms_in("Hello from rank 0 out of 1\nHello from rank 0 out of 1\n") == "singletons ");
+    CHECK(symptoms_in("rank 0 of 1\nrank 0 of 1\n") == "singletons ");
+    CHECK(symptoms_in("rank 0/1\nrank 0/1\n") == "singletons ");
+    CHECK(symptoms_in("rank 0 of 16: step 1\nrank 0 of 16: step 2\n").empty());
+    CHECK(symptoms_in("rank 0 out of 128\nrank 0 out of 128\nrank 0/12\nrank 0/12\n").empty());
+}
+
+TEST_CASE("missing subordinate ids are found in a short message, too") {
+    CHECK(symptoms_in("FATAL: no subuid\n") == "no-subid-range ");
+    CHECK(symptoms_in("no subgid ranges found for group \"alice\" in /etc/subgid\n") ==
+          "no-subid-range ");
+}
+
 TEST_CASE("what a log shows otherwise is no symptom") {
     CHECK(find_symptoms("rank 0 of 1: a job of one rank\nall good\n").empty());
     CHECK(find_symptoms("").empty());
