@@ -12,7 +12,8 @@ constexpr Rule kRules[] = {
      kAborts,
      kDoc,
      "the image is made for another architecture than the hosts have (\"Exec format error\")",
-     "build the image for the hosts' architecture: `base: {distribution: …, arch: …}`"},
+     "use an image for the hosts' architecture: pull one (`cybelectl image pull --arch`), or build "
+     "it on a machine of that architecture"},
     {"machine/target",
      kAborts,
      kDoc,

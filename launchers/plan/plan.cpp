@@ -165,7 +165,11 @@ void check_architecture(const PlanInput& input, Faults& faults) {
             "image",
             problem("image-architecture", fmt::format("the image is made for {}", made_for)),
             fmt::format("the nodes of site '{}' are {}", input.site->name, there),
-            fmt::format("build it with `base: {{distribution: …, arch: {}}}`", there)));
+            fmt::format(
+                "use an image for {}: pull one (`cybelectl image pull --arch {}`), or build "
+                "it on such a machine",
+                there,
+                there)));
     }
 }
 

@@ -290,11 +290,13 @@ void plan_guard(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
                                 : input.facts == nullptr
                                     ? "the image is not here, so what it holds is unknown"
                                     : "the image brings no probe (label cybelectl.mpi-probe)";
-    const std::string help = !job.image ? "write `guard: false` where that is meant"
-                             : input.facts == nullptr && !job.image->recipe.empty()
-                                 ? "build it first, `cybelectl build " +
-                                       shell_quote((job.folder / job.image->recipe).native()) +
-                                       "`, or submit"
+    const std::string help =
+        !job.image ? "write `guard: false` where that is meant"
+        : input.facts == nullptr && !job.image->recipe.empty()
+            ? "build it first, `cybelectl build " +
+                  shell_quote((job.folder / job.image->recipe).native()) + "`, or submit"
+        : input.facts == nullptr ? "render where the image is, or name its Recipe (`image: "
+                                   "{recipe: FILE}`)"
                                  : "build the image from a Recipe with `mpi`";
     Fault note = job.fault_at(
         "launch",

@@ -5,6 +5,7 @@
 #include "support/message.hpp"
 #include "tests/unit/launchers/print_plan.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <doctest/doctest.h>
@@ -206,11 +207,32 @@ TEST_CASE("an image without MPI, or of another architecture, is refused") {
         text += fault.is_warning ? "" : fault.message + "\n";
     }
     CHECK(text == "the image is made for amd64\nthe image has no MPI\n");
+    CHECK(faults.all().front().help.find("cybelectl image pull --arch arm64") != std::string::npos);
     facts.labels.clear(); // a foreign image says nothing
     facts.architecture = "arm64";
     Faults none;
     (void)make_plan({&*job, &*site, &facts, kSlurmPlace}, none);
     CHECK_FALSE(none.has_errors());
+}
+
+TEST_CASE(
+    "without the image a job cannot be guarded, and the help fits an image that is elsewhere") {
+    auto job =
+        read_job("kind: Job\nname: t\nimage: a.sif\ncommand: [app]\nlaunch: mpi\n", "j.yaml");
+    REQUIRE(job.has_value());
+    const auto help_of = [&](const images::ImageFacts* facts) {
+        Faults faults;
+        (void)make_plan({&*job, nullptr, facts, kSlurmPlace}, faults);
+        const std::string guard = "cannot check that the ranks will find each other";
+        const auto all = faults.all();
+        const auto found = std::find_if(
+            all.begin(), all.end(), [&](const Fault& fault) { return fault.message == guard; });
+        return found == all.end() ? std::string() : found->help;
+    };
+    CHECK(help_of(nullptr) ==
+          "render where the image is, or name its Recipe (`image: {recipe: FILE}`)");
+    const images::ImageFacts without_probe;
+    CHECK(help_of(&without_probe) == "build the image from a Recipe with `mpi`");
 }
 
 TEST_CASE("a job of the host has no binds, and an MPI program of its own is started alike") {
