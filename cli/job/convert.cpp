@@ -119,10 +119,9 @@ Result<Converted> convert_batch_script(const std::string& text, const std::strin
     converted.yaml = conversion.yaml;
     tell_remainders(
         explanation.script, conversion.left, "changed or not carried: ", converted.left);
-    tell_remainders(
-        explanation.script, conversion.notes, "carried as it stands: ", converted.notes);
+    tell_remainders(explanation.script, conversion.notes, "carried unchanged: ", converted.notes);
     converted.summary = fmt::format(
-        "cybelectl: {} carried as fields, {} carried as they stand, {} changed or not carried",
+        "cybelectl: {} carried as fields, {} carried unchanged, {} changed or not carried",
         conversion.in_fields,
         conversion.as_words,
         converted.left.size());

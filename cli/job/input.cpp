@@ -21,8 +21,9 @@ void add_job_options(CLI::App& verb, Session& session, JobOptions& options, bool
 }
 
 void add_place_options(CLI::App& verb, Session& session, JobOptions& options, bool has_sarif) {
-    verb.add_option(
-            "--scheduler", options.scheduler, "batch system (default: the Site's, or local)")
+    verb.add_option("--scheduler",
+                    options.scheduler,
+                    "batch system, pbspro for PBS Pro and OpenPBS (default: the Site's, or local)")
         ->check(CLI::IsMember(schedulers::dialect_names()));
     verb.add_option("--site", options.site, "Site where the job will run")->type_name("FILE");
     add_format(verb, session, has_sarif);

@@ -133,7 +133,7 @@ convert() { "$CYBELECTL" job convert "$@"; }
     run --separate-stderr convert other.sh --strict
     assert_success
     assert_line 'reservation: "school"'
-    [[ $stderr == *'cybelectl: 12 carried as fields, 0 carried as they stand, 0 changed'* ]]
+    [[ $stderr == *'cybelectl: 12 carried as fields, 0 carried unchanged, 0 changed'* ]]
     printf '%s\n' '#!/bin/bash' '#SBATCH --ntask-per-node=1' 'sbatch "$0"' >again.sh
     run --separate-stderr convert again.sh --strict
     assert_equal "$status" 3
