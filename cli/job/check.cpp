@@ -47,6 +47,7 @@ struct JobFindings {
     bool is_cluster_here = false; ///< `here` counts with --strict
     std::string verdict;
     bool works = false;
+    bool is_launch_checked = true; ///< false: the Job's own script starts the ranks
     VerdictJson json;
 };
 
@@ -136,8 +137,15 @@ void choose_cluster(submission::JobInput& input, JobFindings& findings) {
 Result<JobFindings> check_one(const Session& session, const JobCheckOptions& options) {
     CYBELE_TRY(submission::JobInput input, load_job(session, options));
     CYBELE_CHECK(schedulers::find_dialect(input.dialect));
-    JobFindings findings{
-        options.file, Faults("checking the Job '" + options.file + "'"), {}, {}, {}, {}, {}, {}};
+    JobFindings findings{options.file,
+                         Faults("checking the Job '" + options.file + "'"),
+                         {},
+                         {},
+                         {},
+                         {},
+                         {},
+                         true,
+                         {}};
     // By default nothing says that it is this machine where it will run.
     const bool is_named = !options.scheduler.empty() || input.site;
     if (!is_named) {
@@ -179,6 +187,7 @@ Result<JobFindings> check_one(const Session& session, const JobCheckOptions& opt
         CYBELE_TRY(JobVerdict verdict, job_verdict(input));
         findings.verdict = std::move(verdict.text);
         findings.works = verdict.works;
+        findings.is_launch_checked = verdict.is_checked;
         findings.json = std::move(verdict.json);
     }
     if (rendered) {
@@ -259,8 +268,11 @@ bool print_notes(const Session& session, const JobFindings& findings, bool is_st
     const bool is_refused =
         is_strict && (has_notes || (findings.is_cluster_here && !findings.here.empty()));
     if (!is_refused && !session.is_quiet && !session.is_json() && !session.is_sarif()) {
-        Session::print(printable(findings.name) +
-                       (is_noted ? ": notes above\n" : ": no problems found\n"));
+        Session::print(printable(findings.name) + (is_noted ? ": notes above\n"
+                                                   : findings.is_launch_checked
+                                                       ? ": no problems found\n"
+                                                       : ": no problems found in what was checked, "
+                                                         "which the launch was not\n"));
     }
     return is_refused;
 }

@@ -46,6 +46,7 @@ Result<JobVerdict> job_verdict(const submission::JobInput& input) {
                   {"rules", rules_json(verdict.judgement)}};
     return JobVerdict{launchers::print_verdict(verdict),
                       verdict.confidence == launchers::Confidence::kWorks,
+                      verdict.confidence != launchers::Confidence::kNotChecked,
                       std::move(document)};
 }
 

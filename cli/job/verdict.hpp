@@ -14,6 +14,7 @@ namespace cybele::cli {
 struct JobVerdict {
     std::string text;
     bool works = false;
+    bool is_checked = true; ///< false: the Job's own script starts the ranks
     nlohmann::ordered_json json;
 };
 

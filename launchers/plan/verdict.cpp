@@ -4,6 +4,7 @@
 #include "images/inspection/facts.hpp"
 #include "launchers/plan/plan_parts.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -14,12 +15,13 @@ namespace {
 using compatibility::Circumstance;
 using compatibility::Outcome;
 
-constexpr std::array<std::string_view, 6> kVerdictTexts{"works",
+constexpr std::array<std::string_view, 7> kVerdictTexts{"works",
                                                         "works with these options",
                                                         "will abort",
                                                         "will start singletons",
                                                         "not known, but guarded",
-                                                        "cannot be guarded"};
+                                                        "cannot be guarded",
+                                                        "not checked"};
 
 std::string joined(const std::vector<std::string>& parts, std::string_view otherwise) {
     std::string text;
@@ -118,6 +120,59 @@ std::string guard_text(const PlanInput& input, const LaunchPlan& plan) {
     return "none: nothing in the image can be asked";
 }
 
+/// The first launcher of MPI that a line of the script calls; empty: none.
+std::string_view launcher_in(std::string_view script) {
+    constexpr std::array<std::string_view, 6> kRankStarters{
+        "srun", "orterun", "prun", "ibrun", "aprun", "jsrun"};
+    constexpr std::string_view kBetweenWords = " \t;&|(){}\"'`$=";
+    while (!script.empty()) {
+        std::string_view line = script.substr(0, script.find('\n'));
+        script.remove_prefix(std::min(line.size() + 1, script.size()));
+        while (!line.empty()) {
+            const auto begin = std::min(line.find_first_not_of(kBetweenWords), line.size());
+            const bool is_comment =
+                begin < line.size() && line[begin] == '#' &&
+                (begin == 0 || std::string_view(" \t;").find(line[begin - 1]) != line.npos);
+            line.remove_prefix(is_comment ? line.size() : begin);
+            const std::string_view word = line.substr(0, line.find_first_of(kBetweenWords));
+            line.remove_prefix(word.size());
+            const std::string_view name = word.substr(word.rfind('/') + 1);
+            if (name.starts_with("mpirun") || name.starts_with("mpiexec") ||
+                std::find(kRankStarters.begin(), kRankStarters.end(), name) !=
+                    kRankStarters.end()) {
+                return name;
+            }
+        }
+    }
+    return {};
+}
+
+/// A script that starts programs itself, with what can be said without running it.
+LaunchVerdict judge_own_launch(const PlanInput& input, const LaunchPlan& plan) {
+    const std::string& script = input.job->script;
+    const std::string_view launcher = launcher_in(script);
+    LaunchVerdict verdict;
+    verdict.launch = fmt::format(
+        "{} on {} node{}; {}",
+        kind_text(plan.kind),
+        plan.nodes,
+        plan.nodes == 1 ? "" : "s",
+        launcher.empty() ? "the script calls no MPI launcher that is known by name"
+                         : fmt::format("`{}` in the script starts the ranks", launcher));
+    if (launcher.empty()) {
+        verdict.guard = "none: the script names nothing that starts ranks";
+        return verdict;
+    }
+    verdict.confidence = Confidence::kNotChecked;
+    verdict.guard =
+        script.find("CYBELE_GUARD") != std::string::npos ? "the script calls $CYBELE_GUARD itself"
+        : input.job->image ? "none: cybelectl does not check that the ranks find each other; start "
+                             "`\"$CYBELE_GUARD\" " +
+                                 std::string(launcher) + "` before them in the script"
+                           : "none: cybelectl does not check that the ranks find each other";
+    return verdict;
+}
+
 } // namespace
 
 std::string_view sureness_text(Confidence confidence) {
@@ -126,6 +181,15 @@ std::string_view sureness_text(Confidence confidence) {
 
 LaunchVerdict judge_launch(const PlanInput& input, const LaunchPlan& plan) {
     LaunchVerdict verdict;
+    const bool is_of_script = plan.kind == LaunchKind::kBatch || plan.kind == LaunchKind::kSerial ||
+                              plan.kind == LaunchKind::kOpenmp;
+    if (!plan.starter && is_of_script &&
+        (plan.kind == LaunchKind::kBatch || !launcher_in(input.job->script).empty())) {
+        verdict = judge_own_launch(input, plan);
+        verdict.host = host_text(input, plan);
+        verdict.image = image_text(input);
+        return verdict;
+    }
     verdict.host = host_text(input, plan);
     verdict.image = image_text(input);
     if (!plan.starter) {

@@ -18,6 +18,7 @@ enum class Confidence {
     kSingletons,
     kGuarded,   ///< not known, but the guard will tell when the job starts
     kUnguarded, ///< not known, and nothing will tell: it cannot be guarded
+    kNotChecked, ///< the Job's own script starts the ranks
 };
 
 /// What tables say of a launch: the Site's facts beside the image's, nothing is run.
@@ -31,11 +32,11 @@ struct LaunchVerdict {
 };
 
 /// "works", "works with these options", "will abort", "will start singletons", "not known, but
-/// guarded", "cannot be guarded".
+/// guarded", "cannot be guarded", "not checked: …".
 [[nodiscard]] std::string_view sureness_text(Confidence confidence);
 
 /// The plan must have been made from the same input. Launches without MPI work as far as this can
-/// tell.
+/// tell; one whose script calls a launcher itself is not checked.
 [[nodiscard]] LaunchVerdict judge_launch(const PlanInput& input, const LaunchPlan& plan);
 
 /// The lines that `job check` prints: each rule with where it comes from and its name in

@@ -55,3 +55,21 @@ schedulers='slurm torque pbspro local'
     assert_equal "$status" 0
     assert_equal "$(cat words-*.out)" "$(printf '<%s>' 'a b' "it's" '$HOME' '`id`')"
 }
+
+@test "job check says that the launch of a script with a launcher of its own is not checked" {
+    printf '%s\n' 'kind: Job' 'name: own' 'launch: batch' 'resources: {nodes: 2, tasks: 4}' 'script: |' \
+        '  module load mpi' '  mpirun -n 4 ./a' >own.yaml
+    run -0 --separate-stderr "$CYBELECTL" job check own.yaml --scheduler slurm
+    assert_line 'launch:  batch on 2 nodes; `mpirun` in the script starts the ranks'
+    assert_line --partial 'does not check that the ranks find each other'
+    assert_line 'verdict: not checked'
+    refute_output --partial 'without MPI'
+    refute_output --partial 'verdict: works'
+    refute_line 'own.yaml: no problems found'
+    run -0 --separate-stderr "$CYBELECTL" job check own.yaml --scheduler slurm --format json
+    assert_equal "$(jq -r .verdict <<<"$output")" 'not checked'
+    jq -e '.guard | contains("does not check")' <<<"$output"
+    sed 's/mpirun -n 4/exec/' own.yaml >none.yaml
+    run -0 --separate-stderr "$CYBELECTL" job check none.yaml --scheduler slurm
+    assert_line 'verdict: works'
+}

@@ -119,4 +119,44 @@ TEST_CASE("what is known of host and image is told, and what makes it work") {
                            "  option OMPI_MCA_btl_tcp_if_include="));
 }
 
+TEST_CASE("a script that calls a launcher itself is not checked, and one with the guard says so") {
+    struct Row {
+        const char* launch;
+        const char* script;
+        Confidence confidence;
+        const char* launch_line; ///< a part
+        const char* guard;       ///< a part
+    };
+    const std::array<Row, 9> rows{{
+        {"batch", "srun ./a", Confidence::kNotChecked, "`srun` in the script", "does not check"},
+        {"batch", "/opt/mpi/bin/mpirun -n 4 ./a", Confidence::kNotChecked, "`mpirun`", "not check"},
+        {"batch", "[ $# -gt 1 ] && mpiexec.hydra ./a", Confidence::kNotChecked, "hydra`", "find"},
+        {"batch", "RUN=srun; $RUN ./a", Confidence::kNotChecked, "`srun`", "does not check"},
+        {"batch",
+         "\"$CYBELE_GUARD\" srun && srun ./a",
+         Confidence::kNotChecked,
+         "`srun`",
+         "calls $CYBELE_GUARD itself"},
+        {"serial", "orterun ./a", Confidence::kNotChecked, "serial on 1 node; `orterun`", "find"},
+        {"batch", "./a # srun ./b", Confidence::kWorks, "no MPI launcher", "names nothing"},
+        {"batch", "./my-srun ./b", Confidence::kWorks, "no MPI launcher", "names nothing"},
+        {"serial", "./a", Confidence::kWorks, "without MPI", "no ranks have to"},
+    }};
+    for (const Row& row : rows) {
+        CAPTURE(row.script);
+        auto job = read_job("kind: Job\nname: t\nlaunch: " + std::string(row.launch) +
+                                "\nscript: |\n  " + row.script + "\n",
+                            "j.yaml");
+        REQUIRE_MESSAGE(job.has_value(), format_text(job.error().faults()));
+        const PlanInput input{&*job, nullptr, nullptr, {"slurm", true, false, true, true}};
+        Faults faults;
+        const LaunchVerdict verdict = judge_launch(input, make_plan(input, faults));
+        CHECK(sureness_text(verdict.confidence) == sureness_text(row.confidence));
+        CHECK(verdict.launch.find(row.launch_line) != std::string::npos);
+        CHECK(verdict.guard.find(row.guard) != std::string::npos);
+        const bool claims_no_mpi = verdict.launch.find("without MPI") != std::string::npos;
+        CHECK(claims_no_mpi == (std::string_view(row.launch_line) == "without MPI"));
+    }
+}
+
 } // namespace cybele::launchers
