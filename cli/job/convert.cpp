@@ -96,6 +96,23 @@ void tell_remainders(const schedulers::BatchScript& script,
     }
 }
 
+/// Why the script stays as it is, so that a small change of it may give guard, threads and checks.
+void tell_batch(const schedulers::BatchScript& script,
+                const schedulers::Remainder& why,
+                std::vector<Fault>& into) {
+    Fault fault = document::fault_at(
+        script.source,
+        {why.line, why.line == 0 ? 0U : 1U},
+        problem("script-stays-batch",
+                why.text.empty()
+                    ? std::string("the Job has `launch: batch`")
+                    : "the Job has `launch: batch` because of: " + printable(why.text)),
+        why.because,
+        "change it for a launch with checks, threads and guard, or leave it: nothing is lost");
+    fault.is_warning = true;
+    into.push_back(std::move(fault));
+}
+
 Result<void> check_encoding(const std::string& text, const std::string& file) {
     const bool is_utf16 = text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff");
     if (!is_utf16 && is_utf8(text)) {
@@ -120,6 +137,9 @@ Result<Converted> convert_batch_script(const std::string& text, const std::strin
     tell_remainders(
         explanation.script, conversion.left, "changed or not carried: ", converted.left);
     tell_remainders(explanation.script, conversion.notes, "carried unchanged: ", converted.notes);
+    if (conversion.why_batch) {
+        tell_batch(explanation.script, *conversion.why_batch, converted.notes);
+    }
     converted.summary = fmt::format(
         "cybelectl: {} carried as fields, {} carried unchanged, {} changed or not carried",
         conversion.in_fields,

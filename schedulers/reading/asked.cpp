@@ -328,14 +328,14 @@ void take_unknown(Taking& taking, const Directive& directive) {
                                ? nullptr
                                : find_need(taking.script.reader, directive.need);
     if (row != nullptr) {
-        taking.leave(directive, "a Job has no field for it", std::string(row->help));
+        taking.leave(directive, std::string(kNoField), std::string(row->help));
     } else if (directive.need.empty()) {
         taking.leave(directive,
                      fmt::format("{} has no such option", reader_text(taking.script.reader)),
                      spelling_help(taking.script.reader, directive.option));
     } else {
         taking.leave(
-            directive, "a Job has no field for it", "ask the support of the site what it is for");
+            directive, std::string(kNoField), "ask the support of the site what it is for");
     }
 }
 

@@ -21,6 +21,9 @@ struct Remainder {
     std::string help;
 };
 
+/// Why a remainder is one, where its text says it all.
+inline constexpr std::string_view kNoField = "a Job has no field for it";
+
 /// What a script asks its batch system for, in a Job's words. Sizes are bytes.
 struct Asked {
     std::string name;

@@ -81,10 +81,16 @@ std::string launch_text(const TypedLaunch& launch) {
 }
 
 /// The Job of a launch that is understood; unset where its document would not be one.
-std::optional<Conversion>
-convert_typed(const Explanation& explanation, BatchOptions options, const std::string& name) {
-    const auto launch = typed_launch(explanation.script, options);
-    if (!launch || (!launch->is_exact && !put_outputs(explanation.script, options))) {
+std::optional<Conversion> convert_typed(const Explanation& explanation,
+                                        BatchOptions options,
+                                        const std::string& name,
+                                        Remainder& why) {
+    const auto launch = typed_launch(explanation.script, options, why);
+    if (!launch) {
+        return std::nullopt;
+    }
+    if (!launch->is_exact && !put_outputs(explanation.script, options)) {
+        why = {0, "", "its outputs have names that a typed launch would not give them", ""};
         return std::nullopt;
     }
     if (!launch->is_exact) {
@@ -122,7 +128,9 @@ convert_typed(const Explanation& explanation, BatchOptions options, const std::s
     write_words(explanation.script, options.words, text);
     text += launch->setup.empty() ? "" : "setup: " + block_text(launch->setup, 0);
     text += launch->script.empty() ? "" : "script: " + block_text(launch->script, 0);
-    if (!launchers::read_job(conversion.yaml, "job.yaml")) {
+    if (const auto job = launchers::read_job(conversion.yaml, "job.yaml"); !job) {
+        const Fault& fault = job.error().faults().front();
+        why = {0, "", "as a typed launch the Job would be refused: " + fault.message, ""};
         return std::nullopt;
     }
     return conversion;
@@ -144,12 +152,16 @@ convert_script(const Explanation& explanation, const std::string& name, Unplaced
     if (unplaced == UnplacedTasks::kOneNode && options.fields.contains("resources.tasks")) {
         options.fields.emplace("resources.nodes", "1");
     }
-    auto typed = convert_typed(explanation, std::move(options), name);
+    Remainder why;
+    auto typed = convert_typed(explanation, std::move(options), name, why);
     // The body of a script is of the host: a caller that adds an image would move it into that.
     if (typed && (unplaced == UnplacedTasks::kAnywhere || !typed->has_body)) {
         return std::move(*typed);
     }
     CYBELE_TRY(Conversion conversion, convert_to_batch(explanation, name));
+    if (!typed && !why.because.empty()) {
+        conversion.why_batch = std::move(why);
+    }
     const auto by_line = [](const Remainder& left, const Remainder& right) {
         return left.line < right.line;
     };

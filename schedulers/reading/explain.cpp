@@ -114,8 +114,8 @@ std::string explanation_text(const Explanation& explanation) {
         text += "\na Job has no field for\n";
     }
     for (const Remainder& left : asked.remainders) {
-        text +=
-            fmt::format("{}  {}: {}\n", place_text(left.line), printable(left.text), left.because);
+        text += place_text(left.line) + "  " + printable(left.text);
+        text += left.because == kNoField ? "\n" : ": " + left.because + "\n";
         text += left.help.empty() ? "" : fmt::format("      help: {}\n", left.help);
     }
     text += breaks.empty() ? "\nbreaks no rule that can be checked by reading\n" : "\nbreaks\n";

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace cybele::schedulers {
 namespace {
@@ -123,8 +124,21 @@ bool is_plain_operator(std::string_view text) {
 
 } // namespace
 
-std::optional<Body> body_with_one_launch(const BatchScript& script) {
-    if (std::any_of(script.lines.begin(), script.lines.end(), reads_path)) {
+std::string text_of_command(const ShellCommand& command) {
+    std::string text;
+    for (const ShellWord& word : command.words) {
+        text += (text.empty() ? "" : " ") + word.raw;
+    }
+    return text;
+}
+
+std::optional<Body> body_with_one_launch(const BatchScript& script, Remainder& why) {
+    const auto path = std::find_if(script.lines.begin(), script.lines.end(), reads_path);
+    if (path != script.lines.end()) {
+        why = {static_cast<std::size_t>(path - script.lines.begin()) + 1,
+               path->substr(path->find_first_not_of(" \t")),
+               "the script reads its own path",
+               ""};
         return std::nullopt;
     }
     Body body;
@@ -139,8 +153,14 @@ std::optional<Body> body_with_one_launch(const BatchScript& script) {
             depth += command->words.front().raw == "if" ? 1 : 0;
             depth -= command->words.front().raw == "fi" ? 1 : 0;
             statement.is_conditional = statement.is_conditional || is_conditional;
-            if (!is_plain_operator(command->before) || !is_plain_operator(command->after)) {
+            const auto stop = [&](std::string because) {
+                why = {command->line, text_of_command(*command), std::move(because), ""};
                 return std::nullopt;
+            };
+            if (!is_plain_operator(command->before) || !is_plain_operator(command->after)) {
+                const auto& odd =
+                    is_plain_operator(command->after) ? command->before : command->after;
+                return stop("`" + odd + "` starts it in a way that no typed launch has");
             }
             if (program.empty() || is_hook(*command) || is_in_list(kSetupPrograms, program)) {
                 continue;
@@ -149,15 +169,23 @@ std::optional<Body> body_with_one_launch(const BatchScript& script) {
             if (is_piped && is_in_list(kFilters, program)) {
                 continue;
             }
-            if (is_in_list(kOtherPrograms, program) || body.launch != nullptr) {
-                return std::nullopt;
+            if (is_in_list(kOtherPrograms, program)) {
+                return stop("`" + std::string(program) +
+                            "` may start several programs, or others than are written");
+            }
+            if (body.launch != nullptr) {
+                return stop("it is a second program; the first one is at line " +
+                            std::to_string(body.launch->line));
             }
             body.place = index;
             body.launch = command;
         }
     }
-    return body.launch == nullptr || depth != 0 ? std::nullopt
-                                                : std::optional<Body>(std::move(body));
+    if (body.launch == nullptr || depth != 0) {
+        why = {script.first_command, "", "no line starts a program that is known as one", ""};
+        return std::nullopt;
+    }
+    return body;
 }
 
 } // namespace cybele::schedulers

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "schedulers/reading/batch_script.hpp"
+#include "schedulers/reading/asked.hpp"
 
 #include <optional>
 #include <string>
@@ -25,7 +25,11 @@ struct Body {
 };
 
 /// Unset: loops, functions, programs in the background, arguments of the script, or not exactly one
-/// command that is not known to prepare a launch, or to print something.
-[[nodiscard]] std::optional<Body> body_with_one_launch(const BatchScript& script);
+/// command that is not known to prepare a launch, or to print something. `why` is the first of
+/// those.
+[[nodiscard]] std::optional<Body> body_with_one_launch(const BatchScript& script, Remainder& why);
+
+/// A command as it is written, on one line.
+[[nodiscard]] std::string text_of_command(const ShellCommand& command);
 
 } // namespace cybele::schedulers

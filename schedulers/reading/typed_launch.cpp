@@ -8,6 +8,7 @@
 #include "schedulers/reading/launcher_options.hpp"
 #include "schedulers/reading/script_shell.hpp"
 #include "schedulers/reading/typed_body.hpp"
+#include "schedulers/reading/typed_options.hpp"
 #include "schedulers/reading/typed_script.hpp"
 #include "schedulers/reading/typed_setup.hpp"
 #include "schedulers/reading/typed_words.hpp"
@@ -19,8 +20,8 @@
 namespace cybele::schedulers {
 namespace {
 
-template <std::size_t kSize>
-bool is_among(std::string_view word, const std::array<std::string_view, kSize>& words) {
+template <class Words>
+bool is_among(std::string_view word, const Words& words) {
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
@@ -43,8 +44,12 @@ public:
                 words_.push_back(word.raw);
                 continue;
             }
+            if (!value && is_node_file(word.raw) && !mentions(setup.text, "PBS_NODEFILE")) {
+                words_.emplace_back(kNodeFile);
+                continue;
+            }
             if (!value || value->empty()) {
-                return false;
+                return stop(word.raw, "its value is known only where the job runs");
             }
             const auto equals = word.raw.find('=');
             const std::string name = word.raw.substr(0, equals);
@@ -53,18 +58,44 @@ public:
             if (!is_before_program) {
                 words_.push_back(*value);
             } else if (!is_harmless_variable(name) || (*value)[equals + 1] == '@') {
-                return false;
+                return stop(word.raw, "a typed launch sets this variable itself");
             } else {
                 launch.environment[name] = value->substr(equals + 1);
             }
         }
         return !words_.empty() && take_starter() && take_container() && take_program() &&
-               (raw_.empty() || write_ranks(setup.constants));
+               (raw_.empty() || write_ranks(setup.constants) ||
+                stop(raw_.begin()->second, "its value is known only where the job runs"));
     }
 
     TypedLaunch launch;
+    std::string stopped_at; ///< the word that is not understood …
+    std::string because;    ///< … with the reason; empty: read() was true
 
 private:
+    /// `$PBS_NODEFILE` as the file of hosts, which launches of ours name themselves.
+    bool is_node_file(std::string_view raw) const {
+        constexpr std::array<std::string_view, 4> kForms{
+            "$PBS_NODEFILE", "${PBS_NODEFILE}", "\"$PBS_NODEFILE\"", "\"${PBS_NODEFILE}\""};
+        return starts_at_home_of(script_) && is_among(raw, kForms) && words_.size() > 1 &&
+               is_host_file_option(words_.back());
+    }
+
+    static bool is_host_file_option(std::string_view name) {
+        constexpr std::array<std::string_view, 4> kHostFiles{
+            "--hostfile", "-hostfile", "--machinefile", "-machinefile"};
+        return is_among(name, kHostFiles);
+    }
+
+    /// Notes the first word that stops the reading. Always false.
+    bool stop(std::string_view what, std::string_view reason) {
+        if (because.empty()) {
+            stopped_at = what;
+            because = reason;
+        }
+        return false;
+    }
+
     /// A word that each process of an `srun` reads like the script: with variables that are the
     /// same there.
     static bool is_of_each_rank(std::string_view raw, const TypedSetup& setup) {
@@ -121,19 +152,19 @@ private:
             const StarterOption* const row = find_starter_option(starter, name);
             if (row == nullptr || row->words > 1 ||
                 (row->words == 0 && equals != std::string::npos)) {
-                return false;
+                return stop(words_[at_], kOption);
             }
             std::string value =
                 equals == std::string::npos ? std::string() : words_[at_].substr(equals + 1);
             if (row->words == 1 && equals == std::string::npos) {
                 if (++at_ == words_.size()) {
-                    return false;
+                    return stop(name, kOption);
                 }
                 value = words_[at_];
             }
             ++at_;
             if (!put(name, value)) {
-                return false;
+                return stop(value.empty() ? name : name + " " + value, kOption);
             }
         }
         return true;
@@ -146,28 +177,41 @@ private:
         const bool is_srun = first == "srun";
         if (!is_srun && !is_among(first, kMpirun)) {
             launch.kind = "serial";
-            return place_.nodes == 1 && place_.tasks == 1 && place_.is_exact;
+            if (std::any_of(words_.begin() + 1, words_.end(), is_launcher_name)) {
+                return stop(first,
+                            "it comes before the launcher, where a typed launch has nothing");
+            }
+            return (place_.nodes == 1 && place_.tasks == 1 && place_.is_exact) ||
+                   stop(first, "one process would start in an allocation for several");
         }
         at_ = 1;
         launch.kind = "mpi";
         launch.launcher = is_srun ? "srun" : "mpirun";
         launch.pmi = is_srun ? "default" : "";
         bool has_count = is_srun; // srun starts as many as were asked for
-        const bool is_read = take_options(is_srun ? Starter::kSrun : Starter::kOpenMpi,
-                                          [&](const std::string& name, const std::string& value) {
-                                              const bool is_count = name == "-n" ||
-                                                                    name == "--ntasks" ||
-                                                                    name == "-np" || name == "--np";
-                                              has_count = has_count || is_count;
-                                              return is_count  ? whole_number(value) == place_.tasks
-                                                     : is_srun ? take_srun_option(name, value)
-                                                               : false;
-                                          });
+        const bool is_read =
+            take_options(is_srun ? Starter::kSrun : Starter::kOpenMpi,
+                         [&](const std::string& name, const std::string& value) {
+                             const bool is_count = name == "-n" || name == "--ntasks" ||
+                                                   name == "-np" || name == "--np";
+                             has_count = has_count || is_count;
+                             return is_count  ? whole_number(value) == place_.tasks
+                                    : is_srun ? take_srun_option(name, value)
+                                              : is_host_file_option(name) && value == kNodeFile;
+                         });
         // Chunks of OpenPBS may share a node, and those of a launch of ours do not.
         const bool may_share = script_.reader == Reader::kPbspro && place_.nodes > 1;
         const bool is_right_place = is_srun ? script_.reader == Reader::kSlurm : !may_share;
-        return is_read && has_count && place_.is_exact && is_right_place &&
-               (is_srun || place_.tasks > 1);
+        if (!is_read) {
+            return false;
+        }
+        return (has_count || stop(first, "it says no number of ranks (`-n`)")) &&
+               (place_.is_exact ||
+                stop(first, "the directives leave the number of nodes to the scheduler")) &&
+               (is_right_place ||
+                stop(first, "a typed launch may place its ranks on other nodes")) &&
+               (is_srun || place_.tasks > 1 ||
+                stop(first, "the directives ask for one task, and it may start more"));
     }
 
     bool take_srun_option(const std::string& name, const std::string& value) {
@@ -214,7 +258,9 @@ private:
     bool take_container() {
         constexpr std::array<std::string_view, 2> kRuntimes{"apptainer", "singularity"};
         if (at_ + 2 >= words_.size() || !is_among(words_[at_], kRuntimes)) {
-            return at_ < words_.size() && !is_among(last_part(words_[at_]), kRuntimes);
+            return (at_ < words_.size() && !is_among(last_part(words_[at_]), kRuntimes)) ||
+                   stop(words_[std::min(at_, words_.size() - 1)],
+                        "no program follows that is known as one");
         }
         const std::string action = words_[at_ + 1];
         at_ += 2;
@@ -234,14 +280,23 @@ private:
         const bool has_gpus = options_.fields.contains("resources.gpus-per-node") ||
                               options_.fields.contains("resources.gpus") ||
                               options_.fields.contains("resources.gpus-per-task");
-        if (!is_read || at_ == words_.size() || has_gpu_option != has_gpus) {
+        if (!is_read) {
             return false;
+        }
+        if (at_ == words_.size()) {
+            return stop(words_.back(), "no image follows");
+        }
+        if (has_gpu_option != has_gpus) {
+            return stop(has_gpu_option ? "--nv" : words_[at_],
+                        has_gpu_option ? "it goes with GPUs of the Job, which asks for none"
+                                       : "a typed launch with GPUs would add `--nv`");
         }
         launch.image = words_[at_++];
         const bool is_file = launch.image.ends_with(".sif") && !has_index(launch.image);
         const bool is_exec = action == "exec" && at_ < words_.size();
         const bool is_run = action == "run" && at_ == words_.size();
-        return is_file && (is_exec || is_run);
+        return (is_file && (is_exec || is_run)) ||
+               stop(launch.image, "it is not one image file with `exec` or a plain `run`");
     }
 
     bool take_binds(std::string_view list) {
@@ -266,14 +321,21 @@ private:
         if (launch.command.empty()) {
             return !launch.image.empty();
         }
+        if (is_among(kNodeFile, launch.command)) {
+            return stop("$PBS_NODEFILE", "its value is known only where the job runs");
+        }
         // Words of the shell, and programs that start several themselves.
         constexpr std::array<std::string_view, 6> kNotPrograms{
             "time", "exec", "eval", "torchrun", "accelerate", "deepspeed"};
         const std::string& first = launch.command.front();
-        return !first.starts_with('-') && !has_index(first) &&
-               last_part(first).find('$') == std::string_view::npos &&
-               !is_among(last_part(first), kNotPrograms) && !is_launcher_name(last_part(first));
+        return (!first.starts_with('-') && !has_index(first) &&
+                last_part(first).find('$') == std::string_view::npos &&
+                !is_among(last_part(first), kNotPrograms) && !is_launcher_name(last_part(first))) ||
+               stop(first, "it is not a program with a name that starts no others");
     }
+
+    static constexpr std::string_view kOption = "no typed launch has this option or value";
+    static constexpr std::string_view kNodeFile = "\n"; // no word of a script
 
     const BatchScript& script_;
     const BatchOptions& options_;
@@ -283,83 +345,56 @@ private:
     std::size_t at_ = 0;
 };
 
-/// Options that change nothing of what is started, nor of its outputs.
-bool is_free_word(const std::string& word) {
-    constexpr std::array<std::string_view, 26> kFree{
-        "--gres-flags",  "--mail-type", "--mail-user",   "--exclude",    "--nodelist",
-        "--reservation", "--licenses",  "--comment",     "--constraint", "--dependency",
-        "--begin",       "--nice",      "--qos",         "--partition",  "--switches",
-        "--tmp",         "--mem",       "--mem-per-cpu", "--requeue",    "--no-requeue",
-        "--contiguous",  "--clusters",  "--wckey",       "--deadline",   "--time",
-        "--account"};
-    return is_among(std::string_view(word).substr(0, word.find('=')), kFree) ||
-           word.starts_with("-W group_list") || word.starts_with("-M ") ||
-           word.starts_with("-m ") || word.starts_with("-A ");
-}
-
-/// Options that would have another effect next to those of a launch of ours: they say how many
-/// tasks start, whose outputs are whose, which variables the script has.
-bool is_bound_word(const BatchScript& script, const std::string& word) {
-    constexpr std::array<std::string_view, 17> kBound{"--ntasks",
-                                                      "--ntasks-per-node",
-                                                      "--tasks-per-node",
-                                                      "--nodes",
-                                                      "--cpus-per-task",
-                                                      "--array",
-                                                      "--job-name",
-                                                      "--signal",
-                                                      "--export",
-                                                      "--export-file",
-                                                      "--get-user-env",
-                                                      "--chdir",
-                                                      "--wrap",
-                                                      "--parsable",
-                                                      "--test-only",
-                                                      "--input",
-                                                      "--overcommit"};
-    if (script.reader == Reader::kSlurm || script.reader == Reader::kNone) {
-        return !word.starts_with("--") ||
-               is_among(std::string_view(word).substr(0, word.find('=')), kBound);
-    }
-    constexpr std::array<std::string_view, 12> kFreeOfPbs{"-l mem=",
-                                                          "-l pmem=",
-                                                          "-l vmem=",
-                                                          "-l pvmem=",
-                                                          "-l cput=",
-                                                          "-l scratch=",
-                                                          "-l jobfs=",
-                                                          "-l file=",
-                                                          "-l software=",
-                                                          "-l other=",
-                                                          "-p ",
-                                                          "-P "};
-    return !is_free_word(word) &&
-           std::none_of(kFreeOfPbs.begin(), kFreeOfPbs.end(), [&word](std::string_view free) {
-               return word.starts_with(free);
-           });
-}
-
 /// A launch of which each word is known before the job runs.
 std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
                                            const BatchOptions& options,
                                            const Body& body,
-                                           const Place& place) {
+                                           const Place& place,
+                                           Remainder& why) {
+    const auto stop = [&](const std::string& text, std::string because) {
+        why = {body.launch->line, text, std::move(because), ""};
+        return std::nullopt;
+    };
+    const std::string whole = text_of_command(*body.launch);
     const Statement& last = body.statements.back();
-    if (body.reads_arguments || body.place + 1 != body.statements.size() ||
-        last.commands.size() != 1 || last.is_conditional || !is_plain_shell(script)) {
+    if (body.place + 1 != body.statements.size()) {
+        const ShellCommand& next = *body.statements[body.place + 1].commands.front();
+        why = {next.line,
+               text_of_command(next),
+               "it runs after the launch, and the exit status of the script is then its own",
+               ""};
         return std::nullopt;
     }
-    auto setup = typed_setup(script, options, body, place);
-    Understanding understanding(script, options, place);
-    if (!setup || (starts_at_home_of(script) && !setup->enters_submit_directory) ||
-        !understanding.read(*body.launch, *setup)) {
+    if (body.reads_arguments || !is_plain_shell(script)) {
+        return stop(whole,
+                    body.reads_arguments ? "the script reads its arguments"
+                                         : "the script is not read by a plain bash or sh");
+    }
+    if (last.commands.size() != 1 || last.is_conditional) {
+        return stop(whole, "it is a part of a condition, a pipe or a list of commands");
+    }
+    auto setup = typed_setup(script, options, body, place, why);
+    if (!setup) {
         return std::nullopt;
+    }
+    if (starts_at_home_of(script) && !setup->enters_submit_directory) {
+        return stop(whole, "it runs in the home directory, without `cd $PBS_O_WORKDIR` before");
+    }
+    Understanding understanding(script, options, place);
+    if (!understanding.read(*body.launch, *setup)) {
+        return stop(understanding.stopped_at.empty() ? whole : understanding.stopped_at,
+                    understanding.because.empty() ? "a typed launch could not start the same"
+                                                  : understanding.because);
     }
     TypedLaunch launch = std::move(understanding.launch);
     const bool is_kept = launch.image.empty() || !setup->hides_from_container;
     const bool is_alone = launch.kind == "serial" || !setup->steers_launcher;
     if (!is_kept || !is_alone || (setup->threads && *setup->threads > place.cpus)) {
-        return std::nullopt; // more threads than cores are refused by a launch of ours
+        // More threads than cores are refused by a launch of ours.
+        return stop(whole,
+                    !is_kept    ? "the script exports what the container would not see"
+                    : !is_alone ? "the script exports what the launcher reads"
+                                : "the script asks for more threads than cores of a task");
     }
     launch.modules = std::move(setup->modules);
     launch.setup = std::move(setup->text);
@@ -374,24 +409,50 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
 
 } // namespace
 
-std::optional<TypedLaunch> typed_launch(const BatchScript& script, const BatchOptions& options) {
+std::optional<TypedLaunch>
+typed_launch(const BatchScript& script, const BatchOptions& options, Remainder& why) {
     const auto& words = options.words;
-    const bool is_free = std::all_of(words.begin(), words.end(), is_free_word);
+    const auto odd_word = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
+        return !is_free_word(script, word);
+    });
     const bool is_bound = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
         return is_bound_word(script, word);
     });
-    const bool is_plain = std::all_of(script.odd.begin(), script.odd.end(), [](const OddLine& odd) {
-        return odd.why == OddLine::Why::kComment;
+    const auto odd = std::find_if(script.odd.begin(), script.odd.end(), [](const OddLine& each) {
+        return each.why != OddLine::Why::kComment;
     });
-    const auto body = body_with_one_launch(script);
+    const auto body = body_with_one_launch(script, why);
+    if (!body) {
+        return std::nullopt;
+    }
     const bool is_of_batch = options.fields.contains("resources.cpus-per-gpu");
-    if (!options.refused.empty() || !is_plain || !body || is_of_batch ||
-        line_of_burst_buffer(script) != 0) {
+    if (!options.refused.empty()) {
+        why = options.refused.front();
+        return std::nullopt;
+    }
+    if (odd != script.odd.end()) {
+        why = {odd->line, odd->text, "it looks like a directive, and may be meant as one", ""};
+        return std::nullopt;
+    }
+    if (is_of_batch || line_of_burst_buffer(script) != 0) {
+        why = {is_of_batch ? script.line_of("cpus-per-gpu") : line_of_burst_buffer(script),
+               is_of_batch ? "--cpus-per-gpu" : "",
+               "only `launch: batch` has this",
+               ""};
         return std::nullopt;
     }
     const Place place = place_of_options(options);
-    auto launch = is_free ? launch_of_words(script, options, *body, place) : std::nullopt;
-    return launch ? std::move(launch) : launch_of_script(script, options, *body, place, is_bound);
+    if (odd_word == words.end()) {
+        if (auto launch = launch_of_words(script, options, *body, place, why)) {
+            return launch;
+        }
+    } else {
+        why = {line_of_word(script, *odd_word),
+               *odd_word,
+               "a Job has no field for it, and it may change what a launch starts",
+               ""};
+    }
+    return launch_of_script(script, options, *body, place, is_bound);
 }
 
 } // namespace cybele::schedulers

@@ -30,8 +30,8 @@ struct TypedLaunch {
 };
 
 /// Unset where a single line is not understood, or where a launch of ours would not start exactly
-/// what the script starts.
-[[nodiscard]] std::optional<TypedLaunch> typed_launch(const BatchScript& script,
-                                                      const BatchOptions& options);
+/// what the script starts; `why` says which line that is.
+[[nodiscard]] std::optional<TypedLaunch>
+typed_launch(const BatchScript& script, const BatchOptions& options, Remainder& why);
 
 } // namespace cybele::schedulers

@@ -63,13 +63,26 @@ public:
         add_constants(script);
     }
 
-    std::optional<TypedSetup> read(const Body& body) {
+    std::optional<TypedSetup> read(const Body& body, Remainder& why) {
         for (std::size_t index = 0; index < body.place; ++index) {
-            if (!take(body.statements[index])) {
+            const Statement& statement = body.statements[index];
+            if (!take(statement)) {
+                const ShellCommand& command = *statement.commands.front();
+                why = {command.line,
+                       text_of_command(command),
+                       "a typed launch cannot run it before the program with the same effect",
+                       ""};
                 return std::nullopt;
             }
         }
-        return settle() ? std::optional<TypedSetup>(std::move(setup_)) : std::nullopt;
+        if (!settle()) {
+            why = {body.launch->line,
+                   text_of_command(*body.launch),
+                   "the script sets numbers of threads that a typed launch would set otherwise",
+                   ""};
+            return std::nullopt;
+        }
+        return std::move(setup_);
     }
 
 private:
@@ -340,8 +353,9 @@ bool is_harmless_variable(std::string_view name) {
 std::optional<TypedSetup> typed_setup(const BatchScript& script,
                                       const BatchOptions& options,
                                       const Body& body,
-                                      const Place& place) {
-    return SetupReading(script, options, place).read(body);
+                                      const Place& place,
+                                      Remainder& why) {
+    return SetupReading(script, options, place).read(body, why);
 }
 
 } // namespace cybele::schedulers

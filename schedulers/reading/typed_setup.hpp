@@ -40,10 +40,11 @@ struct TypedSetup {
 };
 
 /// Unset where the set-up could not come before a launch of ours: it changes the directory, or sets
-/// what our script sets itself.
+/// what our script sets itself; `why` names the line.
 [[nodiscard]] std::optional<TypedSetup> typed_setup(const BatchScript& script,
                                                     const BatchOptions& options,
                                                     const Body& body,
-                                                    const Place& place);
+                                                    const Place& place,
+                                                    Remainder& why);
 
 } // namespace cybele::schedulers

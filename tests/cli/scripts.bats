@@ -394,3 +394,26 @@ wrong() {
     assert_line 'it ran'
     assert_equal "$(<"$id")" 7
 }
+
+@test "job convert names the line and the word that keep a script a batch launch, once, also as JSON" {
+    printf '%s\n' '#!/bin/bash' '#SBATCH -N 1 -n 4' 'srun ./a' 'echo done' >late.sh
+    run -0 --separate-stderr convert late.sh
+    assert_line 'launch: batch'
+    [[ $stderr == *'because of: echo done'*'late.sh:4:'* ]]
+    assert_equal "$(grep -c 'because of' <<<"$stderr")" 1
+    run -0 --separate-stderr convert late.sh -o late.yaml --format json
+    assert_equal "$(jq -rs '[.. | objects | select(.id? == "script-stays-batch")] | length' <<<"$stderr")" 1
+    [[ $stderr == *'echo done'* ]]
+    convert late.sh --strict >/dev/null # it is no loss
+    sed -i '$d' late.sh
+    run -0 --separate-stderr convert late.sh
+    refute_line 'launch: batch'
+    [[ $stderr != *'because of'* ]]
+}
+
+@test "job explain says once that a Job has no field for an option" {
+    printf '%s\n' '#!/bin/bash' '#SBATCH -n 4 --hint=nomultithread' 'srun ./a' >hint.sh
+    run explain hint.sh
+    assert_equal "$(grep -c 'a Job has no field for' <<<"$output")" 1
+    assert_output --partial 'threads-per-core: 1'
+}

@@ -184,6 +184,24 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/bash\n#PBS -l select=1:ncpus=2:mpiprocs=2\ncd $PBS_O_WORKDIR\n"
             "mpirun -np 2 ./x\n",
             "kind: mpi"},
+        // The file of hosts is the one that a launch of ours names itself.
+        Row{"#!/bin/bash\n#PBS -l nodes=2:ppn=2\n#PBS -p 100\ncd $PBS_O_WORKDIR\n"
+            "mpirun -np 4 -machinefile \"$PBS_NODEFILE\" ./x\n",
+            "command: [\"./x\"]\nlaunch: {kind: mpi, launcher: mpirun}\n"},
+        Row{"#!/bin/bash\n#PBS -l nodes=2:ppn=2\n#PBS -p 100\ncd $PBS_O_WORKDIR\n"
+            "mpirun -np 4 --hostfile ${PBS_NODEFILE} ./x\n",
+            "    - \"-p 100\"\n"},
+        Row{"#!/bin/bash\n#PBS -l nodes=2:ppn=2\ncd $PBS_O_WORKDIR\n"
+            "mpirun -np 4 ./x -hostfile $PBS_NODEFILE\n",
+            "launch: batch\n"},
+        Row{"#!/bin/bash\n#PBS -l nodes=2:ppn=2\ncd $PBS_O_WORKDIR\nPBS_NODEFILE=$(ls a)\n"
+            "mpirun -np 4 -hostfile $PBS_NODEFILE ./x\n",
+            "launch: batch\n"},
+        Row{"#!/bin/bash\n#PBS -l nodes=2:ppn=2\ncd $PBS_O_WORKDIR\n"
+            "mpirun -np 4 -hostfile ${PBS_NODEFILE}.new ./x\n",
+            "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmpirun -np 4 -hostfile $PBS_NODEFILE ./x\n",
+            "launch: batch\n"},
         // sbatch adds up mail types; OpenPBS takes the first of a resource, TORQUE the last.
         Row{"#!/bin/bash\n#SBATCH --mail-type=FAIL\n#SBATCH --mail-type=END,FAIL\n"
             "#SBATCH --mail-user=a@b.example\n./x\n",
@@ -208,6 +226,55 @@ TEST_CASE("one program of the host becomes a serial launch") {
         const auto conversion = convert_script(*explanation, "s");
         REQUIRE(conversion.has_value());
         CHECK_MESSAGE(conversion->yaml.find(row.yaml) != std::string::npos, conversion->yaml);
+    }
+}
+
+TEST_CASE("a script that stays a batch launch names the line and the word that keeps it there") {
+    struct Row {
+        const char* body; ///< from line 3 on
+        std::size_t line;
+        const char* text;
+        const char* because; ///< a part; empty: the launch is typed
+    };
+    constexpr std::array kRows{
+        Row{"srun ./p\n", 0, "", ""},
+        Row{"#SBATCH --gres=a:1\nsrun ./p\n", 0, "", ""},
+        Row{"srun ./p\necho done\n", 4, "echo done", "after the launch"},
+        Row{"time srun ./p\n", 3, "time", "before the launcher"},
+        Row{"srun -n 3 ./p\n", 3, "-n 3", "option or value"},
+        Row{"srun -o log ./p\n", 3, "-o log", "option or value"},
+        Row{"export A=b\nsrun ./p *.dat\n", 4, "*.dat", "only where the job runs"},
+        Row{"srun apptainer exec -B /s/$USER:/d i.sif p\n", 3, "/s/$USER:/d", "where the job"},
+        Row{"srun apptainer exec --cleanenv i.sif p\n", 3, "--cleanenv", "option or value"},
+        Row{"srun apptainer exec --nv i.sif p\n", 3, "--nv", "goes with GPUs"},
+        Row{"srun ./p > log\n", 3, "> log", "only where the job runs"},
+        Row{"srun ./p &\nwait\n", 3, "srun ./p", "`&` starts it"},
+        Row{"srun ./p | tee log\n", 3, "srun ./p", "a pipe"},
+        Row{"srun ./p\nsrun ./q\n", 4, "srun ./q", "the first one is at line 3"},
+        Row{"for i in 1 2; do\nsrun ./p\ndone\n", 3, "for i in 1 2", "`for` may start"},
+        Row{"mpirun ./p\n", 3, "mpirun", "no number of ranks"},
+        Row{"export PATH=/x\nsrun ./p\n", 3, "export PATH=/x", "before the program"},
+        Row{"export OMP_NUM_THREADS=8\nsrun ./p\n", 4, "srun ./p", "more threads than cores"},
+        Row{"srun ./p $1\n", 3, "srun ./p $1", "reads its arguments"},
+        Row{"srun $0\n", 3, "srun $0", "its own path"},
+        Row{"#SBATCH --no-such=1\nsrun ./p\n", 3, "--no-such=1", ""},
+        Row{"#SBATCH --hint=nomultithread\nsrun ./p\n", 3, "--hint=nomultithread", "no field"}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.body);
+        const auto explanation =
+            explain_script(std::string("#!/bin/bash\n#SBATCH -N 1 -n 4\n") + row.body, "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        const bool is_batch = conversion->yaml.find("launch: batch\n") != std::string::npos;
+        CHECK(conversion->why_batch.has_value() == is_batch);
+        if (!conversion->why_batch) {
+            CHECK(row.line == 0);
+            continue;
+        }
+        CHECK(conversion->why_batch->line == row.line);
+        CHECK(conversion->why_batch->text == row.text);
+        CHECK(conversion->why_batch->because.find(row.because) != std::string::npos);
+        CHECK_FALSE(conversion->why_batch->because.empty());
     }
 }
 

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "schedulers/reading/typed_options.hpp"
+
+#include "schedulers/reading/typed_script.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace cybele::schedulers {
+namespace {
+
+template <std::size_t kSize>
+bool is_option_of(std::string_view word, const std::array<std::string_view, kSize>& options) {
+    const std::string_view name = word.substr(0, word.find('='));
+    return std::find(options.begin(), options.end(), name) != options.end();
+}
+
+} // namespace
+
+bool is_free_word(const BatchScript& script, const std::string& word) {
+    // `-p 100` and `-P NAME` of PBS are a priority and a project.
+    if (starts_at_home_of(script) && (word.starts_with("-p ") || word.starts_with("-P "))) {
+        return true;
+    }
+    constexpr std::array<std::string_view, 26> kFree{
+        "--gres-flags",  "--mail-type", "--mail-user",   "--exclude",    "--nodelist",
+        "--reservation", "--licenses",  "--comment",     "--constraint", "--dependency",
+        "--begin",       "--nice",      "--qos",         "--partition",  "--switches",
+        "--tmp",         "--mem",       "--mem-per-cpu", "--requeue",    "--no-requeue",
+        "--contiguous",  "--clusters",  "--wckey",       "--deadline",   "--time",
+        "--account"};
+    return is_option_of(word, kFree) || word.starts_with("-W group_list") ||
+           word.starts_with("-M ") || word.starts_with("-m ") || word.starts_with("-A ");
+}
+
+bool is_bound_word(const BatchScript& script, const std::string& word) {
+    constexpr std::array<std::string_view, 17> kBound{"--ntasks",
+                                                      "--ntasks-per-node",
+                                                      "--tasks-per-node",
+                                                      "--nodes",
+                                                      "--cpus-per-task",
+                                                      "--array",
+                                                      "--job-name",
+                                                      "--signal",
+                                                      "--export",
+                                                      "--export-file",
+                                                      "--get-user-env",
+                                                      "--chdir",
+                                                      "--wrap",
+                                                      "--parsable",
+                                                      "--test-only",
+                                                      "--input",
+                                                      "--overcommit"};
+    if (script.reader == Reader::kSlurm || script.reader == Reader::kNone) {
+        return !word.starts_with("--") || is_option_of(word, kBound);
+    }
+    constexpr std::array<std::string_view, 10> kFreeOfPbs{"-l mem=",
+                                                          "-l pmem=",
+                                                          "-l vmem=",
+                                                          "-l pvmem=",
+                                                          "-l cput=",
+                                                          "-l scratch=",
+                                                          "-l jobfs=",
+                                                          "-l file=",
+                                                          "-l software=",
+                                                          "-l other="};
+    return !is_free_word(script, word) &&
+           std::none_of(kFreeOfPbs.begin(), kFreeOfPbs.end(), [&word](std::string_view free) {
+               return word.starts_with(free);
+           });
+}
+
+std::size_t line_of_word(const BatchScript& script, std::string_view word) {
+    const auto found =
+        std::find_if(script.directives.begin(),
+                     script.directives.end(),
+                     [&](const Directive& each) { return word.starts_with(each.option); });
+    return found == script.directives.end() ? 0 : found->line;
+}
+
+} // namespace cybele::schedulers

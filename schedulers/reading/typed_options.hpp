@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "schedulers/reading/batch_script.hpp"
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace cybele::schedulers {
+
+/// Options that change nothing of what is started, nor of its outputs.
+[[nodiscard]] bool is_free_word(const BatchScript& script, const std::string& word);
+
+/// Options that would have another effect next to those of a launch of ours: they say how many
+/// tasks start, whose outputs are whose, which variables the script has.
+[[nodiscard]] bool is_bound_word(const BatchScript& script, const std::string& word);
+
+/// The line of the directive that a word under `directives` stands for; 0: none.
+[[nodiscard]] std::size_t line_of_word(const BatchScript& script, std::string_view word);
+
+} // namespace cybele::schedulers
