@@ -247,7 +247,7 @@ TEST_CASE("a script that stays a batch launch names the line and the word that k
         Row{"srun apptainer exec -B /s/$USER:/d i.sif p\n", 3, "/s/$USER:/d", "where the job"},
         Row{"srun apptainer exec --cleanenv i.sif p\n", 3, "--cleanenv", "option or value"},
         Row{"srun apptainer exec --nv i.sif p\n", 3, "--nv", "goes with GPUs"},
-        Row{"srun ./p > log\n", 3, "> log", "only where the job runs"},
+        Row{"srun ./p > log\n", 3, ">", "only where the job runs"},
         Row{"srun ./p &\nwait\n", 3, "srun ./p", "`&` starts it"},
         Row{"srun ./p | tee log\n", 3, "srun ./p", "a pipe"},
         Row{"srun ./p\nsrun ./q\n", 4, "srun ./q", "the first one is at line 3"},
