@@ -16,8 +16,8 @@ enum class Confidence {
     kWorksWithOptions,
     kAborts,
     kSingletons,
-    kGuarded,   ///< not known, but the guard will tell when the job starts
-    kUnguarded, ///< not known, and nothing will tell: it cannot be guarded
+    kGuarded,    ///< not known, but the guard will tell when the job starts
+    kUnguarded,  ///< not known, and nothing will tell: it cannot be guarded
     kNotChecked, ///< the Job's own script starts the ranks
 };
 
