@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -179,6 +180,36 @@ bool print_version(const std::vector<std::string>& words, const std::string& oth
     return true;
 }
 
+/// What is given to the session for starts of containers.
+void set_up_starts(Session& session) {
+    session.find_image = [&session](const cybele::cli::StartOptions& options) {
+        return cybele::cli::is_running_instance(options)
+                   ? cybele::Result<std::string>(options.image)
+                   : cybele::cli::start_image(session, options);
+    };
+    session.start_with_instance = cybele::cli::start_with_instance;
+    session.demand_signatures = cybele::cli::demand_signatures;
+}
+
+/// Translates the words of another program's name into `words`; an exit code where the call ends
+/// with that.
+std::optional<int> translate_words(Session& session, std::vector<std::string>& words) {
+    auto own = cybele::cli::own_words(session);
+    if (!own) {
+        session.note(own.error().faults());
+        return own.error().code() == cybele::ErrorCode::kUsage ? 1 : cybele::cli::kRefusedToRun;
+    }
+    if (own->code) {
+        return own->code;
+    }
+    if (session.action) {
+        return cybele::cli::act(session);
+    }
+    words = std::move(own->words);
+    session.words = words;
+    return std::nullopt;
+}
+
 int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
     const std::string other_name = cybele::cli::other_name_of(argc > 0 ? argv[0] : "");
@@ -193,30 +224,14 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     cybele::cli::Heartbeat heartbeat(session.is_terminal);
     session.long_work = &heartbeat;
     session.words = words;
-    session.find_image = [&session](const cybele::cli::StartOptions& options) {
-        return cybele::cli::is_running_instance(options)
-                   ? cybele::Result<std::string>(options.image)
-                   : cybele::cli::start_image(session, options);
-    };
-    session.start_with_instance = cybele::cli::start_with_instance;
-    session.demand_signatures = cybele::cli::demand_signatures;
+    set_up_starts(session);
     if (cybele::cli::read_start(session)) {
         return cybele::cli::act(session);
     }
     if (!session.other_name.empty()) {
-        auto own = cybele::cli::own_words(session);
-        if (!own) {
-            session.note(own.error().faults());
-            return own.error().code() == cybele::ErrorCode::kUsage ? 1 : cybele::cli::kRefusedToRun;
+        if (const auto code = translate_words(session, words)) {
+            return *code;
         }
-        if (own->code) {
-            return *own->code;
-        }
-        if (session.action) {
-            return cybele::cli::act(session);
-        }
-        words = std::move(own->words);
-        session.words = words;
     }
     CLI::App app;
     set_up(app, session);

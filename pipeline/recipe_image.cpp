@@ -15,10 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Result<recipes::Recipe> read_meant(const launchers::Job& job, const fs::path& file) {
+Result<recipes::Recipe>
+read_meant(const launchers::Job& job, const launchers::JobImage& meant, const fs::path& file) {
     CYBELE_TRY(std::string text,
                read_file(file).map_error(during("reading the Recipe of the job")));
-    auto recipe = recipes::read_variant(std::move(text), file, {}, job.image->variant);
+    auto recipe = recipes::read_variant(std::move(text), file, {}, meant.variant);
     if (!recipe && recipe.error().code() == ErrorCode::kUsage) {
         const Fault& fault = recipe.error().faults().front();
         return fail(Error(job.fault_at(
@@ -27,7 +28,7 @@ Result<recipes::Recipe> read_meant(const launchers::Job& job, const fs::path& fi
     if (!recipe) {
         return recipe;
     }
-    if (job.image->variant.empty() && !recipe->variants.empty()) {
+    if (meant.variant.empty() && !recipe->variants.empty()) {
         return fail(Error(
             job.fault_at("image",
                          problem("job-names-no-variant",
@@ -35,7 +36,7 @@ Result<recipes::Recipe> read_meant(const launchers::Job& job, const fs::path& fi
                                              recipe->variants.size())),
                          fmt::format("they are {}", fmt::join(recipe->variants, ", ")),
                          fmt::format("write `image: {{recipe: {}, variant: {}}}`",
-                                     printable(job.image->recipe),
+                                     printable(meant.recipe),
                                      recipe->variants.front()))));
     }
     return recipe;
@@ -55,11 +56,11 @@ Result<std::optional<RecipeSources>> sources_in(const fs::path& file) {
 } // namespace
 
 Result<RecipeImage> image_of_job(const launchers::Job& job) {
+    const launchers::JobImage meant = job.image.value_or(launchers::JobImage());
     RecipeImage image;
-    image.recipe_file = job.folder / job.image->recipe;
-    CYBELE_TRY(image.recipe, read_meant(job, image.recipe_file));
-    image.name =
-        (fs::path(job.image->recipe).parent_path() / (image.recipe.name + ".sif")).native();
+    image.recipe_file = job.folder / meant.recipe;
+    CYBELE_TRY(image.recipe, read_meant(job, meant, image.recipe_file));
+    image.name = (fs::path(meant.recipe).parent_path() / (image.recipe.name + ".sif")).native();
     image.file = job.folder / image.name;
     return image;
 }

@@ -134,6 +134,20 @@ void choose_cluster(submission::JobInput& input, JobFindings& findings) {
     }
 }
 
+/// The verdict on the launch, where one is printed.
+Result<void>
+add_verdict(const Session& session, const submission::JobInput& input, JobFindings& findings) {
+    if (session.is_quiet || session.is_sarif()) {
+        return {};
+    }
+    CYBELE_TRY(JobVerdict verdict, job_verdict(input));
+    findings.verdict = std::move(verdict.text);
+    findings.works = verdict.works;
+    findings.is_launch_checked = verdict.is_checked;
+    findings.json = std::move(verdict.json);
+    return {};
+}
+
 Result<JobFindings> check_one(const Session& session, const JobCheckOptions& options) {
     CYBELE_TRY(submission::JobInput input, load_job(session, options));
     CYBELE_CHECK(schedulers::find_dialect(input.dialect));
@@ -183,13 +197,7 @@ Result<JobFindings> check_one(const Session& session, const JobCheckOptions& opt
     if (connection && !faults.has_errors() && fs::exists(input.image_file, unseen)) {
         take(submission::verify_image(input, session.environment, *connection, Session::clock()));
     }
-    if (!session.is_quiet && !session.is_sarif()) {
-        CYBELE_TRY(JobVerdict verdict, job_verdict(input));
-        findings.verdict = std::move(verdict.text);
-        findings.works = verdict.works;
-        findings.is_launch_checked = verdict.is_checked;
-        findings.json = std::move(verdict.json);
-    }
+    CYBELE_CHECK(add_verdict(session, input, findings));
     if (rendered) {
         for (const Fault& note : rendered->notes) {
             findings.script_notes.add(note);

@@ -236,6 +236,18 @@ bool serves_others(const std::vector<Script>& scripts, std::string_view name) {
     });
 }
 
+/// Whether an assignment reaches the program that the container starts.
+bool reaches_programs(const std::vector<Script>& all,
+                      const Script& script,
+                      const Assignment& assignment) {
+    const bool may_be_exported = has_known_base(*script.stage)
+                                     ? base_may_set(*script.stage, assignment.name)
+                                     : holds_variable(kOftenExported, assignment.name);
+    return assignment.is_exported || holds_variable(kExported, assignment.name) ||
+           holds_variable(kReadByTheRuntime, assignment.name) || may_be_exported ||
+           is_exported_later(all, assignment.name) || exports_all(script);
+}
+
 void environment_value(Lint& lint,
                        const std::vector<Script>& all,
                        const Script& script,
@@ -243,16 +255,11 @@ void environment_value(Lint& lint,
                        const Names& known,
                        const SoFar& so_far) {
     const Section& section = *script.section;
-    const bool may_be_exported = has_known_base(*script.stage)
-                                     ? base_may_set(*script.stage, assignment.name)
-                                     : holds_variable(kOftenExported, assignment.name);
-    const bool is_exported = assignment.is_exported || holds_variable(kExported, assignment.name) ||
-                             holds_variable(kReadByTheRuntime, assignment.name) || may_be_exported;
     // An empty value unsets the host's variable, exported or not.
     const bool is_empty = unquoted(assignment.value).empty() || assignment.value == "''";
     const bool is_of_apt = assignment.name == "DEBIAN_FRONTEND";
-    if (!is_exported && !is_empty && !is_of_apt && !is_exported_later(all, assignment.name) &&
-        !exports_all(script) && !serves_others(all, assignment.name)) {
+    if (!is_empty && !is_of_apt && !reaches_programs(all, script, assignment) &&
+        !serves_others(all, assignment.name)) {
         lint.tell("CD202",
                   section,
                   *assignment.word,

@@ -232,8 +232,11 @@ std::string mail_occasions(const Fields& fields) {
     std::string text;
     for (const Directive& directive : fields.script.directives) {
         if (directive.need == "mail-on") {
-            text =
-                text.empty() || !fields.is_slurm() ? directive.value : text + "," + directive.value;
+            if (text.empty() || !fields.is_slurm()) {
+                text = directive.value;
+            } else {
+                text.append(",").append(directive.value);
+            }
         }
     }
     return text;

@@ -17,6 +17,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 namespace cybele::schedulers {
 namespace {
 
@@ -74,7 +76,7 @@ public:
 
 private:
     /// `$PBS_NODEFILE` as the file of hosts, which launches of ours name themselves.
-    bool is_node_file(std::string_view raw) const {
+    [[nodiscard]] bool is_node_file(std::string_view raw) const {
         constexpr std::array<std::string_view, 4> kForms{
             "$PBS_NODEFILE", "${PBS_NODEFILE}", "\"$PBS_NODEFILE\"", "\"${PBS_NODEFILE}\""};
         return starts_at_home_of(script_) && is_among(raw, kForms) && words_.size() > 1 &&
@@ -164,7 +166,7 @@ private:
             }
             ++at_;
             if (!put(name, value)) {
-                return stop(value.empty() ? name : name + " " + value, kOption);
+                return stop(value.empty() ? name : fmt::format("{} {}", name, value), kOption);
             }
         }
         return true;
