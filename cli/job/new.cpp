@@ -58,7 +58,7 @@ Result<int> new_job(const Session& session, const NewJobOptions& options) {
         if (!session.is_quiet) {
             Session::print(printable(options.output) + "\nnext: cybelectl job check " +
                            shell_quote(options.output) + " && cybelectl submit " +
-                           shell_quote(options.output) + " --wait\n");
+                           shell_quote(options.output) + " --follow\n");
         }
     }
     return 0;

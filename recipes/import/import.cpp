@@ -329,8 +329,10 @@ Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view tex
         if (line.starts_with("blocks:")) {
             return removed_blocks();
         }
+        const bool is_python =
+            line.starts_with("from ") && line.find(" import ") != std::string_view::npos;
         for (const auto& row : kContents) {
-            if (line.starts_with(row.start)) {
+            if (line.starts_with(row.start) && !is_python) {
                 return row.kind;
             }
         }
