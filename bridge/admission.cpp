@@ -112,13 +112,6 @@ std::optional<Refusal> refusal_of_limits(const schedulers::Asked& asked, const Q
     return std::nullopt;
 }
 
-const QueueLimits* find_queue(const Site& site, const std::string& name) {
-    const auto found = std::find_if(site.queues.begin(),
-                                    site.queues.end(),
-                                    [&](const QueueLimits& queue) { return queue.name == name; });
-    return found == site.queues.end() ? nullptr : &*found;
-}
-
 /// Refused where no queue of the list fits; the first says why.
 std::optional<Refusal> refusal_of_queues(const std::vector<std::string>& queues,
                                          const schedulers::Asked& asked,
@@ -133,42 +126,17 @@ std::optional<Refusal> refusal_of_queues(const std::vector<std::string>& queues,
     }
     std::optional<Refusal> first;
     for (const std::string& name : queues) {
-        const QueueLimits* known = find_queue(site, name);
-        auto refusal = known == nullptr ? std::nullopt : refusal_of_limits(asked, *known);
+        const auto known =
+            std::find_if(site.queues.begin(), site.queues.end(), [&](const QueueLimits& queue) {
+                return queue.name == name;
+            });
+        auto refusal = known == site.queues.end() ? std::nullopt : refusal_of_limits(asked, *known);
         if (!refusal) {
             return std::nullopt;
         }
         first = first ? first : std::move(refusal);
     }
     return first;
-}
-
-bool has_label(const QueueLimits* queue, const std::string& key, const std::string& value) {
-    if (queue == nullptr) {
-        return false;
-    }
-    const auto found = queue->labels.find(key);
-    return found != queue->labels.end() && found->second == value;
-}
-
-/// The batch system chooses any queue of the list: each must have the labels.
-std::optional<Refusal> refusal_of_selector(const Object& object,
-                                           const std::vector<std::string>& queues,
-                                           const Site& site) {
-    for (const auto& [key, value] : object.spec.node_selector) {
-        const std::string label = printable(key) + "=" + printable(value);
-        if (queues.empty()) {
-            return refused(kSelectorNotMet, "no queue is known that has the label " + label);
-        }
-        for (const std::string& name : queues) {
-            if (!has_label(find_queue(site, name), key, value)) {
-                return refused(
-                    kSelectorNotMet,
-                    fmt::format("queue {} does not have the label {}", printable(name), label));
-            }
-        }
-    }
-    return std::nullopt;
 }
 
 /// Whether the path is a folder of the list, or below one. Symbolic links are looked at where the
@@ -231,11 +199,7 @@ Admitted admit(const Object& object, const Site& site) {
     admitted.refusal = refusal_of_script(*script);
     if (!admitted.refusal) {
         const schedulers::Asked asked = schedulers::what_is_asked(*script);
-        const std::vector<std::string> queues = queues_of(object, asked, site);
-        admitted.refusal = refusal_of_queues(queues, asked, *row, site);
-        if (!admitted.refusal) {
-            admitted.refusal = refusal_of_selector(object, queues, site);
-        }
+        admitted.refusal = refusal_of_queues(queues_of(object, asked, site), asked, *row, site);
     }
     if (!admitted.refusal) {
         admitted.refusal = refusal_of_results(object, *row);

@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,8 +24,7 @@ struct QueueLimits {
     std::string name;
     std::optional<std::uint64_t> nodes;
     std::optional<std::chrono::seconds> time;
-    std::optional<std::uint64_t> memory_per_node;   ///< bytes
-    std::map<std::string, std::string> labels = {}; ///< of its node
+    std::optional<std::uint64_t> memory_per_node; ///< bytes
 };
 
 /// The batch system as the bridge's configuration and its queues say.

@@ -2,7 +2,6 @@
 #include "bridge/configuration.hpp"
 
 #include "bridge/batch_cluster.hpp"
-#include "bridge/queue_labels.hpp"
 #include "launchers/documents/site.hpp"
 #include "support/document.hpp"
 #include "support/file.hpp"
@@ -29,8 +28,7 @@ Site site_of(const launchers::Bridge& document, const launchers::Site& cluster) 
             {queue.name,
              queue.nodes ? std::optional<std::uint64_t>(*queue.nodes) : std::nullopt,
              queue.max_time,
-             queue.memory_per_node_bytes,
-             queue_labels(document, queue)});
+             queue.memory_per_node_bytes});
     }
     if (!cluster.queues.empty()) {
         site.default_queue = cluster.queues.front().name;

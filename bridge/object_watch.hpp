@@ -5,7 +5,6 @@
 #include "bridge/rounds.hpp"
 #include "bridge/transition.hpp"
 
-#include <deque>
 #include <set>
 #include <string>
 #include <vector>
@@ -33,7 +32,7 @@ public:
 private:
     void put(Rounds& rounds, Item& item);
 
-    std::deque<Item> items_; ///< of many; each one's memory is free when it was taken
+    std::vector<Item> items_;
     std::vector<std::set<std::string>> known_; ///< uids by watch
     bool is_rewound_ = false; ///< until the next complete list: lower revisions are the truth
 };

@@ -27,8 +27,7 @@ stop_bridge_parts() {
 }
 
 # write_bridge: bridge.yaml.
-write_bridge() { write_plain_bridge; }
-write_plain_bridge() {
+write_bridge() {
     printf '%s\n' 'kind: Bridge' 'name: test' 'site: site.yaml' 'poll: 1 s' 'hand-over-patience: 4 s' 'accounts:' \
         "  - {namespace: default, account: $user, workdir: $place/work}" >bridge.yaml
 }
@@ -38,19 +37,10 @@ kubectl() { "$parts_dir/kubernetes" kubectl 1.34 "$@"; }
 # as_bridge COMMAND…: with the commands of Slurm.
 as_bridge() { PATH=$place/commands:$PATH "$@"; }
 
-# install_rights: bridges have the rights that `bridge install` prints for bridge.yaml, and no others.
-install_rights() {
-    "$CYBELECTL" bridge install | kubectl apply -f - >&2
-    sed "s|users:.*|users: [{name: admin, user: {token: \"$(kubectl create token cybelectl-bridge -n cybelectl --duration 2h)\"}}]|; \
-        s|user: admin}|user: admin, namespace: cybelectl}|" kubernetes/kubeconfig >rights.conf
-}
-
 # start_bridge NAME [OPTION…]: in the background; its log is NAME.log, its process NAME.pid.
 start_bridge() {
-    local rights=()
-    [[ ! -e rights.conf ]] || rights=(--kubeconfig rights.conf)
     # A command of its own, no function: the id must be that of the bridge.
-    PATH=$place/commands:$PATH "$CYBELECTL" bridge run --config bridge.yaml "${rights[@]}" "${@:2}" >>"$1.log" 2>&1 3>&- &
+    PATH=$place/commands:$PATH "$CYBELECTL" bridge run --config bridge.yaml "${@:2}" >>"$1.log" 2>&1 3>&- &
     echo $! >"$1.pid"
 }
 # stop_bridge NAME [SIGNAL]: ends it, if it is there.

@@ -49,35 +49,6 @@ TEST_CASE("the account comes from the namespace") {
     CHECK(bridge::admit(shared, plain_site()).account.empty());
 }
 
-TEST_CASE("a nodeSelector asks for labels of the queue, and is never ignored") {
-    bridge::Site site = plain_site();
-    site.queues[0].labels = {{"wlm.sylabs.io/nodes", "2"}, {"type", "virtual-kubelet"}};
-    site.queues[1].labels = {{"wlm.sylabs.io/nodes", "64"}, {"type", "virtual-kubelet"}};
-    bridge::Object object = object_with("");
-    object.spec.node_selector = {{"wlm.sylabs.io/nodes", "2"}};
-    CHECK(reason_of(object, site) == "");
-    object.spec.queue = "long";
-    CHECK(reason_of(object, site) == bridge::kSelectorNotMet);
-    CHECK(bridge::admit(object, site).refusal->message ==
-          "queue long does not have the label wlm.sylabs.io/nodes=2");
-    object.spec.node_selector["wlm.sylabs.io/nodes"] = "64";
-    CHECK(reason_of(object, site) == "");
-    object.spec.node_selector["no-such"] = "label";
-    CHECK(reason_of(object, site) == bridge::kSelectorNotMet);
-    // Slurm takes either of a list.
-    object = object_with("#SBATCH -p short,long");
-    object.spec.node_selector = {{"type", "virtual-kubelet"}};
-    CHECK(reason_of(object, site) == "");
-    object.spec.node_selector = {{"wlm.sylabs.io/nodes", "64"}};
-    CHECK(reason_of(object, site) == bridge::kSelectorNotMet);
-    site.queues.clear();
-    site.default_queue.clear();
-    object = object_with("", "shared");
-    object.spec.account = "bob";
-    object.spec.node_selector = {{"type", "virtual-kubelet"}};
-    CHECK(reason_of(object, site) == bridge::kSelectorNotMet);
-}
-
 TEST_CASE("directives that would take another user, a hold, an array or a wait are refused") {
     const char* slurm[] = {"#SBATCH --uid=0",
                            "#SBATCH --uid 0",
