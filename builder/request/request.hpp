@@ -111,7 +111,7 @@ struct BuildSigning {
     /// As images::NewImage::finish; unset: the image is not signed.
     std::function<Result<std::vector<images::NewObject>>(const images::Image& image)> sign;
     /// Names who signs: an output that is there, signed by the same, stays as it is. Empty: such an
-    /// output is made anew.
+    /// output is made again.
     std::string signers;
 };
 

@@ -11,6 +11,7 @@
 #include "support/embedded.hpp"
 #include "support/linter.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -322,7 +323,7 @@ std::string rule_text(const std::string& id) {
 
 Result<int> explain_topic(std::string topic) {
     for (const auto& [word, page] : kAliases) {
-        topic = topic == word || (topic == "CI" && word == "ci") ? std::string(page) : topic;
+        topic = text::lowered(topic) == word ? std::string(page) : topic;
     }
     if (const std::string text = rule_text(topic); !text.empty()) {
         Session::print(text);

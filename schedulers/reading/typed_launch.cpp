@@ -357,7 +357,7 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
         why = {body.launch->line, text, std::move(because), ""};
         return std::nullopt;
     };
-    const std::string whole = text_of_command(*body.launch);
+    const std::string command_text = text_of_command(*body.launch);
     const Statement& last = body.statements.back();
     if (body.place + 1 != body.statements.size()) {
         const ShellCommand& next = *body.statements[body.place + 1].commands.front();
@@ -368,23 +368,24 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
         return std::nullopt;
     }
     if (body.reads_arguments || !is_plain_shell(script)) {
-        return stop(whole,
+        return stop(command_text,
                     body.reads_arguments ? "the script reads its arguments"
                                          : "the script is not read by a plain bash or sh");
     }
     if (last.commands.size() != 1 || last.is_conditional) {
-        return stop(whole, "it is a part of a condition, a pipe or a list of commands");
+        return stop(command_text, "it is a part of a condition, a pipe or a list of commands");
     }
     auto setup = typed_setup(script, options, body, place, why);
     if (!setup) {
         return std::nullopt;
     }
     if (starts_at_home_of(script) && !setup->enters_submit_directory) {
-        return stop(whole, "it runs in the home directory, without `cd $PBS_O_WORKDIR` before");
+        return stop(command_text,
+                    "it runs in the home directory, without `cd $PBS_O_WORKDIR` before");
     }
     Understanding understanding(script, options, place);
     if (!understanding.read(*body.launch, *setup)) {
-        return stop(understanding.stopped_at.empty() ? whole : understanding.stopped_at,
+        return stop(understanding.stopped_at.empty() ? command_text : understanding.stopped_at,
                     understanding.because.empty() ? "a typed launch could not start the same"
                                                   : understanding.because);
     }
@@ -393,7 +394,7 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
     const bool is_alone = launch.kind == "serial" || !setup->steers_launcher;
     if (!is_kept || !is_alone || (setup->threads && *setup->threads > place.cpus)) {
         // More threads than cores are refused by a launch of ours.
-        return stop(whole,
+        return stop(command_text,
                     !is_kept    ? "the script exports what the container would not see"
                     : !is_alone ? "the script exports what the launcher reads"
                                 : "the script asks for more threads than cores of a task");

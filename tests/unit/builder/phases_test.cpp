@@ -139,7 +139,7 @@ TEST_CASE("sign: a failed signature is an error; what was signed by whom tells w
     bench.asked.signing.sign = [](const images::Image& /*image*/) {
         return Result<std::vector<images::NewObject>>();
     };
-    CHECK_FALSE(sign().value().made_from.has_value()); // by nobody knows whom
+    CHECK_FALSE(sign().value().made_from.has_value()); // its maker is not known
     bench.asked.signing.signers = "signed by me\n";
     const auto mine = sign();
     REQUIRE(mine.has_value());
@@ -147,9 +147,9 @@ TEST_CASE("sign: a failed signature is an error; what was signed by whom tells w
     CHECK(mine->made_from != unsigned_image->made_from);
     bench.asked.signing.sign = [](const images::Image& /*image*/) {
         return Result<std::vector<images::NewObject>>(
-            fail(ErrorCode::kInput, problem("no-ink", "there is no ink")));
+            fail(ErrorCode::kInput, problem("key-missing", "there is no key")));
     };
-    CHECK(sign().error().message() == "there is no ink");
+    CHECK(sign().error().message() == "there is no key");
 }
 
 TEST_CASE("name: the file has the output's name, and takes no other file's place unasked") {
