@@ -331,8 +331,8 @@ wrong() {
     done
     refute_line --partial gpus-per-node
     assert_line --partial '# With the options --gpus a100:2 '
-    run -0 --separate-stderr "$CYBELECTL" job render good.yaml --scheduler slurm --comment "it's new" --no-requeue
-    assert_line "# With the options --no-requeue --comment 'it'\\''s new'"
+    run -0 --separate-stderr "$CYBELECTL" job render good.yaml --scheduler slurm --comment "it's new" -c 2 --no-requeue
+    assert_line "# With the options -c 2 --no-requeue --comment 'it'\\''s new'"
     refuses 2 "$CYBELECTL" job check good.yaml --begin tomorrow
     assert_line "error: --begin: invalid value 'tomorrow'"
     refuses 3 "$CYBELECTL" job check good.yaml --scheduler torque --exclude n3
@@ -402,7 +402,9 @@ wrong() {
     [[ $stderr == *'because of: echo done'*'late.sh:4:'* ]]
     assert_equal "$(grep -c 'because of' <<<"$stderr")" 1
     run -0 --separate-stderr convert late.sh -o late.yaml --format json
-    assert_equal "$(grep -o '"script-stays-batch"' <<<"$stderr" | wc -l)" 1
+    sed '/^cybelectl: /d' <<<"$stderr" >faults.json # the summary follows them
+    assert_equal "$(jq -s '[.. | objects | select(.id? == "script-stays-batch")] | length' faults.json)" 1
+    assert_equal "$(jq -r '.faults[0] | "\(.file):\(.line):\(.column)"' faults.json)" late.sh:4:1
     [[ $stderr == *'echo done'* ]]
     convert late.sh --strict >/dev/null # it is no loss
     sed -i '$d' late.sh
