@@ -68,9 +68,9 @@ public:
         CYBELE_CHECK(text_of_option("--certificate", "certificate", request_.certificate));
         token_ = text::trimmed(token);
         HttpRequest list = asking("list");
-        list.maximum_size = kLongestList;
-        list.limit = std::chrono::hours(1); // digests are made meanwhile
-        list.stall_limit = std::chrono::seconds(0);
+        list.limits.answer_size = kLongestList;
+        list.limits.exchange = std::chrono::hours(1); // digests are made meanwhile
+        list.limits.stall = std::chrono::seconds(0);
         CYBELE_TRY(const HttpResponse response, client_.send(list));
         CYBELE_CHECK(expect(response));
         auto files = read_offer(response.body);
@@ -92,8 +92,8 @@ private:
         HttpRequest request;
         request.url = request_.from + "/results/" + request_.place + "/" + what;
         request.credentials = {{"Authorization", "Bearer " + token_}};
-        request.ca_file = request_.certificate;
-        request.redirects = 0;
+        request.access.ca_file = request_.certificate;
+        request.limits.redirects = 0;
         return request;
     }
 
@@ -132,8 +132,8 @@ private:
         const fs::path part = target.native() + ".part";
         HttpRequest request = asking("file?name=" + query_encoded(file.name));
         request.output = HttpOutput{part, false, true};
-        request.limit = std::chrono::milliseconds(0);
-        request.maximum_size = file.size;
+        request.limits.exchange = std::chrono::milliseconds(0);
+        request.limits.answer_size = file.size;
         CYBELE_TRY(const HttpResponse response, client_.send(request));
         CYBELE_CHECK(expect(response));
         if (response.sha256 != file.sha256) {

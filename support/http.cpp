@@ -82,7 +82,7 @@ Json as_json(const std::vector<HttpHeader>& headers) {
 
 Json as_json(const HttpRequest& request, const Environment& environment) {
     const fs::path ca_file =
-        request.ca_file.empty() ? system_certificates(environment) : request.ca_file;
+        request.access.ca_file.empty() ? system_certificates(environment) : request.access.ca_file;
     Json object{{"version", CYBELE_VERSION},
                 {"method", request.method},
                 {"url", request.url},
@@ -90,13 +90,11 @@ Json as_json(const HttpRequest& request, const Environment& environment) {
                 {"credentials", as_json(request.credentials)},
                 {"body", base64(request.body)},
                 {"ca-file", ca_file.native()},
-                {"unix-socket", request.unix_socket.native()},
-                {"connect-limit-ms", request.connect_limit.count()},
-                {"limit-ms", request.limit.count()},
-                {"stall-limit-s", request.stall_limit.count()},
-                {"maximum-size", request.maximum_size},
-                {"redirects", request.redirects},
-                {"allows-plain", request.allows_plain},
+                {"limit-ms", request.limits.exchange.count()},
+                {"stall-limit-s", request.limits.stall.count()},
+                {"maximum-size", request.limits.answer_size},
+                {"redirects", request.limits.redirects},
+                {"allows-plain", request.access.allows_plain},
                 {"progress", static_cast<bool>(request.on_progress)}};
     if (request.body_file) {
         object["body-file"] = request.body_file->path.native();
@@ -307,8 +305,9 @@ Result<HttpResponse> HttpClient::send(const HttpRequest& request) const {
     CYBELE_TRY(Command command, this->command());
     command.input =
         as_json(request, environment_).dump(-1, ' ', false, Json::error_handler_t::replace);
-    if (request.limit.count() > 0) {
-        command.limit = request.limit + std::chrono::seconds(5); // it keeps the limit itself
+    if (request.limits.exchange.count() > 0) {
+        command.limit =
+            request.limits.exchange + std::chrono::seconds(5); // it keeps the limit itself
     }
     ProgressReader progress(request);
     if (request.on_progress) {

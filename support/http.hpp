@@ -39,6 +39,21 @@ struct HttpOutput {
     bool is_hashed = false; ///< gives HttpResponse::sha256
 };
 
+/// How the server is reached and trusted.
+struct HttpAccess {
+    std::filesystem::path ca_file; ///< PEM; empty: the system's pool
+    bool allows_plain = false;     ///< http: too; else it is refused, after a redirect as well
+};
+
+/// What an exchange may cost. To connect may always take 10 s.
+struct HttpLimits {
+    std::chrono::milliseconds exchange{60'000}; ///< the whole of it; 0: none
+    /// Ends an exchange that moves less than a byte a second for so long; 0: never.
+    std::chrono::seconds stall{30};
+    std::uint64_t answer_size = std::uint64_t{16} << 20U; ///< bytes of the answer's body
+    int redirects = 5;                                    ///< 0: a redirect is the answer
+};
+
 /// One exchange, with redirects followed.
 struct HttpRequest {
     std::string method = "GET"; ///< GET, HEAD, PUT, POST, PATCH, DELETE
@@ -53,19 +68,12 @@ struct HttpRequest {
     /// First and last byte to ask for; an answer that is not exactly a 206 is the caller's to
     /// judge.
     std::optional<std::pair<std::uint64_t, std::uint64_t>> range;
-    std::filesystem::path ca_file;     ///< PEM; empty: the system's pool
-    std::filesystem::path unix_socket; ///< connects there instead of to the URL's host
-    std::chrono::milliseconds connect_limit{10'000};
-    std::chrono::milliseconds limit{60'000}; ///< of the whole exchange; 0: none
-    /// Ends an exchange that moves less than a byte a second for so long; 0: never.
-    std::chrono::seconds stall_limit{30};
-    std::uint64_t maximum_size = std::uint64_t{16} << 20U; ///< of the answer's body
-    int redirects = 5;                                     ///< 0: a redirect is the answer
+    HttpAccess access;
+    HttpLimits limits;
     /// Called now and then with the bytes that were moved and that there are.
     std::function<void(std::uint64_t done, std::uint64_t total)> on_progress;
     /// A transfer that fails is an answer: HttpResponse::failure.
     bool tells_failure = false;
-    bool allows_plain = false; ///< http: too; else it is refused, after a redirect as well
 };
 
 struct HttpResponse {
@@ -76,7 +84,7 @@ struct HttpResponse {
     std::string url;                 ///< after redirects
     std::string sha256;              ///< of the whole output file, in hexadecimal
     std::optional<Error> failure;
-    bool is_too_large = false; ///< the failure is a body over the request's maximum_size
+    bool is_too_large = false; ///< the failure is a body over the limit answer_size
     /// The failure may be another time's luck: no connection, a cut one, no answer in time.
     bool is_passing = false;
 

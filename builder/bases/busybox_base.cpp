@@ -67,9 +67,9 @@ fetch(const std::string& address, const AgentContext& context, const fs::path& t
     HttpRequest request;
     request.url = address;
     request.output = HttpOutput{target};
-    request.ca_file = context.request.packages.ca_file;
-    request.allows_plain = address.starts_with(kPlain); // the user wrote it
-    request.maximum_size = kMostProgramBytes;
+    request.access.ca_file = context.request.packages.ca_file;
+    request.access.allows_plain = address.starts_with(kPlain); // the user wrote it
+    request.limits.answer_size = kMostProgramBytes;
     const HttpClient client = HttpClient::find(context.environment, context.request.bases.program);
     CYBELE_TRY(const HttpResponse response, client.send(request));
     if (response.status != 200) {

@@ -58,7 +58,7 @@ Result<std::string> ask_key_server(const Session& session,
     }
     HttpRequest request;
     request.url = server + path;
-    request.allows_plain = server.starts_with("http://");
+    request.access.allows_plain = server.starts_with("http://");
     if (!form.empty()) {
         request.method = "POST";
         request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};

@@ -331,10 +331,10 @@ Result<void> download(const Session& session, const std::string& uri, const fs::
     const HttpClient client = HttpClient::find(session.environment, session.program);
     HttpRequest request;
     request.url = uri;
-    request.allows_plain = uri.starts_with("http:");
+    request.access.allows_plain = uri.starts_with("http:");
     request.output = HttpOutput{file, false, false};
-    request.limit = std::chrono::milliseconds(0);
-    request.maximum_size = std::uint64_t{1} << 40U;
+    request.limits.exchange = std::chrono::milliseconds(0);
+    request.limits.answer_size = std::uint64_t{1} << 40U;
     request.on_progress = progress(session, "pulling");
     CYBELE_TRY(const HttpResponse answer, client.send(request));
     if (answer.status == 200) {
@@ -357,7 +357,7 @@ Result<std::string> start_web(const Session& session, const StartOptions& option
     HttpRequest request;
     request.method = "HEAD";
     request.url = uri;
-    request.allows_plain = uri.starts_with("http:");
+    request.access.allows_plain = uri.starts_with("http:");
     CYBELE_TRY(const HttpResponse answer, client.send(request));
     const std::string state = std::string(answer.header("etag")) + " " +
                               std::string(answer.header("last-modified")) + " " +

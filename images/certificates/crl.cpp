@@ -128,9 +128,9 @@ bool is_issuers(const RevocationListHandle& list, const CertificateHandle& certi
 RevocationStatus ask_point(const std::string& url, const RevocationQuestion& question) {
     HttpRequest request;
     request.url = url;
-    request.allows_plain = true; // the list is signed
-    request.maximum_size = kMaximumList;
-    request.limit = std::chrono::seconds(60);
+    request.access.allows_plain = true; // the list is signed
+    request.limits.answer_size = kMaximumList;
+    request.limits.exchange = std::chrono::seconds(60);
     const Result<HttpResponse> response = question.trust.network()->send(request);
     RevocationAnswer answer;
     if (!response) {

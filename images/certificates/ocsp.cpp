@@ -89,9 +89,9 @@ RevocationAnswer ask(const std::string& url, const RevocationQuestion& question)
     post.headers = {{"Content-Type", "application/ocsp-request"},
                     {"Accept", "application/ocsp-response"}};
     post.body = *request;
-    post.allows_plain = true; // the answer is signed
-    post.maximum_size = kMaximumOcspAnswer;
-    post.limit = std::chrono::seconds(20);
+    post.access.allows_plain = true; // the answer is signed
+    post.limits.answer_size = kMaximumOcspAnswer;
+    post.limits.exchange = std::chrono::seconds(20);
     const Result<HttpResponse> response = question.trust.network()->send(post);
     if (!response) {
         answer.because = response.error().faults().front().because;

@@ -122,8 +122,8 @@ Result<std::string> fetch_timestamp(const std::string& url,
     post.headers = {{"Content-Type", "application/timestamp-query"},
                     {"Accept", "application/timestamp-reply"}};
     post.body = request;
-    post.allows_plain = true; // the token is signed
-    post.maximum_size = kMaximumTimestampAnswer;
+    post.access.allows_plain = true; // the token is signed
+    post.limits.answer_size = kMaximumTimestampAnswer;
     CYBELE_TRY(const HttpResponse response, network.send(post));
     if (response.status != 200) {
         return fail(ErrorCode::kEnvironment,

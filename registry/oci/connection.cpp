@@ -174,15 +174,15 @@ Result<void> Connection::check_origin(const HttpResponse& answer) const {
 
 HttpRequest Connection::token_request() const {
     HttpRequest request;
-    request.ca_file = access_.ca_file;
-    request.allows_plain = access_.is_plain;
+    request.access.ca_file = access_.ca_file;
+    request.access.allows_plain = access_.is_plain;
     request.tells_failure = true;
     request.url = challenge_.get("realm");
     const std::string service = challenge_.get("service");
     if (token_login_ && !token_login_->identity_token.empty()) {
         request.method = "POST";
         request.headers = {{"Content-Type", "application/x-www-form-urlencoded"}};
-        request.redirects = 0; // the body is a secret
+        request.limits.redirects = 0; // the body is a secret
         request.body =
             fmt::format("grant_type=refresh_token&service={}&scope={}&client_id=cybelectl"
                         "&refresh_token={}",
@@ -312,8 +312,8 @@ Result<HttpResponse> Connection::send(HttpRequest request, bool is_once) {
 }
 
 Result<HttpResponse> Connection::send_named(HttpRequest request, bool is_once) {
-    request.ca_file = access_.ca_file;
-    request.allows_plain = access_.is_plain;
+    request.access.ca_file = access_.ca_file;
+    request.access.allows_plain = access_.is_plain;
     request.tells_failure = true;
     const auto credentials = request.credentials;
     unsigned refused = 0;

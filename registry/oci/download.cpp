@@ -56,9 +56,9 @@ Result<void> download(Connection& connection, const Download& wanted, const Prog
         HttpRequest request;
         request.url = wanted.url;
         request.output = HttpOutput{file, true, true};
-        request.limit = std::chrono::milliseconds(0);
-        request.stall_limit = connection.access().stall;
-        request.maximum_size = blob.size; // a 200 sends all of it anew
+        request.limits.exchange = std::chrono::milliseconds(0);
+        request.limits.stall = connection.access().stall;
+        request.limits.answer_size = blob.size; // a 200 sends all of it anew
         request.on_progress = progress;
         CYBELE_TRY(const HttpResponse answer, connection.send(std::move(request), true));
         const bool is_done =

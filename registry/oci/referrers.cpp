@@ -71,7 +71,7 @@ Result<std::vector<ContentDescriptor>> Registry::referrers(const std::string& su
         HttpRequest request;
         request.url = next;
         request.headers = {{"Accept", std::string(kReferrersIndexType)}};
-        request.maximum_size = kMaximumList;
+        request.limits.answer_size = kMaximumList;
         CYBELE_TRY(HttpResponse answer, connection_.send(std::move(request)));
         if (answer.status != kReferrersOk) { // a registry of before 1.1
             CYBELE_TRY(const auto list, fallback_list(subject));

@@ -43,7 +43,7 @@ Result<Manifest> Registry::manifest(const std::string& version) {
     HttpRequest request;
     request.url = connection_.repository_url("manifests/" + version);
     request.headers = {{"Accept", accepted_types()}};
-    request.maximum_size = kMaximumManifest;
+    request.limits.answer_size = kMaximumManifest;
     CYBELE_TRY(HttpResponse answer, connection_.send(std::move(request)));
     if (answer.status != kRegistryOk) {
         return fail(connection_.refusal(answer,
@@ -163,8 +163,8 @@ Registry::upload(const ContentDescriptor& blob, const Body& body, std::string lo
         if (!body.file.empty()) {
             request.body_file = FileRange{body.file, 0, blob.size};
         }
-        request.limit = std::chrono::milliseconds(0);
-        request.stall_limit = kUploadStall;
+        request.limits.exchange = std::chrono::milliseconds(0);
+        request.limits.stall = kUploadStall;
         request.on_progress = body.progress;
         CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request), true));
         if (!answer.failure && answer.status == kCreated) {

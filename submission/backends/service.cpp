@@ -22,9 +22,9 @@ Result<ServiceAnswer> Service::send(const ServiceRequest& request) {
         http.headers.push_back({"Content-Type", "application/json"});
         http.body = request.body;
     }
-    http.maximum_size = kMostAnswerBytes;
-    http.redirects = 0;
-    http.allows_plain = true; // check_address() has judged it
+    http.limits.answer_size = kMostAnswerBytes;
+    http.limits.redirects = 0;
+    http.access.allows_plain = true; // check_address() has judged it
     CYBELE_TRY(HttpResponse response,
                client_.send(http).map_error(during("asking " + printable(way_.address))));
     return ServiceAnswer{response.status, std::move(response.body)};

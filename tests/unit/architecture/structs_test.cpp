@@ -24,7 +24,6 @@ constexpr std::size_t kMostFields = 12;
 /// needed any more, or whose number is too high, fails.
 const std::map<std::string, std::size_t> kWider = {
     {"runtime/containers/runtime.hpp Request", 56},
-    {"support/http.hpp HttpRequest", 18},
 };
 
 struct Counted {

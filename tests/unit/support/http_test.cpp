@@ -24,7 +24,7 @@ HttpRequest request_of(const std::string& path, const std::string& method = "GET
     HttpRequest request;
     request.url = server().url(path);
     request.method = method;
-    request.allows_plain = true;
+    request.access.allows_plain = true;
     return request;
 }
 
@@ -44,7 +44,7 @@ Fault fault_of(const Result<HttpResponse>& response) {
 
 TEST_CASE("a failure is told as an answer where that is asked for") {
     HttpRequest request;
-    request.allows_plain = true;
+    request.access.allows_plain = true;
     request.tells_failure = true;
     request.url = "http://127.0.0.1:1/";
     const auto closed = build_tree_client().send(request);
@@ -183,9 +183,9 @@ TEST_CASE("redirects: credentials stay with their origin, methods change as RFC 
     CHECK(echo_of(request)["method"] == "POST");
     CHECK(echo_of(request)["body"] == "64617461");
 
-    request.redirects = 0;
+    request.limits.redirects = 0;
     CHECK(build_tree_client().send(request)->status == 307);
-    request.redirects = 3;
+    request.limits.redirects = 3;
     request.url = server().url("/to?302=/to?302=/to?302=/to?302=/echo");
     CHECK(fault_of(build_tree_client().send(request)).because.find("more than 3") !=
           std::string::npos);
@@ -213,7 +213,7 @@ TEST_CASE("refusals tell the reason and a remedy") {
         CAPTURE(row.url);
         HttpRequest request;
         request.url = row.url;
-        request.allows_plain = row.allows_plain;
+        request.access.allows_plain = row.allows_plain;
         const Fault fault = fault_of(build_tree_client().send(request));
         CHECK(fault.code == row.code);
         CHECK(fault.because.find(row.because) != std::string::npos);
@@ -223,13 +223,13 @@ TEST_CASE("refusals tell the reason and a remedy") {
 
 TEST_CASE("limits: of time, of a stall, of size") {
     HttpRequest request = request_of("/slow");
-    request.limit = std::chrono::milliseconds(300);
+    request.limits.exchange = std::chrono::milliseconds(300);
     CHECK(fault_of(build_tree_client().send(request)).code == ErrorCode::kEnvironment);
-    request.limit = std::chrono::milliseconds(0);
-    request.stall_limit = std::chrono::seconds(1);
+    request.limits.exchange = std::chrono::milliseconds(0);
+    request.limits.stall = std::chrono::seconds(1);
     CHECK(fault_of(build_tree_client().send(request)).help == "try again later");
     request = request_of("/big");
-    request.maximum_size = 1U << 20U;
+    request.limits.answer_size = 1U << 20U;
     const Fault fault = fault_of(build_tree_client().send(request));
     CHECK(fault.code == ErrorCode::kInput);
     CHECK(fault.because == "the answer is larger than 1048576 bytes");
