@@ -42,12 +42,53 @@ bool is_page(std::string_view name) {
     });
 }
 
+std::string_view page_text(std::string_view name) {
+    for (const EmbeddedFile& page : embedded::reference_pages()) {
+        if (page_name(page.name) == name) {
+            return page.bytes;
+        }
+    }
+    return {};
+}
+
+/// The anchor of a heading, as web pages of repositories make it.
+std::string anchor_of(std::string_view heading) {
+    std::string anchor;
+    for (const char c : text::lowered(heading)) {
+        const bool is_kept =
+            (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+        anchor += c == ' ' ? "-" : is_kept ? std::string(1, c) : std::string();
+    }
+    return anchor;
+}
+
+/// The symptom of the failure that a heading of docs/failures.md describes; empty: none.
+std::string_view symptom_at(std::string_view anchor) {
+    constexpr std::string_view kHeading = "\n### ";
+    constexpr std::string_view kSymptom = "\nSymptom: `";
+    const std::string_view page = page_text("failures");
+    for (std::size_t at = page.find(kHeading); at != std::string_view::npos;
+         at = page.find(kHeading, at + 1)) {
+        const std::size_t begin = at + kHeading.size();
+        const std::string_view section = page.substr(begin, page.find(kHeading, begin) - begin);
+        const std::size_t name = section.find(kSymptom);
+        if (name != std::string_view::npos &&
+            anchor_of(section.substr(0, section.find('\n'))) == anchor) {
+            const std::string_view rest = section.substr(name + kSymptom.size());
+            return rest.substr(0, rest.find('`'));
+        }
+    }
+    return {};
+}
+
 /// What a terminal shows in place of `[words](target)`: a page by the command that prints it.
 std::string link_text(std::string_view words, std::string_view target) {
     constexpr std::string_view kSuffix = ".md";
     const std::string_view file = target.substr(0, target.find('#'));
     if (file.empty()) {
-        return std::string(words);
+        const std::string_view symptom = symptom_at(target.substr(std::min(target.size(), 1UL)));
+        return symptom.empty() ? std::string(words)
+                               : fmt::format("{} (`cybelectl explain {}`)", words, symptom);
     }
     if (!file.ends_with(kSuffix) || !is_page(page_name(file))) {
         return fmt::format("[{}]({})", words, target);
@@ -221,16 +262,13 @@ Result<int> print_schema(const std::string& kind) {
 
 /// What docs/failures.md says of a symptom, from its heading to the next one.
 std::string failure_section(std::string_view symptom) {
-    for (const EmbeddedFile& page : embedded::reference_pages()) {
-        const std::size_t name = page_name(page.name) == "failures"
-                                     ? page.bytes.find(fmt::format("Symptom: `{}`\n", symptom))
-                                     : std::string_view::npos;
-        if (name != std::string_view::npos) {
-            const std::size_t begin = page.bytes.rfind("\n### ", name) + 1;
-            return std::string(page.bytes.substr(begin, page.bytes.find("\n##", name) - begin));
-        }
+    const std::string_view page = page_text("failures");
+    const std::size_t name = page.find(fmt::format("Symptom: `{}`\n", symptom));
+    if (name == std::string_view::npos) {
+        return {};
     }
-    return {};
+    const std::size_t begin = page.rfind("\n### ", name) + 1;
+    return std::string(page.substr(begin, page.find("\n##", name) - begin)) + "\n";
 }
 
 std::vector<std::string_view> split_cells(std::string_view row) {
@@ -246,18 +284,9 @@ std::vector<std::string_view> split_cells(std::string_view row) {
     }
 }
 
-std::string_view errors_page() {
-    for (const EmbeddedFile& page : embedded::reference_pages()) {
-        if (page_name(page.name) == "errors") {
-            return page.bytes;
-        }
-    }
-    return {};
-}
-
 /// A kind of error or warning by its name, from its row of docs/reference/errors.md.
 std::string error_text(std::string_view id) {
-    const std::string_view page = errors_page();
+    const std::string_view page = page_text("errors");
     const std::string first = fmt::format("\n| `{}` | ", id);
     const std::size_t begin = page.find(first);
     if (begin == std::string_view::npos) {
@@ -289,7 +318,7 @@ std::string error_text(std::string_view id) {
 /// The names of all kinds of errors.
 std::vector<std::string_view> error_ids() {
     constexpr std::string_view kBegin = "\n| `";
-    const std::string_view page = errors_page();
+    const std::string_view page = page_text("errors");
     std::vector<std::string_view> ids;
     for (std::size_t at = page.find(kBegin); at != std::string_view::npos;
          at = page.find(kBegin, at + 1)) {
@@ -297,6 +326,34 @@ std::vector<std::string_view> error_ids() {
         ids.push_back(page.substr(begin, page.find('`', begin) - begin));
     }
     return ids;
+}
+
+/// A function of the batch scripts, from its row of docs/reference/scripts.md; "" where it is none.
+std::string function_text(std::string_view name) {
+    const std::string_view page = page_text("scripts");
+    const std::string cell = fmt::format("`{}`", name);
+    for (const std::string_view line : text::split(page, '\n')) {
+        const std::size_t middle = line.find("` | ");
+        if (line.starts_with("| `") && middle != std::string_view::npos &&
+            line.substr(0, middle + 1).find(cell) != std::string_view::npos) {
+            const std::string_view names = line.substr(2, middle - 1);
+            return fmt::format(
+                "{}: a function of batch scripts{}:\n{}\nmore: cybelectl explain scripts\n",
+                name,
+                names == cell ? "" : fmt::format(", one of {}", names),
+                line.substr(middle + 4, line.rfind(" |") - middle - 4));
+        }
+    }
+    return {};
+}
+
+/// What the page of failures says of the messages in a line of a log; "" where it knows none.
+std::string message_text(std::string_view line) {
+    std::string text;
+    for (const schedulers::Finding& finding : schedulers::find_symptoms(line)) {
+        text += (text.empty() ? "" : "\n") + for_terminal(failure_section(finding.symptom->id));
+    }
+    return text;
 }
 
 /// A rule by its id, whoever tells it; "" where there is none.
@@ -337,9 +394,11 @@ Result<int> explain_topic(std::string topic) {
         }
         topics.push_back(page_name(page.name));
     }
-    if (const std::string text = error_text(topic); !text.empty()) {
-        Session::print(text);
-        return 0;
+    for (const std::string& text : {error_text(topic), function_text(topic), message_text(topic)}) {
+        if (!text.empty()) {
+            Session::print(text);
+            return 0;
+        }
     }
     for (const schedulers::Symptom& symptom : schedulers::symptoms()) {
         topics.push_back(symptom.id);
@@ -347,11 +406,12 @@ Result<int> explain_topic(std::string topic) {
     const std::vector<std::string_view> ids = error_ids();
     topics.insert(topics.end(), ids.begin(), ids.end());
     const std::string meant = nearest(topic, topics);
-    return fail(ErrorCode::kUsage,
-                problem("topic-unknown", "no help page for '" + printable(topic) + "'"),
-                "a topic is a page, the id of a rule, or the name of a symptom or an error",
-                meant.empty() ? "`cybelectl explain` lists all topics"
-                              : "did you mean '" + meant + "'?");
+    return fail(
+        ErrorCode::kUsage,
+        problem("topic-unknown", "no help page for '" + printable(topic) + "'"),
+        "a topic is a page, the id of a rule, the name of a symptom or an error, a function of a "
+        "script, or a message of a log",
+        meant.empty() ? "`cybelectl explain` lists all topics" : "did you mean '" + meant + "'?");
 }
 
 } // namespace

@@ -34,7 +34,8 @@ struct NeedRule {
 };
 
 /// The words that a dialect has for the forms of a field: of `array` range, step, list, single,
-/// limit; of an `id` number, element, server, bracket.
+/// limit; of an `id` number, element, server, bracket; of a `log` and an `element-log` the pattern
+/// (as in `output`) of the file that the batch system writes by itself when the job has ended.
 struct FormRule {
     std::set<std::string> words;
     std::string before;

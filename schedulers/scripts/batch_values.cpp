@@ -122,6 +122,14 @@ bool has_plain_outputs(const Rendering& rendering) {
            is_plain("output.stderr", job.output.standard_error);
 }
 
+bool opens_outputs(const Rendering& rendering) {
+    const Job& job = *rendering.input.job;
+    const bool is_left_to_scheduler = job.launch.asks_as_written() &&
+                                      (!job.says("output.stdout") || has_plain_outputs(rendering));
+    return rendering.dialect.needs.at("stdout").service == Service::kScript &&
+           !is_left_to_scheduler;
+}
+
 void add_batch_head(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
     if (!job.launch.asks_as_written()) {
@@ -139,7 +147,7 @@ void add_batch_head(const Rendering& rendering, Values& values) {
     const bool is_joined =
         job.says("output.stderr") && job.output.standard_error == job.output.standard_output;
     values["plain-stdout"] = is_plain;
-    values["plain-join"] = is_plain && is_joined;
+    values["joins-logs"] = (is_plain && is_joined) || opens_outputs(rendering);
     values["plain-stderr"] = is_plain && !is_joined && job.says("output.stderr");
     check_tasks_anywhere(rendering);
 }

@@ -6,7 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -50,20 +53,38 @@ std::string plain_variable(std::string_view line, std::string_view begin) {
     return {};
 }
 
-std::string first_foreign(const ForeignWords& foreign, const std::vector<std::string>& lines) {
+/// A sentence's words with commas and `and`.
+std::string listed(const std::vector<std::string>& words) {
+    return words.size() < 2 ? text::joined(words, "")
+                            : fmt::format("{} and {}",
+                                          fmt::join(words.begin(), words.end() - 1, ", "),
+                                          words.back());
+}
+
+/// What the script calls and reads of another batch system, each at its first line.
+std::string foreign_words(const ForeignWords& foreign, const std::vector<std::string>& lines) {
+    std::vector<std::string> calls;
+    std::vector<std::string> reads;
+    std::set<std::string> seen;
+    const auto keep = [&](std::vector<std::string>& into, const std::string& word, auto line) {
+        if (seen.insert(word).second) {
+            into.push_back(fmt::format("{} in line {}", word, line));
+        }
+    };
     for (const ShellCommand& command : shell_commands(lines)) {
         const auto& programs = foreign.programs;
         if (std::find(programs.begin(), programs.end(), command.program()) != programs.end()) {
-            return fmt::format("calls {} in line {}", command.program(), command.line);
+            keep(calls, std::string(command.program()), command.line);
         }
         for (const ShellWord& word : command.words) {
-            const std::string name = plain_variable(word.raw, foreign.variable);
-            if (!name.empty()) {
-                return fmt::format("reads {} in line {}", name, command.line);
+            if (const auto name = plain_variable(word.raw, foreign.variable); !name.empty()) {
+                keep(reads, name, command.line);
             }
         }
     }
-    return {};
+    return (calls.empty() ? "" : "calls " + listed(calls)) +
+           (calls.empty() || reads.empty() ? "" : ", and ") +
+           (reads.empty() ? "" : "reads " + listed(reads));
 }
 
 } // namespace
@@ -80,7 +101,7 @@ void note_foreign_words(const Rendering& rendering) {
         if (std::find(own.begin(), own.end(), rendering.dialect.name) != own.end()) {
             continue;
         }
-        const std::string found = first_foreign(foreign, lines);
+        const std::string found = foreign_words(foreign, lines);
         if (found.empty()) {
             continue;
         }

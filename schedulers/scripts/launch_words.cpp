@@ -63,10 +63,10 @@ std::vector<std::string> log_words(const Rendering& rendering, const Values& val
     }
     std::vector<std::string> known;
     if (plan.host_mpi.is_known()) {
-        known.push_back("of the host " + plan.host_mpi.text());
+        known.push_back("of the host: " + plan.host_mpi.text());
     }
     if (input.job->image) {
-        known.push_back("of the image " + plan.image_mpi.text());
+        known.push_back("in the image: " + plan.image_mpi.text());
     }
     const std::string mpi = known.empty() ? "" : fmt::format("MPI {}, ", fmt::join(known, ", "));
     return {shell_quote(what), shell_quote(mpi + image)};

@@ -95,29 +95,52 @@ void check_pattern(const Rendering& rendering, std::string_view field, const std
     }
 }
 
-/// A batch launch without `output`, or with one that the directives carry.
-bool is_left_to_scheduler(const Rendering& rendering) {
-    return rendering.input.job->launch.asks_as_written() &&
-           (!rendering.input.job->says("output.stdout") || has_plain_outputs(rendering));
+/// The file of a pattern, with the job's name, and with what tells elements of an array apart.
+std::string file_of(std::string_view pattern, std::string_view name, bool is_array) {
+    while (pattern.starts_with("./")) {
+        pattern.remove_prefix(2);
+    }
+    const bool is_split = is_array && pattern.find("%a") == std::string_view::npos;
+    std::string file;
+    for (std::size_t at = 0; at < pattern.size(); ++at) {
+        const std::string_view key = pattern.substr(at, pattern[at] == '%' ? 2 : 1);
+        file += key == "%x" ? name : key;
+        file += is_split && key == "%j" ? "-%a" : "";
+        at += key.size() - 1;
+    }
+    return file;
+}
+
+/// What `exec` redirects. A stream whose file is the batch system's own log is left to it.
+std::string redirections(const Rendering& rendering) {
+    const Job& job = *rendering.input.job;
+    const bool is_array = !job.array.empty();
+    const std::string& output = job.output.standard_output;
+    const std::string& error = job.output.standard_error;
+    const std::string arrow = job.append_output.value_or(false) ? ">>" : ">";
+    std::string words;
+    if (!is_log_of_scheduler(rendering, output)) {
+        words = arrow + pattern_expression(rendering, output, is_array);
+    }
+    if (error == output) {
+        return words.empty() ? words : words + " 2>&1";
+    }
+    if (!is_log_of_scheduler(rendering, error)) {
+        words += fmt::format("{}2{}{}",
+                             words.empty() ? "" : " ",
+                             arrow,
+                             pattern_expression(rendering, error, is_array));
+    }
+    return words;
 }
 
 void add_output(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
     check_pattern(rendering, "output.stdout", job.output.standard_output);
     check_pattern(rendering, "output.stderr", job.output.standard_error);
-    const bool redirects = rendering.dialect.needs.at("stdout").service == Service::kScript &&
-                           !is_left_to_scheduler(rendering);
-    const bool is_array = !job.array.empty();
-    values["redirects"] = redirects;
-    values["redirection"] = job.append_output.value_or(false) ? ">>" : ">";
-    values["error-redirection"] = job.output.standard_error == job.output.standard_output
-                                      ? Value(">")
-                                      : values["redirection"];
-    values["standard-output"] = pattern_expression(rendering, job.output.standard_output, is_array);
-    values["standard-error"] =
-        job.output.standard_error == job.output.standard_output
-            ? "&1"
-            : pattern_expression(rendering, job.output.standard_error, is_array);
+    const std::string words = opens_outputs(rendering) ? redirections(rendering) : std::string();
+    values["redirects"] = !words.empty();
+    values["redirections"] = Value(Value::Verbatim{words});
     values["has-workdir"] = !job.workdir.empty();
     values["workdir"] = path_expression(job.workdir);
     values["array"] = !job.array.empty();
@@ -296,6 +319,16 @@ std::string path_expression(std::string_view path) {
         return "\"$HOME\"/" + (path.size() > 2 ? shell_quote(path.substr(2)) : std::string());
     }
     return shell_quote((path.starts_with('-') ? "./" : "") + std::string(path));
+}
+
+bool is_log_of_scheduler(const Rendering& rendering, const std::string& pattern) {
+    const Job& job = *rendering.input.job;
+    const bool is_array = !job.array.empty();
+    const auto& forms = rendering.dialect.forms;
+    const auto log = forms.find(is_array ? "element-log" : "log");
+    return log != forms.end() &&
+           file_of(pattern, job.name, is_array) ==
+               file_of(*log->second.words.begin(), name_for(job, rendering.dialect), is_array);
 }
 
 std::string

@@ -40,6 +40,17 @@ void check_pack(const Rendering& rendering) {
             "rows that share an element are one process each",
             "write `launch: serial` or `launch: openmp`, or remove `pack`"));
     }
+    for (const auto& [field, pattern] : {std::pair("output.stdout", job.output.standard_output),
+                                         std::pair("output.stderr", job.output.standard_error)}) {
+        if (!job.array.empty() && is_log_of_scheduler(rendering, pattern)) {
+            rendering.faults.add(job.fault_at(
+                field,
+                problem("row-output-of-scheduler",
+                        fmt::format("{} writes '{}' itself", rendering.dialect.name, pattern)),
+                "at the end of an element its own file would replace that of a row",
+                "write another name, such as '%x-%j.out'"));
+        }
+    }
 }
 
 /// The variables of an element's index that the script reads and this batch system does not set.

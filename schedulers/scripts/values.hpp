@@ -50,6 +50,10 @@ void note_foreign_words(const Rendering& rendering);
 /// Whether a batch launch leaves its outputs to directives: the dialect's own way for plain paths.
 [[nodiscard]] bool has_plain_outputs(const Rendering& rendering);
 
+/// Whether the script opens its outputs: directives of the dialect cannot, and they are not left to
+/// the batch system.
+[[nodiscard]] bool opens_outputs(const Rendering& rendering);
+
 /// The `directives` of Site, queue and Job for the dialect, in this order, for the head. Words that
 /// no option takes, and those that a field says already, are faults at their place.
 [[nodiscard]] templates::Value directive_lines(const Rendering& rendering);
@@ -101,6 +105,10 @@ void add_sweep(const Rendering& rendering, templates::Values& values);
 /// Those of elements, or with `is_split` of rows, are told apart where the pattern has no `%a`.
 [[nodiscard]] std::string
 pattern_expression(const Rendering& rendering, const std::string& pattern, bool is_split);
+
+/// Whether a pattern of `output` names the file that the batch system itself writes when the job has
+/// ended, over what is there.
+[[nodiscard]] bool is_log_of_scheduler(const Rendering& rendering, const std::string& pattern);
 
 /// Texts with variables of the node: which must be set, folders that are made, the copy of the
 /// image, standard input, and a `workdir` and outputs that only the node knows.

@@ -189,6 +189,23 @@ END
         run -0 "$CYBELECTL" explain "$code"
         assert_line --index 0 --regexp "^### exit code .*$code"
     done
+    run -0 "$CYBELECTL" explain 137
+    assert_output --partial 'memory (`cybelectl explain out-of-memory`)' # a link within the page
+}
+
+@test "explain knows the functions of a script, and finds a message of a log" {
+    run -0 "$CYBELECTL" explain check_ranks
+    assert_line --index 0 'check_ranks: a function of batch scripts:'
+    assert_line --index 2 'more: cybelectl explain scripts'
+    run -0 "$CYBELECTL" explain list_needed
+    assert_line --index 0 --partial 'one of `find_host_mpi`, `list_host_mpi`'
+    run -0 "$CYBELECTL" explain 'FATAL: could not use fakeroot: no mapping entry found in /etc/subuid for bob'
+    assert_line --index 0 '### could not use fakeroot: no mapping entry found in /etc/subuid'
+    local name
+    while IFS= read -r name; do # each function of each golden script
+        run -0 "$CYBELECTL" explain "$name"
+    done < <(sed -nE 's/^([a-z_]+)\(\) \{.*/\1/p' "$repo"/tests/golden/scripts/*.sh | grep -vx main | sort -u)
+    refuses 2 "$CYBELECTL" explain no_such_function
 }
 
 @test "a mistyped option or word of a choice is told with the one that was meant, a missing verb with those that there are" {

@@ -500,3 +500,21 @@ options_as_the_manual_says() {
 @test "the table by which scripts are read is that of the server's qsub" {
     on_each options_as_the_manual_says
 }
+
+named_as_the_log() {
+    local number
+    job both 'script: echo said; echo problem >&2' 'output: {stdout: "%x.o%j", stderr: "%x.e%j"}' 'resources: {time: 2 min}'
+    job half 'launch: batch' 'script: echo said; echo problem >&2' 'output: {stdout: "%x-%j.out"}' 'resources: {time: 2 min}'
+    job dots 'script: echo said; echo problem >&2' 'array: 1-2' 'output: {stdout: "%x.o%j.%a", stderr: "%x.o%j-%a"}' 'resources: {time: 2 min}'
+    number=$(submit both --wait)
+    assert_equal "$(server cat "both.o${number%%.*}") $(grep problem "both.e${number%%.*}")" 'said problem'
+    number=$(submit half --wait)
+    assert_equal "$(cat "half-${number%%.*}.out") $(cat "half.e${number%%.*}")" 'said problem'
+    number=$(submit dots --wait)
+    number=${number%%[.[]*}
+    wait_for 30 grep -q said "dots.o$number.2"
+    wait_for 30 grep -q problem "dots.o$number-2"
+}
+@test "outputs that are named as the server names its own file are in it, and nothing replaces them" {
+    on_each named_as_the_log
+}

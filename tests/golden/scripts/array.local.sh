@@ -26,7 +26,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the job was submitted there' 'submit from a shared file system'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
+    export -n CYBELE_JOB CYBELE_JOB_DIR # jobs that this one submits have their own
 }
 
 be_element() {
@@ -36,7 +36,7 @@ be_element() {
     [ -z "$record" ] || record=$record/$array_index
 }
 
-use_image() { # FILE PROGRAM...
+use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that is here
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
@@ -45,7 +45,7 @@ use_image() { # FILE PROGRAM...
         'it is not there, or not readable' 'move it to a shared file system'
 }
 
-set_variables() { # NAME=VALUE...
+set_variables() { # NAME=VALUE...: for this script, and by options for the container
     export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }

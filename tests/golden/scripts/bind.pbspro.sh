@@ -10,7 +10,7 @@ set -euo pipefail
 main() {
     need_pbs_job 2
     enter_folder "$PBS_O_WORKDIR" "$job_number"
-    # From here on. What the batch system writes itself goes into one file of its own (-j oe).
+    # From here on. What else is written goes into the file of the batch system (-j oe).
     exec >bound-"$job_number".out 2>bound-"$job_number".err
     start_once "${PBS_JOBID:-}"
     use_image "$PWD"/bound.sif apptainer singularity cybelectl
@@ -21,12 +21,12 @@ main() {
     options=()
     exported=() # over ssh
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
-    forbid_memory_reads # between ranks in user namespaces of their own
+    forbid_memory_reads # ranks in separate user namespaces cannot read each other's memory
     find_host_mpi /opt/openmpi
     container=("$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries")
     launcher=(/opt/openmpi/bin/mpirun -np 4 --map-by ppr:2:node --bind-to none)
     echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 thread each,' \
-        'MPI of the image openmpi 4.1.4, no signature required' >&2
+        'MPI in the image: openmpi 4.1.4, no signature required' >&2
     name_hosts
     check_launcher /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
     check_host_mpi
@@ -40,7 +40,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the job was submitted there' 'submit from a shared file system'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
+    export -n CYBELE_JOB CYBELE_JOB_DIR # jobs that this one submits have their own
 }
 
 need_pbs_job() { # NODES: job_number is the same for the elements of an array
@@ -58,7 +58,7 @@ start_once() { # ID of the job
     local first file=$record/started/id # with `set -C` only the first job can create it
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
     (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
-    first=$(cat "$file" || :) # if it is still empty, the disk was full
+    first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
     if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
         record=''
@@ -66,7 +66,7 @@ start_once() { # ID of the job
     fi
 }
 
-use_image() { # FILE PROGRAM...
+use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that is here
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
@@ -82,7 +82,7 @@ need_cpus() { # RANKS THREADS
             'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
-set_variables() { # NAME=VALUE...
+set_variables() { # NAME=VALUE...: for this script, and by options for the container
     export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
     exported+=("${@%%=*}")
@@ -181,7 +181,7 @@ in_image() { # PROGRAM ARGUMENT...
     exec "$runtime" exec "${options[@]}" "$image" "$@" 2>"$private/errors"
 }
 
-check_launcher() { # [LAUNCHER OPTION...]
+check_launcher() { # [LAUNCHER OPTION...]: one process per node reads the image
     [ "$EUID" -ne 0 ] || refuse 'mpirun does not start programs as root' \
         'the Job does not allow it' 'set launch.allow-root if root is meant'
     command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $here" \
@@ -200,7 +200,7 @@ name_hosts() { # of the allocation, and the variables that they need
     launcher=("${launcher[0]}" "${hosts[@]}" "${launcher[@]:1}")
 }
 
-check_ranks() { # RANKS PROBE
+check_ranks() { # RANKS PROBE; each rank prints "cybelectl-probe rank 0 of 4"
     local seen good sizes cause what="$1 ranks were started, but MPI in the container"
     launch timeout -k 5 60 "${launcher[@]}" "${container[@]}" "$2" \
         >"$private/answers" 2>"$private/errors" || :
@@ -210,7 +210,7 @@ check_ranks() { # RANKS PROBE
     cat -- "$private/errors" >&2
     cause=$(sed -nE '/^(error|FATAL): +/{s///p;q}' "$private/errors")
     sizes=$(uniq <<<"$seen" | xargs)
-    case $code:$sizes:${cause:+runtime} in
+    case $code:$sizes:${cause:+runtime} in # as 0:1: where each rank is alone
         124:* | 137:*) what+=' gave no answer in 60 s' ;;
         *::runtime) refuse "the container did not start on $here (code $code)" "$cause" \
             'correct what it names (see above)' ;;

@@ -10,7 +10,7 @@ set -euo pipefail
 main() {
     need_pbs_job
     enter_folder "$PBS_O_WORKDIR" "$job_number"
-    # From here on. What the batch system writes itself goes into one file of its own (-j oe).
+    # From here on. What else is written goes into the file of the batch system (-j oe).
     exec >stencil-"$job_number".out 2>stencil-"$job_number".err
     start_once "${PBS_JOBID:-}"
     use_image "$PWD"/'images/sten cil.sif' apptainer singularity cybelectl
@@ -33,7 +33,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the job was submitted there' 'submit from a shared file system'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
+    export -n CYBELE_JOB CYBELE_JOB_DIR # jobs that this one submits have their own
 }
 
 need_pbs_job() { # job_number is the same for the elements of an array
@@ -47,7 +47,7 @@ start_once() { # ID of the job
     local first file=$record/started/id # with `set -C` only the first job can create it
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
     (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
-    first=$(cat "$file" || :) # if it is still empty, the disk was full
+    first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
     if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
         record=''
@@ -55,7 +55,7 @@ start_once() { # ID of the job
     fi
 }
 
-use_image() { # FILE PROGRAM...
+use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that is here
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
@@ -71,7 +71,7 @@ need_cpus() { # RANKS THREADS
             'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
-set_variables() { # NAME=VALUE...
+set_variables() { # NAME=VALUE...: for this script, and by options for the container
     export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }

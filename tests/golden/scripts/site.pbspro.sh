@@ -13,7 +13,7 @@ main() {
     workdir=runs/wheat
     need_pbs_job 2
     enter_folder "$PBS_O_WORKDIR" "$job_number"
-    # From here on. What the batch system writes itself goes into one file of its own (-j oe).
+    # From here on. What else is written goes into the file of the batch system (-j oe).
     exec >logs/wheat-"$job_number".txt 2>&1
     start_once "${PBS_JOBID:-}"
     load_modules site/2026 openmpi/5.0.7
@@ -28,7 +28,7 @@ main() {
     container=("$runtime" exec "${options[@]}" "$image")
     launcher=(/opt/openmpi/bin/mpirun -np 8 --map-by ppr:4:node:PE=1 --bind-to core --verbose)
     echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 thread each,' \
-        'MPI of the host openmpi 5.0.7, of the image openmpi 4.1.4, no signature required' >&2
+        'MPI of the host: openmpi 5.0.7, in the image: openmpi 4.1.4, no signature required' >&2
     name_hosts
     check_launcher /opt/openmpi/bin/mpirun -np 2 --map-by ppr:1:node --bind-to none
     check_ranks 8 /opt/cybelectl/bin/mpi-probe # else N copies of one rank could run and end with 0
@@ -43,7 +43,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     [ -z "$workdir" ] || cd -- "$workdir" || refuse "cannot enter '$workdir' on $here" \
         'the workdir is not there, or not yours' 'create it on a file system that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
+    export -n CYBELE_JOB CYBELE_JOB_DIR # jobs that this one submits have their own
 }
 
 need_pbs_job() { # NODES: job_number is the same for the elements of an array
@@ -61,7 +61,7 @@ start_once() { # ID of the job
     local first file=$record/started/id # with `set -C` only the first job can create it
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
     (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
-    first=$(cat "$file" || :) # if it is still empty, the disk was full
+    first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
     if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
         record=''
@@ -89,7 +89,7 @@ load_modules() { # NAME...; their code knows no strict mode
     set -eu
 }
 
-use_image() { # FILE PROGRAM...
+use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that is here
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
@@ -105,13 +105,13 @@ need_cpus() { # RANKS THREADS
             'threads slow each other down on one CPU' 'ask for fewer, or set launch.oversubscribe'
 }
 
-set_variables() { # NAME=VALUE...
+set_variables() { # NAME=VALUE...: for this script, and by options for the container
     export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
     exported+=("${@%%=*}")
 }
 
-check_launcher() { # [LAUNCHER OPTION...]
+check_launcher() { # [LAUNCHER OPTION...]: one process per node reads the image
     export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
     export PRTE_ALLOW_RUN_AS_ROOT=1 PRTE_ALLOW_RUN_AS_ROOT_CONFIRM=1
     command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $here" \
@@ -130,7 +130,7 @@ name_hosts() { # of the allocation, and the variables that they need
     launcher=("${launcher[0]}" "${hosts[@]}" "${launcher[@]:1}")
 }
 
-check_ranks() { # RANKS PROBE
+check_ranks() { # RANKS PROBE; each rank prints "cybelectl-probe rank 0 of 4"
     local seen good sizes cause what="$1 ranks were started, but MPI in the container"
     private=$(mktemp -d --tmpdir cybelectl.XXXXXX)
     launch timeout -k 5 60 "${launcher[@]}" "${container[@]}" "$2" \
@@ -141,7 +141,7 @@ check_ranks() { # RANKS PROBE
     cat -- "$private/errors" >&2
     cause=$(sed -nE '/^(error|FATAL): +/{s///p;q}' "$private/errors")
     sizes=$(uniq <<<"$seen" | xargs)
-    case $code:$sizes:${cause:+runtime} in
+    case $code:$sizes:${cause:+runtime} in # as 0:1: where each rank is alone
         124:* | 137:*) what+=' gave no answer in 60 s' ;;
         *::runtime) refuse "the container did not start on $here (code $code)" "$cause" \
             'correct what it names (see above)' ;;

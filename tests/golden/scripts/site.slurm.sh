@@ -19,7 +19,7 @@ main() {
     workdir=runs/wheat
     enter_folder "${SLURM_SUBMIT_DIR:-$PWD}" "${SLURM_JOB_ID:-}"
     start_once "${SLURM_JOB_ID:-}"
-    export SLURM_EXPORT_ENV=ALL # srun, also mpirun's own, passes this script's variables on
+    export SLURM_EXPORT_ENV=ALL # else srun, which mpirun calls too, may not pass variables on
     load_modules site/2026 openmpi/5.0.7
     use_image "$HOME"/wheat.sif singularity
     need_cpus 4 1 # of each node: ranks, threads of each
@@ -34,7 +34,7 @@ main() {
     launcher=(srun --mpi=pmix_v4 --nodes=2 --ntasks=8 --ntasks-per-node=4 --cpus-per-task=1 \
         --kill-on-bad-exit=1 --verbose)
     echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 thread each,' \
-        'MPI of the host openmpi 5.0.7, of the image openmpi 4.1.4, no signature required' >&2
+        'MPI of the host: openmpi 5.0.7, in the image: openmpi 4.1.4, no signature required' >&2
     export SRUN_CPUS_PER_TASK=1 SLURM_CPUS_PER_TASK=1
     check_launcher srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1
     check_ranks 8 /opt/cybelectl/bin/mpi-probe # else N copies of one rank could run and end with 0
@@ -49,14 +49,14 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     [ -z "$workdir" ] || cd -- "$workdir" || refuse "cannot enter '$workdir' on $here" \
         'the workdir is not there, or not yours' 'create it on a file system that all nodes share'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
+    export -n CYBELE_JOB CYBELE_JOB_DIR # jobs that this one submits have their own
 }
 
 start_once() { # ID of the job
     local first file=$record/started/id # with `set -C` only the first job can create it
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
     (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
-    first=$(cat "$file" || :) # if it is still empty, the disk was full
+    first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
     if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
         record=''
@@ -84,7 +84,7 @@ load_modules() { # NAME...; their code knows no strict mode
     set -eu
 }
 
-use_image() { # FILE PROGRAM...
+use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that is here
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
@@ -100,19 +100,19 @@ need_cpus() { # RANKS THREADS
             'threads slow each other down on one CPU' 'ask for fewer, or set launch.oversubscribe'
 }
 
-set_variables() { # NAME=VALUE...
+set_variables() { # NAME=VALUE...: for this script, and by options for the container
     export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }
 
-check_launcher() { # [LAUNCHER OPTION...]
+check_launcher() { # [LAUNCHER OPTION...]: one process per node reads the image
     command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $here" \
         'it starts the ranks' 'load its module, or name it in the Site'
     launch "$@" test -r "$image" || refuse "the image '$image' cannot be read on every node" \
         "the check ended with code $code" 'move it to a shared file system'
 }
 
-check_ranks() { # RANKS PROBE
+check_ranks() { # RANKS PROBE; each rank prints "cybelectl-probe rank 0 of 4"
     local seen good sizes cause what="$1 ranks were started, but MPI in the container"
     private=$(mktemp -d --tmpdir cybelectl.XXXXXX)
     launch timeout -k 5 60 "${launcher[@]}" "${container[@]}" "$2" \
@@ -123,7 +123,7 @@ check_ranks() { # RANKS PROBE
     cat -- "$private/errors" >&2
     cause=$(sed -nE '/^(error|FATAL): +/{s///p;q}' "$private/errors")
     sizes=$(uniq <<<"$seen" | xargs)
-    case $code:$sizes:${cause:+runtime} in
+    case $code:$sizes:${cause:+runtime} in # as 0:1: where each rank is alone
         124:* | 137:*) what+=' gave no answer in 60 s' ;;
         *::runtime) refuse "the container did not start on $here (code $code)" "$cause" \
             'correct what it names (see above)' ;;

@@ -26,7 +26,7 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the job was submitted there' 'submit from a shared file system'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
+    export -n CYBELE_JOB CYBELE_JOB_DIR # jobs that this one submits have their own
 }
 
 need_cpus() { # RANKS THREADS

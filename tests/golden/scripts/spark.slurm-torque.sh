@@ -10,7 +10,7 @@ set -euo pipefail
 main() {
     enter_folder "${SLURM_SUBMIT_DIR:-$PWD}" "${SLURM_JOB_ID:-}"
     start_once "${SLURM_JOB_ID:-}"
-    export SLURM_EXPORT_ENV=ALL # srun, also mpirun's own, passes this script's variables on
+    export SLURM_EXPORT_ENV=ALL # else srun, which mpirun calls too, may not pass variables on
     use_image "$PWD"/soybean-train.sif apptainer singularity cybelectl
     need_cpus 1 4 # of each node: ranks, threads of each
 
@@ -35,14 +35,14 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the job was submitted there' 'submit from a shared file system'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
+    export -n CYBELE_JOB CYBELE_JOB_DIR # jobs that this one submits have their own
 }
 
 start_once() { # ID of the job
     local first file=$record/started/id # with `set -C` only the first job can create it
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
     (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
-    first=$(cat "$file" || :) # if it is still empty, the disk was full
+    first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
     if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
         record=''
@@ -50,7 +50,7 @@ start_once() { # ID of the job
     fi
 }
 
-use_image() { # FILE PROGRAM...
+use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that is here
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
@@ -66,7 +66,7 @@ need_cpus() { # RANKS THREADS
             'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
-set_variables() { # NAME=VALUE...
+set_variables() { # NAME=VALUE...: for this script, and by options for the container
     export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }

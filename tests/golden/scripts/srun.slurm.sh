@@ -15,7 +15,7 @@ set -euo pipefail
 main() {
     enter_folder "${SLURM_SUBMIT_DIR:-$PWD}" "${SLURM_JOB_ID:-}"
     start_once "${SLURM_JOB_ID:-}"
-    export SLURM_EXPORT_ENV=ALL # srun, also mpirun's own, passes this script's variables on
+    export SLURM_EXPORT_ENV=ALL # else srun, which mpirun calls too, may not pass variables on
     use_image "$PWD"/soybean.sif apptainer singularity cybelectl
     need_cpus 2 2 # of each node: ranks, threads of each
 
@@ -23,14 +23,14 @@ main() {
     unset -v {APPTAINER,SINGULARITY}_{PID,NET,CONTAIN,CLEANENV,CONTAINALL} # would isolate ranks
     options=()
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=2 OMP_PLACES=cores OMP_PROC_BIND=close
-    forbid_memory_reads # between ranks in user namespaces of their own
+    forbid_memory_reads # ranks in separate user namespaces cannot read each other's memory
     # With Slurm's own choice a rank may leave MPI_Init too early, and one start in 100 crashes.
     export SLURM_PMIX_FENCE="${SLURM_PMIX_FENCE:-ring}"
     container=("$runtime" exec "${options[@]}" "$image")
     launcher=(srun --mpi=pmix --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=2 \
         --kill-on-bad-exit=1)
     echo 'cybelectl: job steps, 2 nodes, 4 ranks, 2 threads each,' \
-        'MPI of the image openmpi 4.1.4, no signature required' >&2
+        'MPI in the image: openmpi 4.1.4, no signature required' >&2
     export SRUN_CPUS_PER_TASK=2 SLURM_CPUS_PER_TASK=2
     check_launcher srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1
     check_ranks 4 /opt/cybelectl/bin/mpi-probe # else N copies of one rank could run and end with 0
@@ -43,14 +43,14 @@ enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the job was submitted there' 'submit from a shared file system'
     [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # not of jobs that this one submits
+    export -n CYBELE_JOB CYBELE_JOB_DIR # jobs that this one submits have their own
 }
 
 start_once() { # ID of the job
     local first file=$record/started/id # with `set -C` only the first job can create it
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
     (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
-    first=$(cat "$file" || :) # if it is still empty, the disk was full
+    first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
     if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
         record=''
@@ -58,7 +58,7 @@ start_once() { # ID of the job
     fi
 }
 
-use_image() { # FILE PROGRAM...
+use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that is here
     image=$1
     runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
@@ -74,7 +74,7 @@ need_cpus() { # RANKS THREADS
             'threads slow each other down on one CPU' 'ask for fewer, or set launch.oversubscribe'
 }
 
-set_variables() { # NAME=VALUE...
+set_variables() { # NAME=VALUE...: for this script, and by options for the container
     export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }
@@ -86,14 +86,14 @@ forbid_memory_reads() { # `cma` reads another process, PROC_LINK opens its files
     export OMPI_MCA_btl_vader_single_copy_mechanism UCX_TLS UCX_POSIX_USE_PROC_LINK
 }
 
-check_launcher() { # [LAUNCHER OPTION...]
+check_launcher() { # [LAUNCHER OPTION...]: one process per node reads the image
     command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $here" \
         'it starts the ranks' 'load its module, or name it in the Site'
     launch "$@" test -r "$image" || refuse "the image '$image' cannot be read on every node" \
         "the check ended with code $code" 'move it to a shared file system'
 }
 
-check_ranks() { # RANKS PROBE
+check_ranks() { # RANKS PROBE; each rank prints "cybelectl-probe rank 0 of 4"
     local seen good sizes cause what="$1 ranks were started, but MPI in the container"
     private=$(mktemp -d --tmpdir cybelectl.XXXXXX)
     launch timeout -k 5 60 "${launcher[@]}" "${container[@]}" "$2" \
@@ -104,7 +104,7 @@ check_ranks() { # RANKS PROBE
     cat -- "$private/errors" >&2
     cause=$(sed -nE '/^(error|FATAL): +/{s///p;q}' "$private/errors")
     sizes=$(uniq <<<"$seen" | xargs)
-    case $code:$sizes:${cause:+runtime} in
+    case $code:$sizes:${cause:+runtime} in # as 0:1: where each rank is alone
         124:* | 137:*) what+=' gave no answer in 60 s' ;;
         *::runtime) refuse "the container did not start on $here (code $code)" "$cause" \
             'correct what it names (see above)' ;;

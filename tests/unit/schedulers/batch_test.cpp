@@ -347,7 +347,11 @@ TEST_CASE("a script that needs another batch system is told, with the line") {
           Row{"# srun is not here\necho 'srun'\n", "torque", ""},
           Row{"srun ./app\n", "slurm", ""},
           Row{"srun ./app\n", "slurm-torque", ""},
-          Row{"cat $PBS_NODEFILE\n", "torque", ""}}) {
+          Row{"cat $PBS_NODEFILE\n", "torque", ""},
+          Row{"cd $SLURM_SUBMIT_DIR\nsrun -n $SLURM_NTASKS ./a\nsrun ./b\n",
+              "torque",
+              "the script calls srun in line 2, and reads $SLURM_SUBMIT_DIR in line 1 and "
+              "$SLURM_NTASKS in line 2"}}) {
         CAPTURE(row.script);
         CAPTURE(row.dialect);
         const auto rendered = render_batch(batch("", row.script), row.dialect);
