@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/inspection/facts.hpp"
+#include "schedulers/dialects/needs.hpp"
 #include "schedulers/scripts/values.hpp"
 #include "schedulers/scripts/verification.hpp"
 #include "support/quote.hpp"

@@ -3,6 +3,7 @@
 // file of that name itself when the job has ended. Measured on real servers of TORQUE 6.1 and
 // OpenPBS 23.06: NAME.oNUMBER, of an element NAME.oNUMBER-INDEX and NAME.oNUMBER.INDEX.
 #include "bench.hpp"
+#include "support/message.hpp"
 
 #include <array>
 #include <string>
