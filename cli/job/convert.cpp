@@ -23,6 +23,7 @@ namespace {
 struct ConvertOptions {
     std::string file;
     std::string output = "-";
+    std::string scheduler;
     bool is_strict = false;
 };
 
@@ -108,7 +109,12 @@ void tell_batch(const schedulers::BatchScript& script,
                     ? std::string("the Job has `launch: batch`")
                     : "the Job has `launch: batch` because of: " + printable(why.text)),
         why.because,
-        "change it for a launch with checks, threads and guard, or leave it: nothing is lost");
+        script.reader == schedulers::Reader::kNone
+            ? std::string("change this line for a launch with checks, threads and guard, or leave "
+                          "it: nothing is lost")
+            : fmt::format("change this line for a launch with checks, threads and guard, or leave "
+                          "it: under {} nothing is lost",
+                          schedulers::reader_text(script.reader)));
     fault.is_warning = true;
     into.push_back(std::move(fault));
 }
@@ -126,12 +132,15 @@ Result<void> check_encoding(const std::string& text, const std::string& file) {
                                printable(file) + "`");
 }
 
-Result<Converted> convert_batch_script(const std::string& text, const std::string& file) {
+Result<Converted> convert_batch_script(const std::string& text,
+                                       const std::string& file,
+                                       const std::string& scheduler) {
     const std::string name = std::filesystem::path(file).stem().string();
     CYBELE_CHECK(check_encoding(text, file));
     Converted converted;
     const std::string clean = without_returns(without_mark(text, file, converted), file, converted);
-    CYBELE_TRY(const auto explanation, schedulers::explain_script(clean, file));
+    CYBELE_TRY(const auto explanation,
+               schedulers::explain_script(clean, file, reader_of(scheduler)));
     CYBELE_TRY(const auto conversion, schedulers::convert_script(explanation, name));
     converted.yaml = conversion.yaml;
     tell_remainders(
@@ -148,14 +157,23 @@ Result<Converted> convert_batch_script(const std::string& text, const std::strin
     return converted;
 }
 
-Result<Converted> convert_kubernetes(const std::string& text, const std::string& file) {
+Result<Converted>
+convert_kubernetes(const std::string& text, const std::string& file, const std::string& scheduler) {
+    if (!scheduler.empty()) {
+        return fail(ErrorCode::kUsage,
+                    problem("convert-scheduler", "--scheduler, and a Kubernetes object"),
+                    "no batch system reads it",
+                    "drop --scheduler");
+    }
     CYBELE_TRY(kubernetes::ConvertedObject object, kubernetes::convert_object(text, file));
     return Converted{std::move(object.text), std::move(object.left), {}, {}};
 }
 
 struct Input {
     bool (*is_it)(std::string_view text);
-    Result<Converted> (*convert)(const std::string& text, const std::string& file);
+    Result<Converted> (*convert)(const std::string& text,
+                                 const std::string& file,
+                                 const std::string& scheduler);
 };
 constexpr Input kInputs[] = {
     {kubernetes::is_object, convert_kubernetes}, // first: scripts may stand in it
@@ -169,7 +187,7 @@ Result<int> convert(const Session& session, const ConvertOptions& options) {
         if (!input.is_it(text)) {
             continue;
         }
-        CYBELE_TRY(const Converted converted, input.convert(text, options.file));
+        CYBELE_TRY(const Converted converted, input.convert(text, options.file, options.scheduler));
         session.note(converted.left);
         session.note(converted.notes);
         if (!converted.summary.empty()) {
@@ -204,6 +222,7 @@ void install_job_convert(CLI::App& job, Session& session) {
         ->type_name("FILE");
     verb->add_option("-o,--output", options->output, "output file; - is standard output")
         ->type_name("FILE");
+    add_script_reader(*verb, options->scheduler);
     verb->add_flag("--strict", options->is_strict, "exit with 3 if a line could not be converted");
     add_format(*verb, session);
     verb->callback([&session, options] {

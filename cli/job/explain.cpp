@@ -23,16 +23,6 @@ struct ExplainOptions {
 
 constexpr std::size_t kMostOfLog = std::size_t{256} << 20U;
 
-schedulers::Reader reader_of(const std::string& scheduler) {
-    for (const auto reader :
-         {schedulers::Reader::kSlurm, schedulers::Reader::kTorque, schedulers::Reader::kPbspro}) {
-        if (schedulers::reader_text(reader) == scheduler) {
-            return reader;
-        }
-    }
-    return schedulers::Reader::kNone;
-}
-
 Result<int> explain_log(const Session& session, const ExplainOptions& options) {
     CYBELE_TRY(const std::string text,
                read_file(options.log, kMostOfLog).map_error(during("reading the log")));
@@ -80,6 +70,22 @@ Result<int> explain_script(const Session& session, const ExplainOptions& options
 
 } // namespace
 
+schedulers::Reader reader_of(const std::string& scheduler) {
+    for (const auto reader :
+         {schedulers::Reader::kSlurm, schedulers::Reader::kTorque, schedulers::Reader::kPbspro}) {
+        if (schedulers::reader_text(reader) == scheduler) {
+            return reader;
+        }
+    }
+    return schedulers::Reader::kNone;
+}
+
+void add_script_reader(CLI::App& verb, std::string& scheduler) {
+    verb.add_option(
+            "--scheduler", scheduler, "scheduler of the script (default: by its directives)")
+        ->check(CLI::IsMember({"slurm", "torque", "pbspro"}));
+}
+
 void install_job_explain(CLI::App& job, Session& session) {
     auto options = std::make_shared<ExplainOptions>();
     CLI::App* verb = add_verb(job,
@@ -92,10 +98,7 @@ void install_job_explain(CLI::App& job, Session& session) {
     verb->add_option("script", options->script, "a script with #SBATCH or #PBS lines")
         ->type_name("SCRIPT");
     verb->add_option("--log", options->log, "output of a failed job")->type_name("FILE");
-    verb->add_option("--scheduler",
-                     options->scheduler,
-                     "scheduler of the script (default: by its directives)")
-        ->check(CLI::IsMember({"slurm", "torque", "pbspro"}));
+    add_script_reader(*verb, options->scheduler);
     verb->add_flag("--strict", options->is_strict, "treat every finding as an error (exit code 3)");
     add_format(*verb, session);
     verb->callback([&session, options] {

@@ -16,9 +16,9 @@ using compatibility::Circumstance;
 using compatibility::Outcome;
 
 constexpr std::array<std::string_view, 7> kVerdictTexts{"works",
-                                                        "works with these options",
-                                                        "will abort",
-                                                        "will start singletons",
+                                                        "works with options",
+                                                        "aborts",
+                                                        "starts N jobs of one rank",
                                                         "not known, but guarded",
                                                         "cannot be guarded",
                                                         "not checked"};

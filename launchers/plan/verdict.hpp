@@ -31,8 +31,8 @@ struct LaunchVerdict {
     compatibility::Judgement judgement; ///< no rules where there is nothing to judge
 };
 
-/// "works", "works with these options", "will abort", "will start singletons", "not known, but
-/// guarded", "cannot be guarded", "not checked: …".
+/// "works", "works with options", "aborts", "starts N jobs of one rank", "not known, but guarded",
+/// "cannot be guarded", "not checked: …".
 [[nodiscard]] std::string_view sureness_text(Confidence confidence);
 
 /// The plan must have been made from the same input. Launches without MPI work as far as this can

@@ -22,8 +22,8 @@ cybelectl() { "$CYBELECTL" "$@"; }
     cybelectl job render demo --scheduler slurm | bash -n
     cybelectl kube render demo --kind TorqueJob >/dev/null
     CYBELE_STORE=$place/store cybelectl image add demo/demo.sif demo:1.0
-    printf '#!/bin/bash\n#SBATCH -n 2\n#SBATCH --output=%%x-%%j.out\nset -euo pipefail\ntrue\n' >old-job.sh
-    cybelectl job explain old-job.sh
+    printf '#!/bin/bash\n#SBATCH -n 2\n#SBATCH --output=%%x-%%j.out\nset -euo pipefail\ntrue\n' >old.sh
+    cybelectl job convert old.sh -o job.yaml
     mkdir recipes jobs && cp demo/demo.yaml recipes/ && cp -r demo/src recipes/ && cd "$place"
     cybelectl generate .
     cybelectl generate . --check

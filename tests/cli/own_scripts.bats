@@ -213,6 +213,17 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
     assert_line --partial 'does not read the directives'
 }
 
+@test "job convert reads a script by the rules of the batch system that is named" {
+    printf '%s\n' '#!/bin/bash' '#PBS -l nodes=1:ppn=2' './a' >either.pbs
+    run --separate-stderr -0 "$CYBELECTL" job convert either.pbs
+    assert_line '  tasks-per-node: 2'
+    run --separate-stderr -0 "$CYBELECTL" job convert either.pbs --scheduler pbspro
+    assert_line '  pbspro:'
+    assert_line '    - "-l nodes=1:ppn=2"'
+    printf '%s\n' 'apiVersion: v1' 'kind: Pod' >pod.yaml
+    run -2 "$CYBELECTL" job convert pod.yaml --scheduler slurm
+}
+
 @test "job convert keeps the shell of a script, and removes carriage returns with a warning" {
     for shell in csh tcsh zsh fish; do
         write_script other.pbs "#!/usr/bin/$shell" '#PBS -l nodes=1' 'setenv A 1'

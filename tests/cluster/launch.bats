@@ -146,11 +146,11 @@ bind_job() {
     run "$CYBELECTL" job check checked.yaml --site hall.yaml
     assert_success
     assert_line --partial 'ranks on 1 node by srun with pmix'
-    assert_line 'verdict: works with these options' # of ranks in user namespaces
+    assert_line 'verdict: works with options' # of ranks in user namespaces
     assert_line --partial 'works (seen, pair/openmpi-pmix)'
     sed -i 's/launch: {kind: mpi/launch: {kind: mpi, pmi: pmi2/' checked.yaml
     run "$CYBELECTL" job check checked.yaml --site hall.yaml
     assert_equal "$status" 3
-    assert_line 'verdict: will abort'
+    assert_line 'verdict: aborts'
     assert_line --partial 'checked.yaml:'
 }

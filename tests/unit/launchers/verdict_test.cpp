@@ -115,7 +115,7 @@ TEST_CASE("what is known of host and image is told, and what makes it work") {
     CHECK(text.starts_with("launch:  mpi, 4 ranks on 2 nodes by mpirun of Open MPI\n"
                            "host:    openmpi 4.1.4, slurm 22.05.8\nimage:   openmpi 6.0.0rc2\n"
                            "guard:   asks /p in the image before the program starts\n"
-                           "verdict: works with these options\n"
+                           "verdict: works with options\n"
                            "  option OMPI_MCA_btl_tcp_if_include="));
 }
 
