@@ -251,14 +251,18 @@ void ListWatch::take_page(const Reply& reply, Moment now) {
     }
     settings_.backoff.reset();
     check_revision(revision);
-    for (Json& object : page["items"]) {
-        observer_.on_object(object);
-    }
     if (list_revision_.empty()) {
         list_revision_ = revision;
     }
     continue_ = text_at(page, "metadata", "continue");
     due_ = now;
+    if (!continue_.empty()) { // the server makes the next page while this one is read
+        list(now);
+        due_ = kNever;
+    }
+    for (Json& object : page["items"]) {
+        observer_.on_object(object);
+    }
     if (!continue_.empty()) {
         return;
     }

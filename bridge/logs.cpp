@@ -4,20 +4,19 @@
 #include "bridge/log_times.hpp"
 #include "bridge/outputs.hpp"
 #include "bridge/server_session.hpp"
+#include "bridge/shared_reading.hpp"
 #include "bridge/ways.hpp"
 #include "submission/follow/log_reader.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
 namespace cybele::bridge {
 namespace {
-
-constexpr std::chrono::milliseconds kBetweenLooks{2'000};
 
 bool has_ended(const Object& object) {
     return object.status.holds("Complete") || object.status.holds("Failed");
@@ -62,8 +61,9 @@ public:
     Logs(ServerSession& server,
          const LogsRequest& request,
          submission::Host& host,
-         const std::string& path)
-        : server_(server), request_(request), host_(host), reader_(path),
+         const std::string& path,
+         const std::filesystem::path& meeting)
+        : server_(server), request_(request), host_(host), shared_(host, meeting), reader_(path),
           left_(request.most.value_or(UINT64_MAX)) {}
 
     Result<void> run(Object object) {
@@ -79,7 +79,6 @@ public:
             if (!goes_on || is_last || request_.is_interrupted()) {
                 break;
             }
-            std::this_thread::sleep_for(kBetweenLooks);
             const std::string uid = object.uid;
             CYBELE_TRY(object, server_.object(request_.place));
             if (object.uid != uid) {
@@ -117,12 +116,22 @@ private:
         return stamp_lines(text, times.stamp, is_within_line_);
     }
 
+    /// What was there at the begin, and the rest at the end, is read without delay; what comes in
+    /// between together with what others follow.
+    Result<submission::ReadBack> look(bool waits) {
+        if (waits) {
+            return shared_.read(reader_.next());
+        }
+        CYBELE_TRY(submission::Answers answers, host_.exchange({}, {reader_.next()}));
+        return std::move(answers.files.front());
+    }
+
     /// All that is there. Whether somebody still reads it.
     Result<bool> read(bool is_last) {
+        bool waits = !is_last && std::exchange(has_begun_, true);
         bool has_more = true;
         while (has_more) {
-            CYBELE_TRY(const submission::Answers answers, host_.exchange({}, {reader_.next()}));
-            const submission::ReadBack& back = answers.files.front();
+            CYBELE_TRY(const submission::ReadBack back, look(std::exchange(waits, false)));
             exists_ = exists_ || back.exists;
             CYBELE_TRY(const std::string text,
                        stamped(reader_.take(back, submission::LogReader::Clock::now(), is_last)));
@@ -167,8 +176,10 @@ private:
     ServerSession& server_;
     const LogsRequest& request_;
     submission::Host& host_;
+    SharedReading shared_;
     submission::LogReader reader_;
     std::uint64_t left_;
+    bool has_begun_ = false;
     bool is_within_line_ = false;
     bool exists_ = false;
 };
@@ -214,7 +225,9 @@ Result<void> show_logs_of(ServerSession& server,
     CYBELE_TRY(const std::string path, path_of(object, row, request.is_errors));
     const auto host =
         host_of({row.way, row.account, service.sockets, service.environment, nullptr});
-    return Logs(server, request, *host, path).run(std::move(object));
+    const std::string way = way_text(row.way, row.account) + " " + row.way.key.native();
+    return Logs(server, request, *host, path, folder_of_readings(service.sockets, way))
+        .run(std::move(object));
 }
 
 } // namespace cybele::bridge

@@ -214,7 +214,10 @@ Result<Object> read_object(std::string_view text, const JobReader& jobs) {
     if (text.size() > kLongestObject) {
         return not_an_object(fmt::format("it has {} bytes", text.size()));
     }
-    const Json json = parse_json(text);
+    return object_of_json(parse_json(text), jobs);
+}
+
+Result<Object> object_of_json(const Json& json, const JobReader& jobs) {
     const std::string kind = text_of_member(json, "kind");
     Object object;
     if (kind == "TorqueJob") {

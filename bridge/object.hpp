@@ -89,6 +89,9 @@ using JobReader = std::function<void(const nlohmann::json& job, Object& object)>
 /// object's identity can be read is kInput; all else that is wrong is the object's `refusal`, so
 /// that it has a condition.
 [[nodiscard]] Result<Object> read_object(std::string_view json, const JobReader& jobs = {});
+/// The same from JSON that was read: an item of a list, which is not written down only to be read
+/// again.
+[[nodiscard]] Result<Object> object_of_json(const nlohmann::json& json, const JobReader& jobs = {});
 
 /// Once a job was handed over, only the directives of its script are of use: the rest is dropped,
 /// so that many objects need little memory.

@@ -23,7 +23,8 @@ void Inbox::put(Rounds& rounds, Item& item) {
 bool Inbox::apply(Rounds& rounds, std::size_t watches) {
     known_.resize(watches);
     bool was_rewound = false;
-    for (Item& item : items_) {
+    for (; !items_.empty(); items_.pop_front()) {
+        Item& item = items_.front();
         switch (item.kind) {
         case Item::Kind::kObject:
             put(rounds, item);
@@ -48,7 +49,6 @@ bool Inbox::apply(Rounds& rounds, std::size_t watches) {
             break;
         }
     }
-    items_.clear();
     return was_rewound;
 }
 
@@ -66,8 +66,7 @@ void ObjectWatch::take(nlohmann::json& json, Inbox::Item::Kind kind) {
         json["apiVersion"] = "batch/v1"; // items of a list do not repeat their kind
         json["kind"] = "Job";
     }
-    auto object =
-        read_object(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), jobs_);
+    auto object = object_of_json(json, jobs_);
     if (!object) {
         log("Unreadable", object.error().message());
         return;

@@ -5,6 +5,7 @@
 #include "bridge/rounds.hpp"
 #include "bridge/transition.hpp"
 
+#include <deque>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,7 +33,7 @@ public:
 private:
     void put(Rounds& rounds, Item& item);
 
-    std::vector<Item> items_;
+    std::deque<Item> items_; ///< of many; each one's memory is free when it was taken
     std::vector<std::set<std::string>> known_; ///< uids by watch
     bool is_rewound_ = false; ///< until the next complete list: lower revisions are the truth
 };

@@ -61,7 +61,7 @@ Result<Object> object_of_item(PageJson item, const PageJson& list, const JobRead
         std::string kind = page_text(list, "kind");
         item["kind"] = kind.substr(0, kind.size() - std::min<std::size_t>(4, kind.size()));
     }
-    return read_object(text_of_page(item), jobs);
+    return object_of_json(item, jobs);
 }
 
 /// The place without the word that asks for an ordinary Job.
@@ -175,7 +175,7 @@ Result<Object> ServerSession::object(const std::string& place) {
         }
         CYBELE_TRY(const PageJson json, read(path + "/" + plain.substr(slash + 1), true));
         if (!json.empty() && !is_foreign_job(json, path)) {
-            return read_object(text_of_page(json), jobs_);
+            return object_of_json(json, jobs_);
         }
     }
     const std::string_view kind = is_job ? "Job" : kind_text(request_.configuration.site.kind);

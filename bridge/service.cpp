@@ -288,10 +288,13 @@ private:
         world_.is_leader = leads();
     }
 
+    /// Until something arrives, or the next poll. Who lists or stands by has none: it waits for
+    /// the server.
     void wait() {
         constexpr std::chrono::milliseconds kStep{1'000};
         const Moment now = boot_time();
-        pump_.work(std::min(std::max(now, next_poll_), now + kStep));
+        const bool has_poll = may_poll() && next_poll_ < now + kStep;
+        pump_.work(has_poll ? std::max(now, next_poll_) : now + kStep);
     }
 
     /// The old ones serve until the server refuses them.
@@ -311,7 +314,14 @@ private:
             was_leader_ = leads();
             has_led_ = has_led_ || was_leader_;
             log(was_leader_ ? "Leading" : "Standby", was_leader_ ? "" : why_standby());
+        } else if (!was_leader_ && !has_led_ && !is_second_ && is_led_by_another()) {
+            is_second_ = true;
+            log("Standby", why_standby());
         }
+    }
+
+    [[nodiscard]] bool is_led_by_another() const {
+        return !lease_.holder().empty() && lease_.holder() != identity_;
     }
 
     [[nodiscard]] std::string why_standby() const {
@@ -332,13 +342,17 @@ private:
     }
 
     /// A leader that cannot reach the API server goes on with its polls, so that ends are seen.
+    [[nodiscard]] bool may_poll() const {
+        const bool is_cut_off = has_led_ && lease_.trouble().has_value();
+        return (has_synced_ || is_synced()) && (was_leader_ || is_cut_off);
+    }
+
     [[nodiscard]] bool is_due() {
         if (boot_time() < next_poll_) {
             return false;
         }
         has_synced_ = has_synced_ || is_synced();
-        const bool is_cut_off = has_led_ && lease_.trouble().has_value();
-        return has_synced_ && (was_leader_ || is_cut_off);
+        return may_poll();
     }
 
     void round() {
@@ -441,6 +455,7 @@ private:
     Moment next_queues_{0};
     bool was_leader_ = false;
     bool has_led_ = false;
+    bool is_second_ = false; ///< when it started, another one led
     bool has_synced_ = false;
     bool was_answered_ = true;
     bool has_ended_ = false;

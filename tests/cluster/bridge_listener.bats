@@ -70,6 +70,40 @@ lines_of() { wc -l <"$1"; }
     assert_equal "$(timeout 30 "$parts_dir/kubernetes" kubectl 1.34 logs -f said-job | wc -l)" 8
 }
 
+@test "five outputs that are followed at the same time are read in one round trip each two seconds" {
+    local one before pids=()
+    begin_bridge
+    # The listener's processes start their shells by this.
+    # shellcheck disable=SC2016 # of the program that is written
+    printf '%s\n' '#!/bin/sh' '! tr "\0" " " </proc/$PPID/cmdline | grep -q "bridge answer" ||' "    echo read >>'$place/reads'" \
+        'exec /bin/sh "$@"' >commands/sh
+    chmod +x commands/sh
+    for one in 1 2 3 4 5; do
+        directive="#SBATCH --mem=10 --output=$place/work/many-$one.out" job "many-$one" \
+            "while [ ! -e $place/all-read ]; do echo line-$one; sleep 1; done" "echo last-$one"
+    done
+    for one in 1 2 3 4 5; do wait_for 60 pod_is "many-$one-job" Running; done
+    for one in 1 2 3 4 5; do
+        kubectl logs -f "many-$one-job" >"many-$one.followed" 2>"many-$one.errors" 3>&- &
+        pids+=($!)
+    done
+    for one in 1 2 3 4 5; do wait_for 60 grep -q "line-$one" "many-$one.followed"; done
+    sleep 5
+    before=$(wc -l <reads)
+    sleep 20
+    before=$(($(wc -l <reads) - before))
+    echo "five outputs followed for 20 s: $before round trips" >&3
+    ((before >= 5 && before <= 15)) # ten; some may come too late for a turn
+    touch all-read
+    wait "${pids[@]}"
+    rm commands/sh
+    for one in 1 2 3 4 5; do
+        ends "many-$one" Succeeded
+        diff "many-$one.followed" "work/many-$one.out"
+        tail -n 1 "many-$one.followed" | grep -x "last-$one"
+    done
+}
+
 # time_of FILE: when it last changed, as kubectl prints times.
 time_of() { date -u -r "$1" +%Y-%m-%dT%H:%M:%S.%NZ; }
 
@@ -87,6 +121,7 @@ time_of() { date -u -r "$1" +%Y-%m-%dT%H:%M:%S.%NZ; }
     assert_equal "$(kubectl logs timed-job --since=2s)" ''
     kubectl logs -f timed-job --since=2s --timestamps >followed 3>&- &
     pid=$!
+    wait_for 60 pgrep -f 'bridge answer' >&2
     sleep 3
     touch go
     wait "$pid"

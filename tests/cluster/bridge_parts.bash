@@ -27,7 +27,8 @@ stop_bridge_parts() {
 }
 
 # write_bridge: bridge.yaml.
-write_bridge() {
+write_bridge() { write_plain_bridge; }
+write_plain_bridge() {
     printf '%s\n' 'kind: Bridge' 'name: test' 'site: site.yaml' 'poll: 1 s' 'hand-over-patience: 4 s' 'accounts:' \
         "  - {namespace: default, account: $user, workdir: $place/work}" >bridge.yaml
 }
@@ -37,10 +38,20 @@ kubectl() { "$parts_dir/kubernetes" kubectl 1.34 "$@"; }
 # as_bridge COMMAND…: with the commands of Slurm.
 as_bridge() { PATH=$place/commands:$PATH "$@"; }
 
-# start_bridge NAME [OPTION…]: in the background; its log is NAME.log, its process NAME.pid.
+# install_rights: bridges have the rights that `bridge install` prints for bridge.yaml, and no others.
+install_rights() {
+    "$CYBELECTL" bridge install | kubectl apply -f - >&2
+    sed "s|users:.*|users: [{name: admin, user: {token: \"$(kubectl create token cybelectl-bridge -n cybelectl --duration 2h)\"}}]|; \
+        s|user: admin}|user: admin, namespace: cybelectl}|" kubernetes/kubeconfig >rights.conf
+}
+
+# start_bridge NAME [OPTION…]: in the background, with the kubeconfig `rights`, else rights.conf where it exists; its log is NAME.log,
+# its process NAME.pid.
 start_bridge() {
+    local conf=${rights:-rights.conf} by=()
+    [[ ! -e $conf ]] || by=(--kubeconfig "$conf")
     # A command of its own, no function: the id must be that of the bridge.
-    PATH=$place/commands:$PATH "$CYBELECTL" bridge run --config bridge.yaml "${@:2}" >>"$1.log" 2>&1 3>&- &
+    PATH=$place/commands:$PATH "$CYBELECTL" bridge run --config bridge.yaml "${by[@]}" "${@:2}" >>"$1.log" 2>&1 3>&- &
     echo $! >"$1.pid"
 }
 # stop_bridge NAME [SIGNAL]: ends it, if it is there.

@@ -1,14 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cybelectl bridge run` between a real API server and a real Slurm: from an object to one job, and back. Two minutes.
+# `cybelectl bridge run` between a real API server and a real Slurm: from an object to one job, and back. It has the rights that
+# `bridge install` prints, Roles in two namespaces, and no more. Three minutes.
 # shellcheck disable=SC2154 # user is of bridge_parts.bash
 load ../parts/suite.bash
 load nodes.bash
 load bridge_parts.bash
 
-setup_file() { start_bridge_parts; }
+setup_file() {
+    start_bridge_parts
+    write_bridge
+    kubectl create namespace both >&2
+    install_rights
+}
 setup() {
     enter_nodes
     rm -f ran calls ./*.log before-*
+    write_bridge
+}
+# write_bridge: with Roles, in place of rights in all namespaces.
+write_bridge() {
+    write_plain_bridge
+    printf '%s\n' "  - {namespace: both, account: $user, workdir: $place/work}" 'namespaces: [default, both]' >>bridge.yaml
 }
 teardown() { stop_bridges; }
 teardown_file() { stop_bridge_parts; }
@@ -65,8 +77,10 @@ teardown_file() { stop_bridge_parts; }
 }
 
 @test "an object without an account, or with a refused line, says so and nothing is submitted" {
-    start_bridge one
+    # A namespace without an account can only be one of all that are read: not with Roles.
+    write_plain_bridge
     kubectl create namespace guests
+    rights=kubernetes/kubeconfig start_bridge one
     space=guests job stranger
     refused_as() { [[ $(kubectl get slurmjob -n "$1" "$2" -o 'jsonpath={.status.conditions[?(@.type=="Accepted")].reason}') == "$3" ]]; }
     wait_for 20 refused_as guests stranger NoAccount
@@ -81,9 +95,8 @@ teardown_file() { stop_bridge_parts; }
 
 @test "accounts and queues that are not admitted, more time and more memory than the queue has: each has its reason, and nothing is submitted" {
     sed 's/max-time: 1 h/memory-per-node: 4 GiB, &/' site.yaml >limits.yaml
-    sed -i "s|^site: .*|site: limits.yaml|; s|workdir: .*}|workdir: $place/work, queues: [batch]}\n  - {namespace: both, account: $user, workdir: $place/work}\n  - {namespace: both, account: guest, workdir: $place/work}|" bridge.yaml
+    sed -i "s|^site: .*|site: limits.yaml|; /default, account/s|}|, queues: [batch]}\n  - {namespace: both, account: guest, workdir: $place/work}|" bridge.yaml
     start_bridge one
-    kubectl create namespace both
     written() { # NAMESPACE NAME SPEC
         printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {namespace: $1, name: $2}" "spec: $3" | kubectl create -f -
     }
@@ -137,11 +150,12 @@ teardown_file() { stop_bridge_parts; }
 @test "with onDelete: Orphan the object goes, and the job runs on" {
     local id
     start_bridge one
-    on_delete=Orphan job orphan "sleep 8.$unique"
+    on_delete=Orphan job orphan "while [ ! -e $place/orphan-may-end ]; do sleep 0.5; done"
     wait_for 30 reaches orphan Running
     id=$(field orphan .status.jobId)
     kubectl delete slurmjob orphan --wait=true --timeout=20s
     assert_equal "$(slurm squeue -h -j "$id" -o %T)" RUNNING
+    touch orphan-may-end
     is_empty_queue() { [[ -z $(in_queue) ]]; }
     wait_for 30 is_empty_queue
     assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" COMPLETED
@@ -160,12 +174,21 @@ teardown_file() { stop_bridge_parts; }
     assert_equal "$(sort ran)" "$(printf 'kept-%s\n' a b c)"
 }
 
-@test "of two bridges one acts; when it is gone, the other takes over" {
+# cpu_of NAME: hundredths of a second that the bridge has worked.
+cpu_of() { awk '{ print $14 + $15 }' "/proc/$(cat "$1.pid")/stat"; }
+
+@test "of two bridges one acts, and the other says who does and waits; when it is gone, the other takes over" {
+    local before
     start_bridge one
     wait_for 20 grep -q Leading one.log
     start_bridge two
+    wait_for 20 grep -q 'Standby: the Lease is held by' two.log
     job led
+    before=$(cpu_of two)
     ends led Succeeded
+    sleep 3
+    # Who stands by waits, and does not look all the time. A hundredth of a second is 1.
+    (($(cpu_of two) - before < 100))
     assert_equal "$(grep -c Leading two.log)" 0
     stop_bridge one TERM
     wait_for 40 grep -q Leading two.log || { cat ./*.log && return 1; }
@@ -181,7 +204,7 @@ teardown_file() { stop_bridge_parts; }
     sed -i 's/^poll: .*/poll: 5 s/' bridge.yaml
     for one in 1 2 3 4 5 6; do job "many-$one" "sleep 300.$unique"; done
     start_bridge one --format json
-    are_queued() { for one in 1 2 3 4 5 6; do [[ -n $(field "many-$one" .status.jobId) ]] || return 1; done; }
+    are_queued() { kubectl get slurmjob -o json | jq -e '[.items[] | select((.metadata.name | startswith("many-")) and .status.jobId)] | length == 6'; }
     wait_for 40 are_queued
     rm -f calls
     sleep 15
@@ -191,7 +214,7 @@ teardown_file() { stop_bridge_parts; }
     stop_bridge one TERM
     ((SECONDS - before <= 5))
     jq -se 'map(select(.event == "Ended")) | length == 1' one.log
-    assert_equal "$(kubectl get lease cybelectl-bridge-test -o 'jsonpath={.spec.holderIdentity}')" ''
+    assert_equal "$(kubectl get lease -n cybelectl cybelectl-bridge-test -o 'jsonpath={.spec.holderIdentity}')" ''
     assert_equal "$(in_queue | wc -l)" 6 # nothing is cancelled
     write_bridge
     start_bridge one
