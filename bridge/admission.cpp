@@ -112,6 +112,13 @@ std::optional<Refusal> refusal_of_limits(const schedulers::Asked& asked, const Q
     return std::nullopt;
 }
 
+const QueueLimits* find_queue(const Site& site, const std::string& name) {
+    const auto found = std::find_if(site.queues.begin(),
+                                    site.queues.end(),
+                                    [&](const QueueLimits& queue) { return queue.name == name; });
+    return found == site.queues.end() ? nullptr : &*found;
+}
+
 /// Refused where no queue of the list fits; the first says why.
 std::optional<Refusal> refusal_of_queues(const std::vector<std::string>& queues,
                                          const schedulers::Asked& asked,
@@ -126,17 +133,49 @@ std::optional<Refusal> refusal_of_queues(const std::vector<std::string>& queues,
     }
     std::optional<Refusal> first;
     for (const std::string& name : queues) {
-        const auto known =
-            std::find_if(site.queues.begin(), site.queues.end(), [&](const QueueLimits& queue) {
-                return queue.name == name;
-            });
-        auto refusal = known == site.queues.end() ? std::nullopt : refusal_of_limits(asked, *known);
+        const QueueLimits* known = find_queue(site, name);
+        auto refusal = known == nullptr ? std::nullopt : refusal_of_limits(asked, *known);
         if (!refusal) {
             return std::nullopt;
         }
         first = first ? first : std::move(refusal);
     }
     return first;
+}
+
+/// Of a queue that the Site does not list, the name is known.
+bool has_label(const Site& site,
+               const std::string& name,
+               const std::string& key,
+               const std::string& value) {
+    const QueueLimits* queue = find_queue(site, name);
+    if (queue == nullptr && (key == "wlm.sylabs.io/partition" || key == "cybelectl.io/queue")) {
+        return value == name;
+    }
+    const auto& labels = queue != nullptr ? queue->labels : site.labels;
+    const auto found = labels.find(key);
+    return found != labels.end() && found->second == value;
+}
+
+/// The batch system chooses any queue of the list: each must have the labels.
+std::optional<Refusal>
+refusal_of_selector(const Object& object, std::vector<std::string> queues, const Site& site) {
+    if (queues.empty()) {
+        queues.emplace_back(); // the batch system's default
+    }
+    for (const auto& [key, value] : object.spec.node_selector) {
+        for (const std::string& name : queues) {
+            if (!has_label(site, name, key, value)) {
+                return refused(
+                    kSelectorNotMet,
+                    fmt::format("{} does not have the label {}={}",
+                                name.empty() ? "the default queue" : "queue " + printable(name),
+                                printable(key),
+                                printable(value)));
+            }
+        }
+    }
+    return std::nullopt;
 }
 
 /// Whether the path is a folder of the list, or below one. Symbolic links are looked at where the
@@ -199,7 +238,11 @@ Admitted admit(const Object& object, const Site& site) {
     admitted.refusal = refusal_of_script(*script);
     if (!admitted.refusal) {
         const schedulers::Asked asked = schedulers::what_is_asked(*script);
-        admitted.refusal = refusal_of_queues(queues_of(object, asked, site), asked, *row, site);
+        const std::vector<std::string> queues = queues_of(object, asked, site);
+        admitted.refusal = refusal_of_queues(queues, asked, *row, site);
+        if (!admitted.refusal) {
+            admitted.refusal = refusal_of_selector(object, queues, site);
+        }
     }
     if (!admitted.refusal) {
         admitted.refusal = refusal_of_results(object, *row);

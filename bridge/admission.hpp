@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,7 +25,8 @@ struct QueueLimits {
     std::string name;
     std::optional<std::uint64_t> nodes;
     std::optional<std::chrono::seconds> time;
-    std::optional<std::uint64_t> memory_per_node; ///< bytes
+    std::optional<std::uint64_t> memory_per_node;   ///< bytes
+    std::map<std::string, std::string> labels = {}; ///< of its node
 };
 
 /// The batch system as the bridge's configuration and its queues say.
@@ -32,6 +34,7 @@ struct Site {
     Kind kind = Kind::kSlurmJob; ///< which objects it runs
     std::vector<AccountRow> accounts;
     std::vector<QueueLimits> queues;
+    std::map<std::string, std::string> labels; ///< of queues that the Site does not list
     std::string default_queue;
 };
 

@@ -2,6 +2,7 @@
 #include "bridge/configuration.hpp"
 
 #include "bridge/batch_cluster.hpp"
+#include "bridge/queue_labels.hpp"
 #include "launchers/documents/site.hpp"
 #include "support/document.hpp"
 #include "support/file.hpp"
@@ -28,8 +29,10 @@ Site site_of(const launchers::Bridge& document, const launchers::Site& cluster) 
             {queue.name,
              queue.nodes ? std::optional<std::uint64_t>(*queue.nodes) : std::nullopt,
              queue.max_time,
-             queue.memory_per_node_bytes});
+             queue.memory_per_node_bytes,
+             selectable_labels(document, queue)});
     }
+    site.labels = selectable_labels(document, {});
     if (!cluster.queues.empty()) {
         site.default_queue = cluster.queues.front().name;
     }

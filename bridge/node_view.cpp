@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/node_view.hpp"
 
+#include "bridge/queue_labels.hpp"
 #include "bridge/times.hpp"
 #include "schedulers/reading/asked.hpp"
 #include "schedulers/reading/batch_script.hpp"
@@ -17,12 +18,6 @@ using NodeJson = nlohmann::json;
 
 launchers::BridgeNodes view_settings(const Configuration& configuration) {
     return configuration.document.virtual_nodes.value_or(launchers::BridgeNodes());
-}
-
-bool is_label_of_node(std::string_view text) {
-    return !text.empty() && text.size() <= 63 &&
-           text.find_first_not_of("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-                                  "._-") == std::string_view::npos;
 }
 
 /// The batch system's own numbers first.
@@ -75,35 +70,11 @@ std::string queue_of(const Configuration& configuration, const Object& object) {
 }
 
 nlohmann::json node_json(const Configuration& configuration, const launchers::SiteQueue& queue) {
-    NodeJson labels{{"type", "virtual-kubelet"},
-                    {kBridgeLabel, configuration.document.name},
-                    {"cybelectl.io/queue", queue.name},
-                    {"wlm.sylabs.io/partition", queue.name}};
-    const launchers::BridgeNodes settings = view_settings(configuration);
-    for (const auto& [key, value] : settings.labels) {
-        labels[key] = value;
-    }
-    const auto add = [&labels](const char* name, const auto& value) {
-        if (value) {
-            labels[name] = std::to_string(*value);
-        }
-    };
-    constexpr std::uint64_t kMebibyte = std::uint64_t{1} << 20U;
-    add("wlm.sylabs.io/nodes", queue.nodes);
-    add("wlm.sylabs.io/cpu-per-node", queue.cores_per_node);
-    if (queue.memory_per_node_bytes) {
-        labels["wlm.sylabs.io/mem-per-node"] =
-            std::to_string(*queue.memory_per_node_bytes / kMebibyte);
-    }
-    if (queue.max_time) {
-        labels["wlm.sylabs.io/wall-time"] = std::to_string(queue.max_time->count());
-    }
-    for (auto at = labels.begin(); at != labels.end();) {
-        at = is_label_of_node(at->get_ref<const std::string&>()) ? std::next(at) : labels.erase(at);
-    }
     return {{"apiVersion", "v1"},
             {"kind", "Node"},
-            {"metadata", {{"name", node_of(configuration, queue.name)}, {"labels", labels}}},
+            {"metadata",
+             {{"name", node_of(configuration, queue.name)},
+              {"labels", queue_labels(configuration.document, queue)}}},
             {"spec",
              {{"taints",
                {{{"key", "virtual-kubelet.io/provider"},

@@ -23,6 +23,7 @@ constexpr std::array kRefusals{
     RefusalRow{kAccountAmbiguous, true, "name one of the namespace's accounts in spec.account"},
     RefusalRow{kQueueNotAdmitted, false, "name one of the namespace's queues in spec.queue"},
     RefusalRow{kQueueLimit, false, "ask for less, or name a queue with higher limits"},
+    RefusalRow{kSelectorNotMet, false, "name a queue with the label, or remove spec.nodeSelector"},
     RefusalRow{kResultsRootNotAdmitted, false, "copy the results below an admitted root"},
     RefusalRow{kTooOldToBeSure, false, "ask the administrator for `cybelectl bridge accept`"},
 };

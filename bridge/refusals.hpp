@@ -19,6 +19,7 @@ inline constexpr std::string_view kAccountNotAdmitted = "AccountNotAdmitted";
 inline constexpr std::string_view kAccountAmbiguous = "AccountAmbiguous";
 inline constexpr std::string_view kQueueNotAdmitted = "QueueNotAdmitted";
 inline constexpr std::string_view kQueueLimit = "QueueLimit";
+inline constexpr std::string_view kSelectorNotMet = "SelectorNotMet"; ///< labels of the queue
 inline constexpr std::string_view kResultsRootNotAdmitted = "ResultsRootNotAdmitted";
 inline constexpr std::string_view kNotConvertible = "NotConvertible"; ///< of ordinary Jobs
 inline constexpr std::string_view kTooOldToBeSure = "TooOldToBeSure";

@@ -47,6 +47,16 @@ teardown_file() { stop_bridge_parts; }
     grep -q 'default/first Complete: job' one.log
 }
 
+# The object of wlm-operator's own example, but for its group and its script.
+@test "an object with the nodeSelector of wlm-operator's examples runs" {
+    start_bridge one
+    printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: cow}' 'spec:' '  batch: |' '    #!/bin/sh' \
+        "    #SBATCH --nodes=1 --output=$place/work/cow.out" "    echo cow >>$place/ran" '  nodeSelector:' \
+        '    wlm.sylabs.io/containers: singularity' '    wlm.sylabs.io/partition: batch' | kubectl create -f -
+    ends cow Succeeded
+    assert_equal "$(runs_of cow)" 1
+}
+
 @test "a job that fails has its code, one that is killed its signal, one that runs too long its reason" {
     start_bridge one
     job code 'exit 3'
@@ -104,18 +114,21 @@ teardown_file() { stop_bridge_parts; }
     written default other-account '{account: nobody, batch: "#!/bin/sh\ntrue\n"}'
     written default long '{batch: "#!/bin/sh\n#SBATCH --time=2:00:00\ntrue\n"}'
     written default heavy '{batch: "#!/bin/sh\n#SBATCH --mem=5G\ntrue\n"}'
+    written default astray '{nodeSelector: {wlm.sylabs.io/cuda: "10"}, batch: "#!/bin/sh\ntrue\n"}'
     written both unsure '{batch: "#!/bin/sh\ntrue\n"}'
     denied_as() { [[ $(kubectl get slurmjob -n "$1" "$2" -o 'jsonpath={.status.conditions[?(@.type=="Accepted")].status} {.status.conditions[?(@.type=="Accepted")].reason}') == "False $3" ]]; }
     wait_for 20 denied_as default other-queue QueueNotAdmitted
     wait_for 20 denied_as default other-account AccountNotAdmitted
     wait_for 20 denied_as default long QueueLimit
     wait_for 20 denied_as default heavy QueueLimit
+    wait_for 20 denied_as default astray SelectorNotMet
     wait_for 20 denied_as both unsure AccountAmbiguous
     [[ $(condition long Accepted message) == *'7200 seconds'*'at most 3600'* ]]
     [[ $(condition heavy Accepted message) == *'5368709120 bytes'*'at most 4294967296'* ]]
+    assert_equal "$(condition astray Accepted message)" 'queue batch does not have the label wlm.sylabs.io/cuda=10; name a queue with the label, or remove spec.nodeSelector'
     assert_equal "$(asked sbatch)" 0
     # With other limits they would be handed over.
-    kubectl delete slurmjob other-queue other-account long heavy --wait=true --timeout=30s
+    kubectl delete slurmjob other-queue other-account long heavy astray --wait=true --timeout=30s
     kubectl delete slurmjob -n both unsure --wait=true --timeout=30s
     stop_bridge one
     write_bridge

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/admission.hpp"
+#include "bridge/queue_labels.hpp"
 #include "bridge/refusals.hpp"
 #include "bridge/refused_directives.hpp"
 
@@ -47,6 +48,75 @@ TEST_CASE("the account comes from the namespace") {
     shared.spec.account = "alice";
     CHECK(reason_of(shared) == bridge::kAccountNotAdmitted);
     CHECK(bridge::admit(shared, plain_site()).account.empty());
+}
+
+TEST_CASE("a nodeSelector asks for labels of the queue, and is never ignored") {
+    bridge::Site site = plain_site();
+    site.queues[0].labels = {{"wlm.sylabs.io/nodes", "2"}, {"type", "virtual-kubelet"}};
+    site.queues[1].labels = {{"wlm.sylabs.io/nodes", "64"}, {"type", "virtual-kubelet"}};
+    bridge::Object object = object_with("");
+    object.spec.node_selector = {{"wlm.sylabs.io/nodes", "2"}};
+    CHECK(reason_of(object, site) == "");
+    object.spec.queue = "long";
+    CHECK(reason_of(object, site) == bridge::kSelectorNotMet);
+    CHECK(bridge::admit(object, site).refusal->message ==
+          "queue long does not have the label wlm.sylabs.io/nodes=2");
+    object.spec.node_selector["wlm.sylabs.io/nodes"] = "64";
+    CHECK(reason_of(object, site) == "");
+    object.spec.node_selector["no-such"] = "label";
+    CHECK(reason_of(object, site) == bridge::kSelectorNotMet);
+    // Slurm takes either of a list.
+    object = object_with("#SBATCH -p short,long");
+    object.spec.node_selector = {{"type", "virtual-kubelet"}};
+    CHECK(reason_of(object, site) == "");
+    object.spec.node_selector = {{"wlm.sylabs.io/nodes", "64"}};
+    CHECK(reason_of(object, site) == bridge::kSelectorNotMet);
+}
+
+TEST_CASE("a nodeSelector on queues that the Site does not list") {
+    bridge::Site site = plain_site();
+    site.labels = {{"type", "virtual-kubelet"}};
+    site.queues.clear();
+    site.default_queue.clear();
+    bridge::Object object = object_with("", "shared");
+    object.spec.account = "bob";
+    object.spec.node_selector = {{"type", "virtual-kubelet"}};
+    CHECK(reason_of(object, site) == "");
+    object.spec.node_selector = {{"wlm.sylabs.io/partition", "other"}};
+    CHECK(reason_of(object, site) == bridge::kSelectorNotMet);
+    CHECK(bridge::admit(object, site).refusal->message ==
+          "the default queue does not have the label wlm.sylabs.io/partition=other");
+    object.spec.queue = "other";
+    CHECK(reason_of(object, site) == "");
+    object.spec.node_selector["wlm.sylabs.io/nodes"] = "1";
+    CHECK(reason_of(object, site) == bridge::kSelectorNotMet);
+}
+
+TEST_CASE("the labels of a queue are those that manifests for wlm-operator ask for") {
+    launchers::Bridge document;
+    document.name = "hall";
+    launchers::SiteQueue queue;
+    queue.name = "batch";
+    queue.nodes = 2;
+    auto labels = bridge::selectable_labels(document, queue);
+    CHECK(labels.at("wlm.sylabs.io/containers") == "singularity");
+    CHECK(labels.at("wlm.sylabs.io/partition") == "batch");
+    CHECK(labels.at("wlm.sylabs.io/nodes") == "2");
+    CHECK(labels.at("type") == "virtual-kubelet");
+    CHECK(labels.count("kubernetes.io/hostname") == 0);
+
+    document.virtual_nodes = launchers::BridgeNodes{"slurm-hall", {{"wlm.sylabs.io/cuda", "10"}}};
+    labels = bridge::selectable_labels(document, queue);
+    CHECK(labels.at("kubernetes.io/hostname") == "slurm-hall-batch");
+    CHECK(labels.at("wlm.sylabs.io/cuda") == "10");
+    CHECK(bridge::queue_labels(document, queue).count("kubernetes.io/hostname") == 0);
+
+    labels = bridge::selectable_labels(document, {});
+    CHECK(labels.at("wlm.sylabs.io/containers") == "singularity");
+    for (const char* key :
+         {"kubernetes.io/hostname", "wlm.sylabs.io/partition", "cybelectl.io/queue"}) {
+        CHECK(labels.count(key) == 0);
+    }
 }
 
 TEST_CASE("directives that would take another user, a hold, an array or a wait are refused") {
