@@ -87,7 +87,7 @@ runs_of() { grep -cx "$1" slurm/guest/ran || true; }
 @test "by the service: one job of the account with its script byte for byte, ends with code and signal, deletion ends it first" {
     local id
     start_bridge one
-    job good 'env >env.txt' 'sleep 3'
+    job good 'env >env.txt' 'while [ ! -e go ]; do sleep 0.5; done'
     job bad 'exit 3'
     job long "sleep 300.$unique"
     wait_for 40 reaches good Running
@@ -95,6 +95,7 @@ runs_of() { grep -cx "$1" slurm/guest/ran || true; }
     assert_equal "$(slurm squeue -h -j "$id" -o '%u %i')" "guest $id"
     slurm scontrol write batch_script "$id" "$place/written.sh"
     cmp written.sh <(kubectl get slurmjob good -o 'jsonpath={.spec.batch}')
+    touch slurm/guest/go
     ends good Succeeded
     ends bad Failed
     assert_equal "$(field good .status.exitCode) $(field bad .status.exitCode) $(condition bad Failed reason)" '0 3 NonZeroExit'
