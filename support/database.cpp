@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/database.hpp"
 
+#include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -9,7 +10,9 @@
 #include <thread>
 #include <utility>
 
+#include <fcntl.h>
 #include <sqlite3.h>
+#include <unistd.h>
 
 namespace cybele {
 
@@ -55,6 +58,38 @@ tl::unexpected<Error> database_failed(const std::filesystem::path& path,
                 problem("database-failed", what),
                 handle != nullptr ? sqlite3_errmsg(handle) : sqlite3_errstr(code),
                 std::string(use.otherwise));
+}
+
+/// The removal of SQLite's journal commits a transaction. Without a sync of its folder the journal
+/// may be back after a power failure, and then the transaction is undone that was reported as
+/// complete. `synchronous=EXTRA` would do the same, but fails where folders cannot be synced, as on
+/// some network file systems.
+int remove_durably(sqlite3_vfs* /*files*/, const char* path, int /*is_synced*/) {
+    sqlite3_vfs* const own = sqlite3_vfs_find(nullptr);
+    const int code = own->xDelete(own, path, 0);
+    if (code == SQLITE_OK) {
+        const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+        const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+        if (fd.valid()) {
+            (void)::fsync(fd.get());
+        }
+    }
+    return code;
+}
+
+/// SQLite's files with remove_durably(); null, SQLite's own, where SQLite cannot start.
+const char* durable_files() {
+    static sqlite3_vfs files = [] {
+        sqlite3_vfs* const own = sqlite3_vfs_find(nullptr);
+        sqlite3_vfs made = own != nullptr ? *own : sqlite3_vfs();
+        made.pNext = nullptr;
+        made.zName = own != nullptr ? "cybelectl" : nullptr;
+        made.xDelete = remove_durably;
+        return made;
+    }();
+    static const bool is_known =
+        files.zName != nullptr && sqlite3_vfs_register(&files, 0) == SQLITE_OK;
+    return is_known ? files.zName : nullptr;
 }
 
 int flags_of(Database::Mode mode) {
@@ -137,7 +172,7 @@ Database::open(const std::filesystem::path& path, Mode mode, const DatabaseUse& 
     sqlite3* opened = nullptr;
     const char* const name = mode == Mode::kMemory ? ":memory:" : path.c_str();
     const int locks = use.is_of_one_thread ? SQLITE_OPEN_NOMUTEX : 0;
-    const int code = sqlite3_open_v2(name, &opened, flags_of(mode) | locks, nullptr);
+    const int code = sqlite3_open_v2(name, &opened, flags_of(mode) | locks, durable_files());
     database.handle_.reset(opened);
     if (code != SQLITE_OK) {
         return database_failed(path, use, code, opened);

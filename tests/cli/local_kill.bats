@@ -195,3 +195,14 @@ groups() {
     assert_success
     refute [ -e "$group/${inner##*/}" ]
 }
+
+@test "a transaction is on the disk before its submission is reported: the removal of SQLite's journal is synced" {
+    printf '%s\n' 'kind: Job' 'name: kept' 'script: "true"' >kept.yaml
+    strace -ff -y -qq -o trace -e trace=unlink,fsync,fdatasync,write -e signal=none "$CYBELECTL" submit kept.yaml --scheduler local 3>&-
+    # After each removal of a database's journal, the same process next syncs the folder.
+    run awk 'FNR == 1 { removed = "" }
+        removed != "" { if ($0 !~ /^fsync\([0-9]+<[^>]*\/state>\)/) print "not synced: " removed ", but " $0; removed = ""; synced++ }
+        /^unlink\(.*sqlite-journal.*= 0/ { removed = $0 }
+        END { if (removed != "" || synced < 3) print "only " synced " transactions" }' trace.*
+    assert_output ''
+}
