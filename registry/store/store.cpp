@@ -284,6 +284,9 @@ Result<StoredImage> Store::add(const fs::path& source, const Arrival& arrival) c
             return fail(system_error(
                 "cannot link " + printable(source.native()) + " into the store", errno));
         }
+        if (::fsync(from.get()) != 0) { // whoever wrote the file may not have done it
+            return fail(system_error("cannot write " + printable(source.native()), errno));
+        }
         CYBELE_TRY(digest, digest_of_file(incoming.path()));
     } else {
         CYBELE_CHECK(incoming.open(O_RDWR | O_CREAT | O_EXCL));

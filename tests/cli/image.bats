@@ -44,6 +44,12 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
     assert_output ""
 }
 
+@test "add --link syncs the file, which another program may have just written, before it has its name in the store" {
+    strace -qq -y -o trace -e trace=fsync,rename "$CYBELECTL" image add --link app.sif linked
+    run sed -n '/fsync(.*app\.sif>) *= 0/{s/.*/synced/p}; /rename(.*blobs.*= 0/{s/.*/named/p}' trace
+    assert_output $'synced\nnamed'
+}
+
 @test "a name of the store, or of a registry, in place of a file: the help says what to write" {
     image add app.sif group/app:1.0
     refuses 3 "$CYBELECTL" inspect group/app:1.0
