@@ -80,12 +80,32 @@ std::string launch_text(const TypedLaunch& launch) {
     return settings.empty() ? launch.kind : fmt::format("{{kind: {}{}}}", launch.kind, settings);
 }
 
+/// The options without those that each script of ours has by itself, if it is not one with `exact`.
+BatchOptions without_own_words(const BatchScript& script, BatchOptions options) {
+    auto& fields = options.fields;
+    const bool is_slurm = script.reader == Reader::kSlurm || script.reader == Reader::kNone;
+    const auto each = fields.find("resources.tasks-per-node");
+    const bool is_one_task =
+        each != fields.end() && each->second == "1" && !fields.contains("resources.nodes");
+    const auto count = std::erase_if(options.words, [&](const std::string& word) {
+        return is_slurm && (word == "--export=ALL" || (word == "--ntasks=1" && is_one_task));
+    });
+    options.in_fields += count;
+    return options;
+}
+
 /// The Job of a launch that is understood; unset where its document would not be one.
 std::optional<Conversion> convert_typed(const Explanation& explanation,
                                         BatchOptions options,
                                         const std::string& name,
                                         Remainder& why) {
-    const auto launch = typed_launch(explanation.script, options, why);
+    const BatchOptions fewer = without_own_words(explanation.script, options);
+    auto launch = typed_launch(explanation.script, fewer, why);
+    if (launch && !launch->is_exact) {
+        options = fewer;
+    } else {
+        launch = typed_launch(explanation.script, options, why);
+    }
     if (!launch) {
         return std::nullopt;
     }
@@ -156,6 +176,7 @@ convert_script(const Explanation& explanation, const std::string& name, Unplaced
     auto typed = convert_typed(explanation, std::move(options), name, why);
     // The body of a script is of the host: a caller that adds an image would move it into that.
     if (typed && (unplaced == UnplacedTasks::kAnywhere || !typed->has_body)) {
+        tell_typed(explanation.script, *typed);
         return std::move(*typed);
     }
     CYBELE_TRY(Conversion conversion, convert_to_batch(explanation, name));

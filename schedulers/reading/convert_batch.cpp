@@ -145,6 +145,24 @@ void tell_burst_buffers(const BatchScript& script, Conversion& into) {
     }
 }
 
+/// Values of lines and directives that look like secrets.
+void tell_secrets(const BatchScript& script, Conversion& into) {
+    const std::set<std::size_t> taken = directive_lines_of(script);
+    for (std::size_t index = 1; index < script.lines.size(); ++index) {
+        const std::string& line = script.lines[index];
+        const auto start = std::min(line.find_first_not_of(" \t"), line.size());
+        if (!taken.contains(index + 1) && line.substr(start).starts_with('#')) {
+            continue;
+        }
+        if (std::string secret = secret_of(line); !secret.empty()) {
+            into.notes.push_back({index + 1,
+                                  std::move(secret),
+                                  "it looks like a secret, and stays in the Job as it is",
+                                  "read it from a file: `environment: {NAME: @file:PATH}`"});
+        }
+    }
+}
+
 /// What the body does that depends on how it is started.
 void tell_body(const BatchScript& script, Conversion& into) {
     const std::set<std::size_t> taken = directive_lines_of(script);
@@ -156,12 +174,6 @@ void tell_body(const BatchScript& script, Conversion& into) {
         const bool is_option = taken.contains(index + 1);
         if (!is_option && line.substr(start).starts_with('#')) {
             continue;
-        }
-        if (std::string secret = secret_of(line); !secret.empty()) {
-            into.notes.push_back({index + 1,
-                                  std::move(secret),
-                                  "it looks like a secret, and stays in the Job as it is",
-                                  "read it from a file: `environment: {NAME: @file:PATH}`"});
         }
         if (is_option) {
             continue;
@@ -353,6 +365,16 @@ std::string block_text(const std::string& text, std::size_t indent) {
     return out;
 }
 
+void tell_typed(const BatchScript& script, Conversion& into) {
+    tell_odd_lines(script, into);
+    tell_secrets(script, into);
+    std::erase_if(into.notes, [&script](const Remainder& note) { // of comments, which say nothing
+        return std::any_of(script.odd.begin(), script.odd.end(), [&note](const OddLine& odd) {
+            return odd.line == note.line && odd.why == OddLine::Why::kComment;
+        });
+    });
+}
+
 Result<void> check_convertible(const BatchScript& script) {
     for (const OddLine& odd : script.odd) {
         if (odd.why == OddLine::Why::kExtra && (odd.text == "hetjob" || odd.text == "packjob")) {
@@ -401,6 +423,7 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
     text += "script: " + block_text(body, 0);
     tell_odd_lines(script, conversion);
     tell_burst_buffers(script, conversion);
+    tell_secrets(script, conversion);
     tell_body(script, conversion);
     CYBELE_CHECK(check_written(conversion, body, script));
     return conversion;

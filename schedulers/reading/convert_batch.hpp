@@ -38,6 +38,10 @@ void write_words(const BatchScript& script,
 /// The value of `shell`, programs of /bin by their names alone; empty: bash, unless it is said.
 [[nodiscard]] std::string shell_text(const BatchScript& script, bool says_bash);
 
+/// What a typed launch has of the script and a reader should look at: secrets, and words of the
+/// directives that belong to no option.
+void tell_typed(const BatchScript& script, Conversion& into);
+
 /// A name as documents take it: small letters, digits and `-`, 50 at most.
 [[nodiscard]] std::string document_name(const std::string& text);
 

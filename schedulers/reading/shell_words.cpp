@@ -75,6 +75,10 @@ private:
             skip_heredoc();
         } else if (next == '&' && !word_.raw.empty() && is_in_set(word_.raw.back(), "<>")) { // 2>&1
             keep();
+        } else if (next == '&' && look(1) == '>') { // `&>log`, which bash has and sh has not
+            end_word();
+            word_.is_redirection = true;
+            keep();
         } else if (is_in_set(next, kOperators)) {
             take_operator();
         } else if (next == '<' || next == '>') {

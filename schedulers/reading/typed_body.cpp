@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/typed_body.hpp"
 
+#include "schedulers/reading/script_shell.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -117,6 +119,28 @@ std::vector<Statement> statements_of(const BatchScript& script) {
     return statements;
 }
 
+bool is_read_by_bash(const BatchScript& script) {
+    const std::string shell = shell_name_of(script);
+    return shell == "bash" || shell == "zsh";
+}
+
+bool has_redirection_of_bash(const ShellCommand& command) {
+    return std::any_of(command.words.begin(), command.words.end(), [](const ShellWord& word) {
+        return word.raw.starts_with("&>");
+    });
+}
+
+/// `NAME=(`, alone in its line, and the words up to `)`.
+bool is_array_word(const Statement& statement, const ShellCommand& command) {
+    const ShellCommand& first = *statement.commands.front();
+    const ShellCommand& last = *statement.commands.back();
+    const bool is_array = first.words.size() == 1 && first.words[0].raw.ends_with("=") &&
+                          first.before.empty() && first.after == "(" && last.after == "\n";
+    const bool is_closed = statement.commands.size() == 2 && last.before == "(";
+    return is_array && (is_closed || statement.commands.size() == 1) &&
+           (&command == &first || &command == &last);
+}
+
 bool is_plain_operator(std::string_view text) {
     return text.empty() || text == "\n" || text == ";" || text == "&&" || text == "||" ||
            text == "|";
@@ -157,10 +181,18 @@ std::optional<Body> body_with_one_launch(const BatchScript& script, Remainder& w
                 why = {command->line, text_of_command(*command), std::move(because), ""};
                 return std::nullopt;
             };
-            if (!is_plain_operator(command->before) || !is_plain_operator(command->after)) {
+            if (!is_array_word(statement, *command) &&
+                (!is_plain_operator(command->before) || !is_plain_operator(command->after))) {
                 const auto& odd =
                     is_plain_operator(command->after) ? command->before : command->after;
                 return stop("`" + odd + "` starts it in a way that no typed launch has");
+            }
+            if (!is_read_by_bash(script) && has_redirection_of_bash(*command)) {
+                return stop("`&>` starts it in the background where sh reads the script");
+            }
+            if (is_array_word(statement, *command)) {
+                statement.is_conditional = true; // stays as it is
+                continue;
             }
             if (program.empty() || is_hook(*command) || is_in_list(kSetupPrograms, program)) {
                 continue;

@@ -9,6 +9,7 @@
 #include "schedulers/reading/script_shell.hpp"
 #include "schedulers/reading/typed_body.hpp"
 #include "schedulers/reading/typed_options.hpp"
+#include "schedulers/reading/typed_ranks.hpp"
 #include "schedulers/reading/typed_script.hpp"
 #include "schedulers/reading/typed_setup.hpp"
 #include "schedulers/reading/typed_words.hpp"
@@ -41,13 +42,13 @@ public:
         bool is_before_program = true;
         for (const ShellWord& word : command.words) {
             const auto value = word_value(word.raw, setup.constants);
-            if (!value && !is_before_program && is_of_each_rank(word.raw, setup)) {
-                raw_.emplace(words_.size(), word.raw);
-                words_.push_back(word.raw);
-                continue;
-            }
             if (!value && is_node_file(word.raw) && !mentions(setup.text, "PBS_NODEFILE")) {
                 words_.emplace_back(kNodeFile);
+                continue;
+            }
+            if (!value && !is_before_program && is_word_of_ranks(word.raw, setup)) {
+                raw_.emplace(words_.size(), word.raw);
+                words_.push_back(word.raw);
                 continue;
             }
             if (!value || value->empty()) {
@@ -65,9 +66,8 @@ public:
                 launch.environment[name] = value->substr(equals + 1);
             }
         }
-        return !words_.empty() && take_starter() && take_container() && take_program() &&
-               (raw_.empty() || write_ranks(setup.constants) ||
-                stop(raw_.begin()->second, "its value is known only where the job runs"));
+        return !words_.empty() && take_starter() && take_container(setup) && take_program() &&
+               write_ranks(setup);
     }
 
     TypedLaunch launch;
@@ -98,51 +98,34 @@ private:
         return false;
     }
 
-    /// A word that each process of an `srun` reads like the script: with variables that are the
-    /// same there.
-    static bool is_of_each_rank(std::string_view raw, const TypedSetup& setup) {
-        constexpr std::array<std::string_view, 10> kSame{"HOME",
-                                                         "USER",
-                                                         "LOGNAME",
-                                                         "SLURM_JOB_ID",
-                                                         "SLURM_JOBID",
-                                                         "SLURM_JOB_NAME",
-                                                         "SLURM_JOB_ACCOUNT",
-                                                         "SLURM_SUBMIT_DIR",
-                                                         "SLURM_ARRAY_JOB_ID",
-                                                         "SLURM_ARRAY_TASK_ID"};
-        Constants same = setup.constants;
-        for (const std::string_view name : kSame) {
-            same[std::string(name)] = "x"; // any value that is one word
-        }
-        for (const std::string& name : setup.exported) {
-            same.emplace(name, "x");
-        }
-        return word_value(raw, same).has_value();
+    /// Whether each rank can read the program's words itself: it starts with the variables and in
+    /// the directory of the script.
+    [[nodiscard]] bool has_shell_of_ranks() const {
+        return launch.kind == "mpi" && launch.image.empty() &&
+               (launch.launcher == "srun" ? script_.reader == Reader::kSlurm : place_.nodes == 1);
     }
 
-    /// The program's words for the shell of each process, with the values that the script knows.
-    bool write_ranks(const Constants& constants) {
-        if (launch.kind != "mpi" || launch.launcher != "srun" || !launch.image.empty() ||
-            raw_.begin()->first < at_ || script_.reader != Reader::kSlurm) {
-            return false;
+    bool write_ranks(const TypedSetup& setup) {
+        if (raw_.empty() && !setup.changes_directory) {
+            return true;
         }
-        std::string line = "exec";
-        for (std::size_t at = at_; at < words_.size(); ++at) {
-            const auto raw = raw_.find(at);
-            line += " " + (raw == raw_.end() ? shell_quote(words_[at]) : raw->second);
+        const bool is_of_launcher = !raw_.empty() && raw_.begin()->first < at_;
+        if (!has_shell_of_ranks() || is_of_launcher) {
+            return stop(raw_.empty() ? "cd" : raw_.begin()->second,
+                        raw_.empty() ? "the launch starts in a directory that a typed launch "
+                                       "cannot enter for it"
+                                     : "its value is known only where the job runs");
         }
-        for (const auto& [name, value] : constants) {
-            const bool is_read = std::any_of(raw_.begin(), raw_.end(), [&](const auto& raw) {
-                return mentions(raw.second, name);
-            });
-            if (is_read && value != launchers::kIndexMark) {
-                launch.script += name + "=" + shell_quote(value) + "\n";
-            }
+        std::map<std::size_t, std::string> raw;
+        for (const auto& [at, text] : raw_) {
+            raw.emplace(at - at_, text);
         }
-        launch.script += line + "\n";
+        RankScript ranks = rank_script(launch.command, raw, setup);
+        launch.script = std::move(ranks.text);
+        launch.setup = std::move(ranks.setup);
         launch.command.clear();
-        return launch.script.find(launchers::kIndexMark) == std::string::npos;
+        return launch.script.find(launchers::kIndexMark) == std::string::npos ||
+               stop("", "the array's index cannot be a part of it");
     }
 
     /// Options up to the first other word; false: one is not understood.
@@ -152,8 +135,9 @@ private:
             const auto equals = words_[at_].find('=');
             const std::string name = words_[at_].substr(0, equals);
             const StarterOption* const row = find_starter_option(starter, name);
+            const bool may_have_value = name == "--kill-on-bad-exit"; // after `=` alone
             if (row == nullptr || row->words > 1 ||
-                (row->words == 0 && equals != std::string::npos)) {
+                (row->words == 0 && equals != std::string::npos && !may_have_value)) {
                 return stop(words_[at_], kOption);
             }
             std::string value =
@@ -245,8 +229,12 @@ private:
             return value == "ALL"; // as without it
         }
         if (name == "--mpi") {
-            launch.pmi = value;
-            return value == "pmix" || value == "pmi2";
+            const bool has_field = value == "pmix" || value == "pmi2";
+            launch.pmi = has_field ? value : launch.pmi;
+            if (value.starts_with("pmix_v")) {
+                launch.options.push_back(name + "=" + value);
+            }
+            return has_field || value.starts_with("pmix_v");
         }
         if (is_among(name, kPassed)) {
             launch.options.push_back(value.empty()            ? name
@@ -257,7 +245,23 @@ private:
         return false;
     }
 
-    bool take_container() {
+    /// An image, or else a container that is started like any other program of the host.
+    bool take_container(const TypedSetup& setup) {
+        const std::size_t begin = at_;
+        if (raw_.empty() && !setup.changes_directory && take_image()) {
+            return true;
+        }
+        if (launch.kind != "mpi" || begin >= words_.size()) {
+            return false;
+        }
+        launch.image.clear();
+        launch.binds.clear();
+        at_ = begin;
+        because.clear();
+        return true;
+    }
+
+    bool take_image() {
         constexpr std::array<std::string_view, 2> kRuntimes{"apptainer", "singularity"};
         if (at_ + 2 >= words_.size() || !is_among(words_[at_], kRuntimes)) {
             return (at_ < words_.size() && !is_among(last_part(words_[at_]), kRuntimes)) ||
@@ -347,6 +351,15 @@ private:
     std::size_t at_ = 0;
 };
 
+/// `exit` or `exit $?` right after the launch, which changes nothing.
+bool ends_with_code_of_launch(const Body& body) {
+    const Statement& next = body.statements[body.place + 1];
+    const auto& words = next.commands.front()->words;
+    return body.place + 2 == body.statements.size() && next.commands.size() == 1 &&
+           !next.is_conditional && words.front().raw == "exit" &&
+           (words.size() == 1 || (words.size() == 2 && words[1].raw == "$?"));
+}
+
 /// A launch of which each word is known before the job runs.
 std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
                                            const BatchOptions& options,
@@ -358,8 +371,8 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
         return std::nullopt;
     };
     const std::string command_text = text_of_command(*body.launch);
-    const Statement& last = body.statements.back();
-    if (body.place + 1 != body.statements.size()) {
+    const Statement& last = body.statements[body.place];
+    if (body.place + 1 != body.statements.size() && !ends_with_code_of_launch(body)) {
         const ShellCommand& next = *body.statements[body.place + 1].commands.front();
         why = {next.line,
                text_of_command(next),
@@ -367,7 +380,7 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
                ""};
         return std::nullopt;
     }
-    if (body.reads_arguments || !is_plain_shell(script)) {
+    if (body.reads_arguments || !start_of_shell(script)) {
         return stop(command_text,
                     body.reads_arguments ? "the script reads its arguments"
                                          : "the script is not read by a plain bash or sh");
@@ -391,7 +404,8 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
     }
     TypedLaunch launch = std::move(understanding.launch);
     const bool is_kept = launch.image.empty() || !setup->hides_from_container;
-    const bool is_alone = launch.kind == "serial" || !setup->steers_launcher;
+    const bool is_alone = launch.kind == "serial" || !setup->steers_launcher ||
+                          (launch.launcher == "srun" && !setup->steers_srun);
     if (!is_kept || !is_alone || (setup->threads && *setup->threads > place.cpus)) {
         // More threads than cores are refused by a launch of ours.
         return stop(command_text,
@@ -400,7 +414,8 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
                                 : "the script asks for more threads than cores of a task");
     }
     launch.modules = std::move(setup->modules);
-    launch.setup = std::move(setup->text);
+    // What the set-up hands over to the ranks comes last.
+    launch.setup = setup->text + (launch.setup.empty() ? "" : setup->last_options + launch.setup);
     launch.environment.merge(setup->environment);
     // Binding of threads harms a program that starts processes: only who names threads gets it.
     const bool is_own = launch.kind == "serial"
@@ -416,13 +431,13 @@ std::optional<TypedLaunch>
 typed_launch(const BatchScript& script, const BatchOptions& options, Remainder& why) {
     const auto& words = options.words;
     const auto odd_word = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
-        return !is_free_word(script, word);
+        return !is_launch_word(script, word);
     });
     const bool is_bound = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
         return is_bound_word(script, word);
     });
     const auto odd = std::find_if(script.odd.begin(), script.odd.end(), [](const OddLine& each) {
-        return each.why != OddLine::Why::kComment;
+        return each.why != OddLine::Why::kComment && each.why != OddLine::Why::kExtra;
     });
     const auto body = body_with_one_launch(script, why);
     if (!body) {

@@ -33,6 +33,38 @@ bool is_free_word(const BatchScript& script, const std::string& word) {
            word.starts_with("-M ") || word.starts_with("-m ") || word.starts_with("-A ");
 }
 
+bool is_launch_word(const BatchScript& script, const std::string& word) {
+    constexpr std::array<std::string_view, 22> kSteps{"--output",
+                                                      "--error",
+                                                      "--open-mode",
+                                                      "--hint",
+                                                      "--distribution",
+                                                      "--gpu-bind",
+                                                      "--gpu-freq",
+                                                      "--cpu-freq",
+                                                      "--mem-bind",
+                                                      "--acctg-freq",
+                                                      "--profile",
+                                                      "--ntasks-per-core",
+                                                      "--cores-per-socket",
+                                                      "--sockets-per-node",
+                                                      "--ntasks-per-socket",
+                                                      "--mincpus",
+                                                      "--time-min",
+                                                      "--wait-all-nodes",
+                                                      "--oversubscribe",
+                                                      "--share",
+                                                      "--verbose",
+                                                      "--ignore-pbs"};
+    if (is_free_word(script, word)) {
+        return true;
+    }
+    // The batch shell alone gets a signal with `B:`; of ours, the program gets it too.
+    return script.reader == Reader::kSlurm &&
+           (is_option_of(word, kSteps) || word == "--export=ALL" ||
+            (word.starts_with("--signal=") && word.find(':') == std::string::npos));
+}
+
 bool is_bound_word(const BatchScript& script, const std::string& word) {
     constexpr std::array<std::string_view, 17> kBound{"--ntasks",
                                                       "--ntasks-per-node",

@@ -12,6 +12,10 @@ namespace cybele::schedulers {
 /// Options that change nothing of what is started, nor of its outputs.
 [[nodiscard]] bool is_free_word(const BatchScript& script, const std::string& word);
 
+/// Options that a launch by words may keep, although an `srun` in the script reads them too: it
+/// reads them the same way in ours.
+[[nodiscard]] bool is_launch_word(const BatchScript& script, const std::string& word);
+
 /// Options that would have another effect next to those of a launch of ours: they say how many
 /// tasks start, whose outputs are whose, which variables the script has.
 [[nodiscard]] bool is_bound_word(const BatchScript& script, const std::string& word);

@@ -115,6 +115,29 @@ bool is_plain_shell(const BatchScript& script) {
            script.lines.front().starts_with("#!");
 }
 
+std::optional<std::string> start_of_shell(const BatchScript& script) {
+    const std::vector<std::string> words = shell_words_of(script);
+    if (is_plain_shell(script)) {
+        return "";
+    }
+    if (words.size() != 2 || name_of_path(words[0]) != "bash" ||
+        (words[1] != "--login" && words[1].find_first_not_of("-el") != std::string::npos) ||
+        !script.lines.front().starts_with("#!")) {
+        return std::nullopt;
+    }
+    std::string text;
+    if (words[1] == "--login" || words[1].find('l') != std::string::npos) {
+        text = "# as bash -l starts a script\n"
+               "if [ -r /etc/profile ]; then . /etc/profile; fi\n"
+               "if [ -r ~/.bash_profile ]; then . ~/.bash_profile\n"
+               "elif [ -r ~/.bash_login ]; then . ~/.bash_login\n"
+               "elif [ -r ~/.profile ]; then . ~/.profile\n"
+               "fi\n";
+    }
+    return words[1] == "--login" || words[1].find('e') == std::string::npos ? text
+                                                                            : "set -e\n" + text;
+}
+
 bool starts_at_home_of(const BatchScript& script) {
     return script.reader == Reader::kTorque || script.reader == Reader::kPbspro;
 }

@@ -6,12 +6,16 @@
 #include "schedulers/reading/typed_setup.hpp"
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 namespace cybele::schedulers {
 
 /// A shell by its name alone.
 [[nodiscard]] bool is_plain_shell(const BatchScript& script);
+
+/// What `bash -l` or `bash -e` does before the script's first line; unset: another shell.
+[[nodiscard]] std::optional<std::string> start_of_shell(const BatchScript& script);
 
 /// `mpirun`, and its many names: `mpirun.openmpi`, `mpiexec_mpt`, `mpiexec.hydra`.
 [[nodiscard]] bool is_launcher_name(std::string_view name);

@@ -4,6 +4,7 @@
 #include "launchers/documents/job.hpp"
 #include "launchers/documents/job_fields_rules.hpp"
 #include "schedulers/reading/asked_parts.hpp"
+#include "schedulers/reading/typed_script.hpp"
 
 #include <algorithm>
 #include <array>
@@ -28,19 +29,6 @@ std::uint64_t number_in(const BatchOptions& options, const std::string& field) {
     return found == options.fields.end() ? 0 : whole_number(found->second).value_or(0);
 }
 
-/// Variables of our script (script/batch_functions has most of them): set-up may not change them.
-bool is_our_variable(std::string_view name) {
-    constexpr std::string_view kOurs =
-        " IFS HOME PWD ENV BASH_ENV array_index code container count cpus digest directory_of_job "
-        "directory_of_script end ended exported file folder folders format good group help host "
-        "hosts hosts_of_job image image_folder inside job_number key keys launcher mode module "
-        "name names nap new nodes options owner pause payload pieces place private probe process "
-        "record required runtime said scratch seen signal sizes start state turns used verified "
-        "verifier what word workdir ";
-    return kOurs.find(" " + std::string(name) + " ") != std::string_view::npos ||
-           name.starts_with("host_") || name.starts_with("cybele_");
-}
-
 bool is_thread_variable(std::string_view name) {
     return name.starts_with("OMP_") || name.find("_NUM_THREADS") != std::string_view::npos;
 }
@@ -59,8 +47,12 @@ struct KeptLine {
 class SetupReading {
 public:
     SetupReading(const BatchScript& script, const BatchOptions& options, const Place& place)
-        : options_(options), place_(place) {
+        : options_(options), place_(place), starts_at_home_(starts_at_home_of(script)) {
         add_constants(script);
+        if (std::string start = start_of_shell(script).value_or(""); !start.empty()) {
+            lines_.push_back({std::move(start), false, {}, false, true, false});
+            is_prepared_ = true; // modules come after the profile
+        }
     }
 
     std::optional<TypedSetup> read(const Body& body, Remainder& why) {
@@ -75,7 +67,7 @@ public:
                 return std::nullopt;
             }
         }
-        if (!settle()) {
+        if (!settle(text_of_command(*body.launch))) {
             why = {body.launch->line,
                    text_of_command(*body.launch),
                    "the script sets numbers of threads that a typed launch would set otherwise",
@@ -121,8 +113,7 @@ private:
                 return is_known_set(command);
             }
             if (name == "cd") {
-                setup_.enters_submit_directory = enters_submit_directory(command);
-                return setup_.enters_submit_directory;
+                return take_directory(command, statement);
             }
             if (name == "module" && take_modules(command)) {
                 return true;
@@ -135,8 +126,8 @@ private:
     }
 
     static bool is_known_set(const ShellCommand& command) {
-        constexpr std::array<std::string_view, 6> kKnown{
-            "-e", "-u", "-eu", "-o", "pipefail", "-euo"};
+        constexpr std::array<std::string_view, 10> kKnown{
+            "-e", "-u", "-eu", "-ue", "-o", "-eo", "-euo", "pipefail", "errexit", "nounset"};
         return std::all_of(command.words.begin() + 1,
                            command.words.end(),
                            [&](const ShellWord& word) { return is_one_of(word.text, kKnown); });
@@ -147,6 +138,21 @@ private:
         constexpr std::array<std::string_view, 4> kForms{
             "$PBS_O_WORKDIR", "${PBS_O_WORKDIR}", "$SLURM_SUBMIT_DIR", "${SLURM_SUBMIT_DIR}"};
         return command.words.size() == 2 && is_one_of(command.words[1].text, kForms);
+    }
+
+    bool take_directory(const ShellCommand& command, const Statement& statement) {
+        if (!setup_.changes_directory && enters_submit_directory(command)) {
+            setup_.enters_submit_directory = true;
+            return true;
+        }
+        return leaves_directory() && take_lines(statement);
+    }
+
+    /// Notes that the launch starts in another directory; false where it is not known in which one
+    /// the script is so far.
+    bool leaves_directory() {
+        setup_.changes_directory = setup_.enters_submit_directory || !starts_at_home_;
+        return setup_.changes_directory;
     }
 
     bool take_modules(const ShellCommand& command) {
@@ -226,18 +232,21 @@ private:
             "OMPI_", "PRTE_", "PMIX_", "PMI_", "I_MPI_", "SRUN_", "UCX_"};
         setup_.hides_from_container =
             setup_.hides_from_container || starts_with_one_of(name, kHidden);
-        setup_.steers_launcher = setup_.steers_launcher || starts_with_one_of(name, kSteering) ||
-                                 name.starts_with("SLURM_");
+        setup_.steers_srun =
+            setup_.steers_srun || name.starts_with("SLURM_") || name.starts_with("SRUN_");
+        setup_.steers_launcher =
+            setup_.steers_launcher || setup_.steers_srun || starts_with_one_of(name, kSteering);
     }
 
     /// Lines that run before the program as they stand.
     bool take_lines(const Statement& statement) {
-        constexpr std::array<std::string_view, 8> kNotBefore{
-            "cd", "pushd", "popd", "exit", "exec", "return", "set", "shopt"};
+        constexpr std::array<std::string_view, 4> kNotBefore{"exec", "return", "set", "shopt"};
+        constexpr std::array<std::string_view, 3> kMoves{"cd", "pushd", "popd"};
         for (const ShellCommand* command : statement.commands) {
             const std::string_view name = command->program();
             for (const ShellWord& word : command->words) {
-                if (is_one_of(word.text, kNotBefore)) {
+                if (is_one_of(word.text, kNotBefore) ||
+                    (is_one_of(word.text, kMoves) && !leaves_directory())) {
                     return false;
                 }
                 const auto equals = word.raw.find('=');
@@ -268,16 +277,19 @@ private:
     }
 
     /// Which lines stay, and which become variables of the environment.
-    bool settle() {
+    bool settle(const std::string& launch) {
         std::string later;
         bool is_last = true; // so far: the environment is set after the set-up
         for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
             if (line->is_option && later.empty()) {
+                setup_.last_options.insert(0, line->text);
                 continue;
             }
             const bool is_read =
                 std::any_of(line->values.begin(), line->values.end(), [&](const auto& value) {
-                    return mentions(later, value.first);
+                    return mentions(later, value.first) ||
+                           (mentions(launch, value.first) &&
+                            !setup_.constants.contains(value.first));
                 });
             if (is_last && line->is_exported && line->is_constant && !is_read &&
                 becomes_field(*line)) {
@@ -316,6 +328,7 @@ private:
 
     const BatchOptions& options_;
     const Place& place_;
+    const bool starts_at_home_;
     TypedSetup setup_;
     std::vector<KeptLine> lines_;
     bool is_prepared_ = false; ///< modules that come later would be loaded too early
@@ -335,10 +348,24 @@ Place place_of_options(const BatchOptions& options) {
     const bool is_even = nodes != 0 && (each != 0 ? place.tasks == place.nodes * each
                                                   : tasks == 0 || place.nodes == 1);
     // GPUs of the job in all may be those of several nodes.
-    const bool has_free_nodes = nodes == 0 && number_in(options, "resources.gpus") != 1 &&
-                                options.fields.contains("resources.gpus");
+    const auto gpus = options.fields.find("resources.gpus");
+    const bool has_free_nodes = nodes == 0 && gpus != options.fields.end() && gpus->second != "1" &&
+                                !gpus->second.starts_with("{count: 1,");
     place.is_exact = (is_one || is_even) && !has_free_nodes;
     return place;
+}
+
+// script/batch_functions has most of them.
+bool is_our_variable(std::string_view name) {
+    constexpr std::string_view kOurs =
+        " IFS HOME PWD ENV BASH_ENV array_index code container count cpus digest directory_of_job "
+        "directory_of_script end ended exported file folder folders format good group help host "
+        "hosts hosts_of_job image image_folder inside job_number key keys launcher mode module "
+        "name names nap new nodes options owner pause payload pieces place private probe process "
+        "record required runtime said scratch seen signal sizes start state turns used verified "
+        "verifier what word workdir ";
+    return kOurs.find(" " + std::string(name) + " ") != std::string_view::npos ||
+           name.starts_with("host_") || name.starts_with("cybele_");
 }
 
 bool is_harmless_variable(std::string_view name) {

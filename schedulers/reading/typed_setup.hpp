@@ -23,6 +23,9 @@ struct Place {
 };
 [[nodiscard]] Place place_of_options(const BatchOptions& options);
 
+/// Variables of our script, which set-up may not change.
+[[nodiscard]] bool is_our_variable(std::string_view name);
+
 /// Variables that neither the runtime nor our script sets.
 [[nodiscard]] bool is_harmless_variable(std::string_view name);
 
@@ -34,9 +37,12 @@ struct TypedSetup {
     std::optional<std::uint64_t> threads;
     Constants constants;            ///< what the launch's own words may name
     std::set<std::string> exported; ///< what each process that the script starts has
+    std::string last_options;       ///< `set -e` and its like that no line of `text` comes after
     bool enters_submit_directory = false;
+    bool changes_directory = false;    ///< to one that the launch starts in
     bool hides_from_container = false; ///< it sets what a container of ours would not see
-    bool steers_launcher = false;      ///< it sets what a launcher reads
+    bool steers_launcher = false;      ///< it sets what a launcher reads …
+    bool steers_srun = false;          ///< … `srun`
 };
 
 /// Unset where the set-up could not come before a launch of ours: it changes the directory, or sets

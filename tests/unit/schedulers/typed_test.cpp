@@ -28,8 +28,10 @@ TEST_CASE("what a script runs becomes launch, image and command") {
         Row{"echo at $(date)\nsrun ./p\n", "setup: |\n  echo at $(date)\n"},
         Row{"cd \"$SLURM_SUBMIT_DIR\"\nset -e\nsrun ./p\n", "command: [\"./p\"]\n"},
         // What is not understood to its last word stays as it is.
-        Row{"srun --mpi=pmix_v4 ./p\n", "script: |\n  srun --mpi=pmix_v4 ./p\n"},
-        Row{"srun apptainer exec --cleanenv i.sif p\n", "launch: batch\n"},
+        Row{"srun --mpi=pmix_v4 ./p\n", "options: [\"--mpi=pmix_v4\"]}\n"},
+        // A container with options of its own is started like any other program.
+        Row{"srun apptainer exec --cleanenv i.sif p\n",
+            "command: [\"apptainer\", \"exec\", \"--cleanenv\", \"i.sif\", \"p\"]\n"},
         Row{"srun apptainer exec i.sif p > log\n", "launch: batch\n"},
         Row{"srun ./p < in\n", "launch: batch\n"},
         Row{"srun ./p *.dat\n", "launch: batch\n"},
@@ -45,10 +47,31 @@ TEST_CASE("what a script runs becomes launch, image and command") {
             "pmi: default, options: [\"--cpu-bind=cores\", \"-u\"]}\n"},
         Row{"B=/data\nsrun $B/p \"${B}\"/x --of=$B\n",
             "command: [\"/data/p\", \"/data/x\", \"--of=/data\"]\n"},
-        Row{"B=/data\nsource s.sh\nsrun $B/p\n", "launch: batch\n"}, // it may set B
-        Row{"if true; then\nB=/data\nfi\nsrun $B/p\n", "launch: batch\n"},
+        // A value that only the run knows is handed over by the set-up, under another name.
+        Row{"B=/data\nsource s.sh\nsrun $B/p\n",
+            "setup: |\n  B=/data\n  source s.sh\n  export script_B=\"$B\"\n"},
+        Row{"if true; then\nB=/data\nfi\nsrun $B/p\n",
+            "script: |\n  B=$script_B\n  unset script_B\n  exec $B/p\n"},
         Row{"B='/a b'\nsrun $B/p\n", "launch: batch\n"},
         Row{"B+=/data\nsrun $B/p\n", "launch: batch\n"},
+        Row{"set -u\nsrun ./p ${B}\n", "setup: |\n  set -u\n  export script_B=\"$B\"\n"},
+        Row{"srun ./p $name\n", "launch: batch\n"}, // ours has another value
+        Row{"srun ./p $RANDOM\n", "launch: batch\n"},
+        Row{"srun ./p $CUDA_VISIBLE_DEVICES\n", "launch: batch\n"},
+        Row{"srun ./p $(hostname)\n", "launch: batch\n"},
+        // The launch starts in the directory that the script has entered.
+        Row{"mkdir a\ncd a\nsrun ./p\n",
+            "setup: |\n  mkdir a\n  cd a\n  export script_PWD=\"$PWD\"\n"},
+        Row{"cd a\nsrun ./p 'x y'\n",
+            "script: |\n  cd -- \"$script_PWD\" || exit\n  unset script_PWD\n"
+            "  exec ./p 'x y'\n"},
+        Row{"cd a || exit 1\nsrun ./p\n", "setup: |\n  cd a || exit 1\n"},
+        Row{"srun ./p\nexit\n", "command: [\"./p\"]\n"},
+        Row{"srun ./p\nexit $?\n", "command: [\"./p\"]\n"},
+        Row{"srun ./p\nexit 0\n", "launch: batch\n"},
+        Row{"export UCX_TLS=tcp\nsrun ./p\n", "setup: |\n  export UCX_TLS=tcp\n"},
+        Row{"export SLURM_CPU_BIND=none\nsrun ./p\n", "launch: batch\n"},
+        Row{"srun ./p &>log\n", "launch: batch\n"},
         Row{"workdir=/data\nsrun $workdir/p\n", "launch: batch\n"}, // a variable of ours
         Row{"mkdir -p out\nexport OUT=$PWD/out\nsrun ./p\n",
             "setup: |\n  mkdir -p out\n  export OUT=$PWD/out\n"},
@@ -60,13 +83,15 @@ TEST_CASE("what a script runs becomes launch, image and command") {
         Row{"srun $HOME/bin/p\n", "launch: {kind: mpi, launcher: srun, pmi: default}\n"},
         Row{"D=/data\nsrun ./p $D/$USER\n", "script: |\n  D=/data\n  exec ./p $D/$USER\n"},
         Row{"export OUT=$(pwd)\nsrun ./p $OUT/x\n", "script: |\n  exec ./p $OUT/x\n"},
-        Row{"OUT=$(pwd)\nsrun ./p $OUT/x\n", "launch: batch\n"},  // processes do not have it
+        Row{"OUT=$(pwd)\nsrun ./p $OUT/x\n", "export script_OUT=\"$OUT\"\n"},
         Row{"srun ./p $SLURM_PROCID $HOME\n", "launch: batch\n"}, // another in each process
         Row{"srun $HOME/$P\n", "launch: batch\n"},
         Row{"srun $HOME/bin/torchrun x.py\n", "launch: batch\n"},
         Row{"srun --chdir=$HOME ./p\n", "launch: batch\n"},
-        Row{"srun apptainer exec i.sif $HOME/p\n", "launch: batch\n"}, // another HOME there
-        Row{"mpirun -np 4 $HOME/p\n", "launch: batch\n"},
+        Row{"srun apptainer exec i.sif $HOME/p\n", // of the host, as in the script
+            "script: |\n  exec apptainer exec i.sif $HOME/p\n"},
+        Row{"mpirun -np 4 $HOME/p\n", "script: |\n  exec $HOME/p\n"},
+        Row{"mpirun -np 4 ~/p\n", "script: |\n  exec ~/p\n"},
         Row{"export SRUN_CPUS_PER_TASK=1\nsrun ./p\n", "setup: |\n  export SRUN_CPUS_PER_TASK=1\n"},
         Row{"export SRUN_CPUS_PER_TASK=2\nsrun ./p\n", "launch: batch\n"},
         Row{"lscpu | grep Model | sort\nsrun ./p\n", "setup: |\n  lscpu | grep Model | sort\n"},
@@ -131,6 +156,22 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/zsh\n#SBATCH -n 1\n./x\n",
             "launch: {kind: serial, threads: own}\nshell: \"/bin/zsh\"\n"},
         Row{"#!/bin/bash -i\n#SBATCH -n 1\n./x\n", "launch: batch\n"},
+        Row{"#!/bin/bash -l\n#SBATCH -N 1 -n 2\nmodule load a\nsrun ./x\n",
+            "  fi\n  module load a\n"},
+        Row{"#!/bin/bash -e\n#SBATCH -N 1 -n 2\nmkdir a\nsrun ./x\n",
+            "setup: |\n  set -e\n  mkdir a\n"},
+        Row{"#!/bin/bash -x\n#SBATCH -N 1 -n 2\nsrun ./x\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n./x &> log\n", "script: |\n  ./x &> log\n"},
+        Row{"#!/bin/sh\n#SBATCH -n 1\n./x &> log\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\nA=(a b)\n./x \"${A[@]}\"\n", "  A=(a b)\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n(./x)\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1 --export=ALL\n./x $A\n",
+            "launch: {kind: serial, threads: own}\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1 --ntasks-per-node=1\n./x $A\n",
+            "launch: {kind: serial, threads: own}\n"},
+        Row{"#!/bin/bash\n#SBATCH --gpus=a100:1\n./x $A\n",
+            "launch: {kind: serial, threads: own}\n"},
+        Row{"#!/bin/bash\n#SBATCH --gpus=a100:2\n./x $A\n", "exact: true"},
         Row{"#!/bin/bash\n#SBATCH -n 1\n./x & ./y\n", "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -n 1\n./x; ./y\n", "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -n 2\n./x $A\n",
@@ -244,9 +285,9 @@ TEST_CASE("a script that stays a batch launch names the line and the word that k
         Row{"srun -n 3 ./p\n", 3, "-n 3", "option or value"},
         Row{"srun -o log ./p\n", 3, "-o log", "option or value"},
         Row{"export A=b\nsrun ./p *.dat\n", 4, "*.dat", "only where the job runs"},
-        Row{"srun apptainer exec -B /s/$USER:/d i.sif p\n", 3, "/s/$USER:/d", "where the job"},
-        Row{"srun apptainer exec --cleanenv i.sif p\n", 3, "--cleanenv", "option or value"},
-        Row{"srun apptainer exec --nv i.sif p\n", 3, "--nv", "goes with GPUs"},
+        Row{"srun apptainer exec -B /s/$USER:/d i.sif p\n", 0, "", ""},
+        Row{"srun apptainer exec --nv i.sif p\n", 0, "", ""},
+        Row{"srun ./p $SLURM_PROCID\n", 3, "$SLURM_PROCID", "only where the job runs"},
         Row{"srun ./p > log\n", 3, ">", "only where the job runs"},
         Row{"srun ./p &\nwait\n", 3, "srun ./p", "`&` starts it"},
         Row{"srun ./p | tee log\n", 3, "srun ./p", "a pipe"},
@@ -258,7 +299,9 @@ TEST_CASE("a script that stays a batch launch names the line and the word that k
         Row{"srun ./p $1\n", 3, "srun ./p $1", "reads its arguments"},
         Row{"srun $0\n", 3, "srun $0", "its own path"},
         Row{"#SBATCH --no-such=1\nsrun ./p\n", 3, "--no-such=1", ""},
-        Row{"#SBATCH --hint=nomultithread\nsrun ./p\n", 3, "--hint=nomultithread", "no field"}};
+        Row{"#SBATCH --hint=nomultithread\nsrun ./p\n", 0, "", ""},
+        Row{"#SBATCH --signal=B:USR1@90\nsrun ./p\n", 3, "--signal=B:USR1@90", "no field"},
+        Row{"#SBATCH --export=NONE\nsrun ./p\n", 3, "--export=NONE", "no field"}};
     for (const Row& row : kRows) {
         CAPTURE(row.body);
         const auto explanation =
