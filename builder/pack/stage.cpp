@@ -154,12 +154,17 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
     Command command;
     CYBELE_TRY(command.argv, script_command(arguments, file.native()));
     EnvironmentMap variables = context_.environment.all();
-    variables["APPTAINER_ROOTFS"] = root_.native();
-    variables["SINGULARITY_ROOTFS"] = root_.native();
+    add_host_variables(variables, root_);
     command.environment = std::move(variables);
     command.directory = absolute_path(context_.request.source.directory);
-    if (surroundings_.is_verbose) {
+    if (surroundings_.output == StepOutput::kStreams) {
         command.output = Command::Stream::kInherit;
+    } else if (surroundings_.output == StepOutput::kErrors) {
+        command.on_output = [](std::string_view piece) {
+            (void)write_all(STDERR_FILENO, piece, "standard error");
+        };
+    }
+    if (surroundings_.output != StepOutput::kKept) {
         command.errors = Command::Stream::kInherit;
     }
     CYBELE_TRY(const Outcome outcome, run_process(command));

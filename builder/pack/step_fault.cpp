@@ -21,7 +21,7 @@ void add_usual_help(Fault& fault, const BuildRequest& request, bool is_cached) {
         "cybelectl build " + shell_quote(request.source.file.native()) + " --shell";
     if (is_cached) {
         fault.help += fault.help.empty() ? look : "; to look at the step: `" + look + "`";
-    } else if (fault.help.empty() && !fault.because.empty()) {
+    } else if (fault.help.empty() && request.reporter.output == StepOutput::kKept) {
         fault.help = fault.because == kNothingPrinted
                          ? "add `set -x` to it, which prints each command"
                          : "-v shows the complete output";
@@ -44,7 +44,12 @@ Error step_fault(const BuildRequest& request, const FailedScript& failed) {
         fault.help = "give it more with --timeout";
     }
     if (!end.last_lines.empty()) {
-        fault.because = output_because("the end of its output", end.last_lines);
+        // What the user has seen is not repeated.
+        if (request.reporter.output == StepOutput::kKept) {
+            fault.because = output_because("the end of its output", end.last_lines);
+        } else if (is_network_fault(end.last_lines)) {
+            fault.because = "the network was not reached";
+        }
         const std::string refused = refused_repository(end.last_lines);
         const std::string package = first_missing_package(end.last_lines);
         if (!refused.empty()) {
@@ -68,7 +73,7 @@ Error step_fault(const BuildRequest& request, const FailedScript& failed) {
                              ? "build where the network is reached, and check https_proxy"
                              : fault.help;
         }
-    } else if (fault.help.empty() && !request.reporter.is_verbose) {
+    } else if (fault.help.empty() && request.reporter.output == StepOutput::kKept) {
         fault.because = kNothingPrinted;
     }
     constexpr std::uint64_t kFull = std::uint64_t{1} << 20U;

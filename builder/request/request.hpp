@@ -70,9 +70,17 @@ struct BuildTime {
     bool is_deterministic = false; ///< SOURCE_DATE_EPOCH given
 };
 
+/// Who sees what steps print. Its end is kept for messages in any case.
+enum class StepOutput {
+    kKept,    ///< nobody
+    kErrors,  ///< the user, both streams on standard error
+    kStreams, ///< the user, each stream on its own
+};
+
 /// Who hears how a build goes on.
 struct BuildReporter {
-    bool is_verbose = false; ///< the output of steps is the user's to see
+    bool is_verbose = false;
+    StepOutput output = StepOutput::kKept;
     /// A line for the user at each step ("bootstrap debian 12", "%post 1 of 3: reused", …).
     std::function<void(const std::string&)> on_step;
     /// The value of each phase of the build as a line of JSON (phase_json.hpp); unset: none.

@@ -88,6 +88,14 @@ bool has_command(std::string_view script) {
     return false;
 }
 
+void add_host_variables(EnvironmentMap& environment, const fs::path& root) {
+    for (const std::string prefix : {"APPTAINER_", "SINGULARITY_"}) {
+        environment[prefix + "ROOTFS"] = root.native();
+        // A path of the image, like in the reference: a script writes to it below the ROOTFS.
+        environment[prefix + "ENVIRONMENT"] = "/.singularity.d/env/91-environment.sh";
+    }
+}
+
 Result<ScriptEnd> run_host_enclosed(const fs::path& root,
                                     const InsideScript& script,
                                     const fs::path& directory,
@@ -106,8 +114,7 @@ Result<ScriptEnd> run_host_enclosed(const fs::path& root,
                script_command(script.arguments,
                               std::string(kBroughtScript) + "/" + script.section + ".script"));
     sandbox.environment = environment;
-    sandbox.environment["APPTAINER_ROOTFS"] = root.native();
-    sandbox.environment["SINGULARITY_ROOTFS"] = root.native();
+    add_host_variables(sandbox.environment, root);
     sandbox.directory = directory;
     sandbox.new_pid_namespace = true;
     sandbox.time_limit = surroundings.step_timeout;

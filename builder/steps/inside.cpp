@@ -254,6 +254,7 @@ Result<Surroundings> find_surroundings(const BuildRequest& request,
     Surroundings found;
     found.binds = request.steps.binds;
     found.is_verbose = request.reporter.is_verbose;
+    found.output = request.reporter.output;
     found.step_timeout = request.steps.timeout;
     found.umask = request.steps.umask;
     found.variables = request.steps.variables;

@@ -17,6 +17,7 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,9 +50,27 @@ constexpr std::array<std::string_view, 7> kCertificateFaults = {
 constexpr std::size_t kShownStepLines = 20;
 constexpr std::size_t kLogTail = std::size_t{256} << 10U;
 
-/// A process that writes to standard error what comes through a pipe. A step has no descriptor of
-/// the user's terminal, for it could read from one what is typed there.
-Result<pid_t> start_to_show(namespaces::Pipe& pipe) {
+/// A pipe that a step writes to, and where the user sees what comes through it.
+struct ShownPipe {
+    namespaces::Pipe pipe;
+    int target = STDERR_FILENO;
+};
+
+/// Passes on what there is; false at the end, or where it cannot be written.
+bool pass_on(const ShownPipe& from, int log) {
+    std::array<char, std::size_t{16} << 10U> piece{};
+    const ssize_t size = ::read(from.pipe.read.get(), piece.data(), piece.size());
+    if (size < 0) {
+        return errno == EINTR;
+    }
+    const std::string_view text(piece.data(), static_cast<std::size_t>(size));
+    (void)write_all(log, text, "the log of the build"); // a message without its end
+    return size > 0 && write_all(from.target, text, "the output of the build");
+}
+
+/// A process that shows what comes through pipes, and appends it to the log. A step has no
+/// descriptor of the user's terminal, for it could read from one what is typed there.
+Result<pid_t> start_to_show(std::vector<ShownPipe>& pipes, int log) {
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
     if (child < 0) {
@@ -59,14 +78,19 @@ Result<pid_t> start_to_show(namespaces::Pipe& pipe) {
     }
     if (child == 0) {
         namespaces::die_with_parent(parent);
-        pipe.write.reset();
-        std::array<char, std::size_t{16} << 10U> piece{};
-        for (ssize_t size = 1; size > 0 || errno == EINTR;) {
-            size = ::read(pipe.read.get(), piece.data(), piece.size());
-            const std::string_view text(piece.data(),
-                                        size > 0 ? static_cast<std::size_t>(size) : 0);
-            if (size == 0 || !write_all(STDERR_FILENO, text, "standard error")) {
-                break;
+        std::vector<pollfd> waiting;
+        for (ShownPipe& one : pipes) {
+            one.pipe.write.reset();
+            waiting.push_back({one.pipe.read.get(), POLLIN, 0});
+        }
+        for (std::size_t open = pipes.size(); open > 0;) {
+            const bool is_read = ::poll(waiting.data(), waiting.size(), -1) > 0;
+            for (std::size_t i = 0; is_read && i < pipes.size(); ++i) {
+                if (waiting[i].revents != 0 && !pass_on(pipes[i], log)) {
+                    waiting[i] = {-1, 0, 0};
+                    pipes[i].pipe.read.reset(); // who writes more is ended by SIGPIPE
+                    --open;
+                }
             }
         }
         ::_exit(0);
@@ -74,51 +98,74 @@ Result<pid_t> start_to_show(namespaces::Pipe& pipe) {
     return child;
 }
 
-/// What the user sees, or a file whose end is shown on failure.
+/// Both streams of this process go to one place, in which their order counts.
+bool has_one_output() {
+    struct stat output {};
+    struct stat errors {};
+    return ::fstat(STDOUT_FILENO, &output) == 0 && ::fstat(STDERR_FILENO, &errors) == 0 &&
+           output.st_dev == errors.st_dev && output.st_ino == errors.st_ino;
+}
+
+/// A file whose end is shown on failure, and what the user sees meanwhile.
 class Log {
 public:
     static Result<Log> open(const Surroundings& surroundings) {
         Log log;
-        if (surroundings.is_verbose) {
-            CYBELE_TRY(namespaces::Pipe pipe, namespaces::make_pipe());
-            CYBELE_TRY(log.shower_, start_to_show(pipe));
-            log.fd_ = std::move(pipe.write);
-        } else {
-            log.path_ = surroundings.work / "log";
-            log.fd_.reset(
-                ::open(log.path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
-        }
-        if (!log.fd_.valid()) {
+        log.path_ = surroundings.work / "log";
+        log.file_.reset(
+            ::open(log.path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+        if (!log.file_.valid()) {
             return fail(system_error("cannot open the log of the build", errno));
+        }
+        if (surroundings.output != StepOutput::kKept) {
+            CYBELE_CHECK(log.show(surroundings.output == StepOutput::kStreams));
         }
         return log;
     }
-    [[nodiscard]] int fd() const {
-        return fd_.get();
+    [[nodiscard]] namespaces::OutputFds fds() const {
+        if (pipes_.empty()) {
+            return {file_.get(), file_.get()};
+        }
+        return {pipes_.back().pipe.write.get(), pipes_.front().pipe.write.get()};
     }
     /// All that was written is shown.
     void finish() {
+        pipes_.clear();
         if (shower_ > 0) {
-            fd_.reset();
             (void)wait_for(std::exchange(shower_, -1));
         }
     }
     [[nodiscard]] std::string end() const {
         struct stat status {};
-        if (path_.empty() || ::fstat(fd_.get(), &status) != 0) {
+        if (::fstat(file_.get(), &status) != 0) {
             return {};
         }
         const auto size = static_cast<std::size_t>(status.st_size);
         std::string text(std::min(size, kLogTail), '\0');
         const std::size_t from = size - text.size();
-        if (!read_at(fd_.get(), from, std::as_writable_bytes(std::span(text)), path_)) {
+        if (!read_at(file_.get(), from, std::as_writable_bytes(std::span(text)), path_)) {
             return {};
         }
         return last_lines(text, kShownStepLines);
     }
 
 private:
-    UniqueFd fd_;
+    [[nodiscard]] Result<void> show(bool are_apart) {
+        for (const int target : {STDERR_FILENO, STDOUT_FILENO}) {
+            if (target == STDERR_FILENO || (are_apart && !has_one_output())) {
+                CYBELE_TRY(namespaces::Pipe pipe, namespaces::make_pipe());
+                pipes_.push_back({std::move(pipe), target});
+            }
+        }
+        CYBELE_TRY(shower_, start_to_show(pipes_, file_.get()));
+        for (ShownPipe& one : pipes_) {
+            one.pipe.read.reset();
+        }
+        return {};
+    }
+
+    UniqueFd file_;
+    std::vector<ShownPipe> pipes_; ///< of errors; of output, where that is another place
     pid_t shower_ = -1;
     fs::path path_;
 };
@@ -217,7 +264,7 @@ std::string output_because(const std::string& who, std::string_view output) {
 
 Result<ScriptEnd> run_logged(const namespaces::Sandbox& sandbox, const Surroundings& surroundings) {
     CYBELE_TRY(Log log, Log::open(surroundings));
-    const auto ran = namespaces::run_sandboxed(sandbox, log.fd());
+    const auto ran = namespaces::run_sandboxed(sandbox, log.fds());
     log.finish();
     CYBELE_TRY(const int code, ran);
     ScriptEnd end;

@@ -36,7 +36,7 @@ namespace cybele::builder {
 /// the network was not reached (cli/common/refusal.cpp has a page for these words).
 [[nodiscard]] std::string output_because(const std::string& who, std::string_view output);
 
-/// Runs it; with -v its output is the user's, else its end is kept for a message.
+/// Runs it. Its output is shown as the surroundings say; its end is kept for a message.
 [[nodiscard]] Result<ScriptEnd> run_logged(const namespaces::Sandbox& sandbox,
                                            const Surroundings& surroundings);
 

@@ -24,6 +24,7 @@ struct Surroundings {
     EnvironmentMap pip;            ///< PIP_INDEX_URL and its like
     bool accepts_expired_indexes = false;
     bool is_verbose = false;
+    StepOutput output = StepOutput::kKept;
     bool has_one_id = false;   ///< nothing can belong to anybody but root
     unsigned step_timeout = 0; ///< seconds; 0: none
     mode_t umask = 0022;
@@ -31,7 +32,7 @@ struct Surroundings {
     std::int64_t epoch = -1;  ///< SOURCE_DATE_EPOCH of the steps; -1: none
 };
 
-/// How a script ended, with the last lines of its output (none when the user saw them).
+/// How a script ended, with the last lines of its output.
 struct ScriptEnd {
     int code = 0;
     std::string last_lines;

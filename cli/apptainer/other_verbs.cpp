@@ -108,9 +108,7 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::string architecture, read_architecture(call));
     CYBELE_CHECK(check_temporary(call));
     add_login(session, call);
-    if (session.tells_as_other) {
-        (void)std::fputs("INFO:    Starting build...\n", stderr);
-    }
+    session.inform_as_other("Starting build...");
     std::vector<std::string> words = words_of(call);
     words.insert(words.begin(), "--quiet");
     if (!architecture.empty()) {

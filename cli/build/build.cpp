@@ -228,14 +228,6 @@ bool request_replaces_sandbox(const Session& session, const BuildOptions& option
            is_sandbox(options.output);
 }
 
-/// The last line of Apptainer's.
-void tell_complete(const Session& session, const BuildOptions& options) {
-    if (!session.other_name.empty() && session.tells_as_other) {
-        const std::string line = "INFO:    Build complete: " + printable(options.output) + "\n";
-        (void)std::fwrite(line.data(), 1, line.size(), stderr);
-    }
-}
-
 Result<int> build(Session& session, BuildOptions& options) {
     CYBELE_CHECK(find_own_source(options));
     CYBELE_CHECK(check_source(options));
@@ -262,11 +254,11 @@ Result<int> build(Session& session, BuildOptions& options) {
     if (!options.sandbox.is_sandbox) {
         print_built(session, built);
         tell_git(session, built.image.native());
-        tell_complete(session, options);
+        session.inform_as_other("Build complete: " + printable(options.output));
         return 0;
     }
     CYBELE_CHECK(make_sandbox_of(built.image, options.output));
-    tell_complete(session, options);
+    session.inform_as_other("Build complete: " + printable(options.output));
     if (!session.is_quiet) {
         Session::print("built " + printable(options.output) + "\n");
     }

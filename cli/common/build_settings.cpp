@@ -66,6 +66,40 @@ private:
     std::map<std::string, std::string> steps_; ///< the last line of each stage
 };
 
+/// The lines of a build that the reference has, too: a row for each kind of step.
+struct ReferenceLine {
+    std::string_view step; ///< how ours begins
+    std::string_view text;
+};
+constexpr ReferenceLine kReferenceLines[] = {{"%pre", "Running pre scriptlet"},
+                                             {"%setup", "Running setup scriptlet"},
+                                             {"%post", "Running post scriptlet"},
+                                             {"%test", "Running testscript"},
+                                             {"unpack /", "Extracting local image..."},
+                                             {"pack ", "Creating SIF file..."}};
+
+/// By the name of Apptainer: its line, or that a step is not run again.
+void tell_as_reference(const Session& session, const std::string& line) {
+    if (!session.tells_as_other || line.starts_with("warning: ")) {
+        return;
+    }
+    constexpr std::string_view kReused = ": reused";
+    constexpr std::string_view kUnchanged = "nothing changed: ";
+    if (line.starts_with(kUnchanged) ||
+        (line.find('%') != std::string::npos && line.ends_with(kReused))) {
+        session.inform_as_other(line + "; --disable-cache builds it again");
+        return;
+    }
+    const std::size_t stage = line.find(": %"); // "STAGE: %post"
+    const std::string_view own =
+        std::string_view(line).substr(stage == std::string::npos ? 0 : stage + 2);
+    for (const auto& [step, text] : kReferenceLines) {
+        if (own.starts_with(step)) {
+            session.inform_as_other(text);
+        }
+    }
+}
+
 } // namespace
 
 unsigned cores() {
@@ -92,12 +126,18 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
     build.bases.program = session.program;
     CYBELE_TRY(build.bases.store, store_root(session));
     build.reporter.is_verbose = session.verbosity > 0;
+    build.reporter.output = !session.other_name.empty() ? builder::StepOutput::kStreams
+                            : session.verbosity > 0     ? builder::StepOutput::kErrors
+                                                        : builder::StepOutput::kKept;
     // Outputs of stages that run at once would be mixed.
-    build.stages_at_once = build.reporter.is_verbose ? 1 : flags.jobs == 0 ? cores() : flags.jobs;
+    build.stages_at_once = build.reporter.output != builder::StepOutput::kKept ? 1
+                           : flags.jobs == 0                                   ? cores()
+                                                                               : flags.jobs;
     build.time.now = session.now();
     build.time.is_deterministic = session.is_deterministic();
     build.reporter.on_step = [&session,
                               work = std::make_shared<StageWork>()](const std::string& line) {
+        tell_as_reference(session, line);
         session.work(line);
         session.doing(work->after(line));
     };

@@ -61,6 +61,14 @@ void Session::say(std::string_view line) const {
     }
 }
 
+void Session::inform_as_other(std::string_view text) const {
+    if (tells_as_other) {
+        const std::string line = "INFO:    " + std::string(text) + "\n";
+        (void)std::fwrite(line.data(), 1, line.size(), stderr);
+        touch();
+    }
+}
+
 void Session::work(std::string_view line) const {
     if (long_work == nullptr || line.starts_with("warning: ")) {
         say(line);

@@ -99,6 +99,8 @@ struct Session {
     [[nodiscard]] Result<pipeline::Settings> settings() const;
     /// A progress line on standard error: on a terminal, with -v, or a `warning: `; not with -q.
     void say(std::string_view line) const;
+    /// By the name of Apptainer: its line "INFO:    TEXT" on standard error; not with -q.
+    void inform_as_other(std::string_view text) const;
     /// A step of what may take long: as say(), with the seconds since the start. Where nothing was
     /// written for ten seconds the line comes (again), also without a terminal; not with -q, nor
     /// where messages are JSON.

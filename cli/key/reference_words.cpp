@@ -63,13 +63,6 @@ std::string object_row(const Descriptor& object) {
 
 } // namespace
 
-void inform_as_reference(const Session& session, const std::string& text) {
-    if (session.tells_as_other) {
-        const std::string line = "INFO:    " + text + "\n";
-        (void)std::fwrite(line.data(), 1, line.size(), stderr);
-    }
-}
-
 std::string key_material(const std::vector<std::string>& keys,
                          const std::vector<std::string>& certificates) {
     if (!certificates.empty()) {

@@ -12,9 +12,6 @@
 /// What `sign` and `verify` print by the name of Apptainer: its lines, which its callers read.
 namespace cybele::cli {
 
-/// "INFO:    TEXT" on standard error, unless it is to be quiet.
-void inform_as_reference(const Session& session, const std::string& text);
-
 /// "PGP key material", "key material from 'FILE'".
 [[nodiscard]] std::string key_material(const std::vector<std::string>& keys,
                                        const std::vector<std::string>& certificates);

@@ -187,13 +187,12 @@ Result<int> sign_as_reference(const Session& session,
                               const images::Signers& signers,
                               const images::SignOptions& signing) {
     const std::string& image = options.images.front();
-    inform_as_reference(session, "Signing image with " + key_material(options.keys, {}));
+    session.inform_as_other("Signing image with " + key_material(options.keys, {}));
     const auto done = sign_one(session, signers, signing, image);
     if (!done) {
         return fail(reference_error("Failed to sign container", done.error()));
     }
-    inform_as_reference(session,
-                        "Signature created and applied to image '" + printable(image) + "'");
+    session.inform_as_other("Signature created and applied to image '" + printable(image) + "'");
     return 0;
 }
 

@@ -217,8 +217,8 @@ Result<int> verify_as_reference(const Session& session,
                                 const images::Trust& trust) {
     constexpr std::string_view kFailed = "Failed to verify container";
     const std::string& name = options.images.front();
-    inform_as_reference(session,
-                        "Verifying image with " + key_material(options.keys, options.certificates));
+    session.inform_as_other("Verifying image with " +
+                            key_material(options.keys, options.certificates));
     const auto found = verify_one(session, options, trust, name);
     if (!found) {
         return fail(reference_error(kFailed, found.error()));
@@ -238,7 +238,7 @@ Result<int> verify_as_reference(const Session& session,
         fault.because.clear();
         return fail(Error(std::move(fault)));
     }
-    inform_as_reference(session, "Verified signature(s) from image '" + printable(name) + "'");
+    session.inform_as_other("Verified signature(s) from image '" + printable(name) + "'");
     return 0;
 }
 

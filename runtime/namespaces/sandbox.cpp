@@ -224,10 +224,12 @@ namespace {
 }
 
 /// The child of run_sandboxed: keeps the program and what it leaves together.
-[[noreturn]] void be_keeper(const Sandbox& sandbox, int log_fd, UniqueFd report) {
-    if (log_fd >= 0) {
-        (void)dup2(log_fd, STDOUT_FILENO);
-        (void)dup2(log_fd, STDERR_FILENO);
+[[noreturn]] void be_keeper(const Sandbox& sandbox, OutputFds to, UniqueFd report) {
+    if (to.output >= 0) {
+        (void)dup2(to.output, STDOUT_FILENO);
+    }
+    if (to.errors >= 0) {
+        (void)dup2(to.errors, STDERR_FILENO);
     }
     if (sandbox.new_pid_namespace) {
         start_in_own_mounts(sandbox, report);
@@ -299,7 +301,7 @@ private:
 
 } // namespace
 
-Result<int> run_sandboxed(const Sandbox& sandbox, int log_fd) {
+Result<int> run_sandboxed(const Sandbox& sandbox, OutputFds to) {
     CYBELE_TRY(Pipe report, make_pipe());
     const pid_t parent = getpid();
     const pid_t child = fork();
@@ -309,7 +311,7 @@ Result<int> run_sandboxed(const Sandbox& sandbox, int log_fd) {
     if (child == 0) {
         die_with_parent(parent);
         report.read.reset();
-        be_keeper(sandbox, log_fd, std::move(report.write));
+        be_keeper(sandbox, to, std::move(report.write));
     }
     report.write.reset();
     const TimeLimit limit(child, sandbox.time_limit);
@@ -321,7 +323,7 @@ Result<int> run_sandboxed(const Sandbox& sandbox, int log_fd) {
     // A program that is not there is a shell's code, told in the log; the rest is a refusal.
     if (failure->code == 126 || failure->code == 127) {
         const std::string line = "error: " + failure->error.message() + "\n";
-        (void)!write(log_fd >= 0 ? log_fd : STDERR_FILENO, line.data(), line.size());
+        (void)!write(to.errors >= 0 ? to.errors : STDERR_FILENO, line.data(), line.size());
         return failure->code;
     }
     return fail(std::move(failure->error));

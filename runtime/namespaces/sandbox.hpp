@@ -115,11 +115,16 @@ struct Sandbox {
 /// What run_sandboxed() gives where the time limit ended the program.
 inline constexpr int kTimeIsUp = -2;
 
+/// Descriptors that the output of a program goes to; -1: this process's own.
+struct OutputFds {
+    int output = -1;
+    int errors = -1;
+};
+
 /// Runs it in a child with a mount namespace of its own (the caller has the right to mount: root,
 /// or inside enter_namespaces()); gives the shell's code of the program. Everything that was
-/// mounted or started is gone when it returns, and dies with this process. With a log, output goes
-/// to `log_fd` instead (both streams).
-[[nodiscard]] Result<int> run_sandboxed(const Sandbox& sandbox, int log_fd = -1);
+/// mounted or started is gone when it returns, and dies with this process.
+[[nodiscard]] Result<int> run_sandboxed(const Sandbox& sandbox, OutputFds to = {});
 
 /// The same in place of this process (which has entered its namespaces): returns only on failure.
 /// Descriptors without O_CLOEXEC stay open.

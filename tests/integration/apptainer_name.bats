@@ -65,6 +65,10 @@ load ../parts/cases.bash
     compare more 'security|fuse'
 }
 
+@test "both programs do the same: what builds print" {
+    compare daily outputs
+}
+
 # An image of one layer with busybox, in the registry on loopback.
 serve_image() {
     local name

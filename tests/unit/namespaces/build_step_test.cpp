@@ -33,7 +33,7 @@ struct Step {
         enclose_build_step(sandbox);
         const UniqueFd log(
             open((folder.path() / "log").c_str(), O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0666));
-        const auto code = run_sandboxed(sandbox, log.get());
+        const auto code = run_sandboxed(sandbox, {log.get(), log.get()});
         if (!code) {
             (void)write_all(log.get(), code.error().faults().front().because, "log");
             return 255;

@@ -32,7 +32,7 @@ struct Trial {
     }
     int run_now() {
         const UniqueFd log(open(log_path().c_str(), O_CREAT | O_RDWR | O_TRUNC | O_CLOEXEC, 0666));
-        const auto code = run_sandboxed(sandbox, log.get());
+        const auto code = run_sandboxed(sandbox, {log.get(), log.get()});
         if (!code) {
             (void)write_all(log.get(),
                             code.error().message() + ": " + code.error().faults().front().because,
