@@ -114,19 +114,19 @@ std::string image_key(const std::vector<StageKeys>& keys,
     if (keys.empty() || keys.back().result().empty()) {
         return {};
     }
-    std::string text =
-        fmt::format("{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n",
-                    kImageFormat,
-                    keys.back().result(),
-                    owners,
-                    request.image.compression,
-                    request.time.is_deterministic ? request.time.now : -1,
-                    request.steps.runs_tests + (request.steps.keeps_base_help ? 2 : 0) +
-                        (request.steps.fixes_permissions ? 4 : 0),
-                    request.image.sbom,
-                    request.image.name,
-                    request.image.version,
-                    digest_of(request.source.definition.text));
+    std::string text = fmt::format(
+        "{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n{}\n",
+        kImageFormat,
+        keys.back().result(),
+        owners,
+        request.image.compression,
+        request.time.is_deterministic ? request.time.now : -1,
+        request.steps.runs_tests + (request.steps.keeps_base_help ? 2 : 0) +
+            (request.steps.fixes_permissions ? 4 : 0) + (request.steps.fixes_oci_only ? 8 : 0),
+        request.image.sbom,
+        request.image.name,
+        request.image.version,
+        digest_of(request.source.definition.text));
     if (!request.image.sources.empty()) {
         text += fmt::format("sources {}\n", digest_of(request.image.sources));
     }

@@ -446,7 +446,9 @@ Result<void> StageBuilder::build() {
         CYBELE_CHECK(run_host_script("pre", plan_.stage->joined("pre"), pre->arguments));
     }
     CYBELE_CHECK(is_layered_ ? build_layers() : build_steps());
-    CYBELE_CHECK(tidy(root_, context_.request.steps.fixes_permissions));
+    const StepRules& rules = context_.request.steps;
+    const bool fixes = rules.fixes_permissions && (plan_.oci || !rules.fixes_oci_only);
+    CYBELE_CHECK(tidy(root_, fixes));
     CYBELE_CHECK(write_metadata());
     if (number_ + 1 == context_.request.source.definition.stages.size()) {
         check_libraries();

@@ -52,6 +52,7 @@ struct StepRules {
     mode_t umask = 0022;
     EnvironmentMap variables;       ///< of %post, over its usual ones
     bool fixes_permissions = false; ///< the owner may read and write every file of the image
+    bool fixes_oci_only = false;    ///< that, where the base comes from an OCI image
     bool keeps_base_help = false;   ///< %help does not replace the help text of the base
     bool replaces_labels = false;   ///< %labels replaces labels of the base
 };

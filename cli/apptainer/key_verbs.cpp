@@ -117,6 +117,12 @@ Result<int> push_key(const Session& session, const OtherCall& call) {
 
 /// The machine-readable index: pub:FINGERPRINT:ALGORITHM:BITS:CREATED:…, uid:NAME:…
 Result<int> search_keys(const Session& session, const OtherCall& call) {
+    if (call.words.front().empty()) {
+        return fail(ErrorCode::kInput,
+                    problem("key-search-empty", "`key search` has no text to search for"),
+                    "a key server does not list all its keys",
+                    "give a name, an email address or a fingerprint");
+    }
     CYBELE_TRY(const std::string text,
                ask_key_server(session,
                               call,

@@ -293,6 +293,7 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
                             "invalid argument \"" + printable(text) +
                                 "\" for \"-D, --days\" flag: not a number"));
     }
+    CYBELE_TRY(const auto types, read_cache_types(call.values("--type")));
     if (!call.has("--force") && !call.has("--dry-run")) {
         CYBELE_TRY(const bool is_wanted, ask_before_cleaning());
         if (!is_wanted) {
@@ -300,7 +301,10 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
         }
     }
     if (!call.has("--dry-run")) {
-        CYBELE_CHECK(clean_reference_images(session, days));
+        CYBELE_CHECK(clean_reference_images(session, days, types));
+    }
+    if (!has_cache_type(types, "blob")) {
+        return OwnWords{{}, 0};
     }
     std::vector<std::string> words = words_of(call);
     words.push_back(days > 0 ? "--unused=" + text : "--all");
@@ -312,6 +316,16 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
 bool OtherCall::has(std::string_view name) const {
     return std::any_of(
         flags.begin(), flags.end(), [&](const auto& one) { return one.first->has_name(name); });
+}
+
+std::vector<std::string> OtherCall::values(std::string_view name) const {
+    std::vector<std::string> found;
+    for (const auto& [flag, value] : flags) {
+        if (flag->has_name(name)) {
+            found.push_back(value);
+        }
+    }
+    return found;
 }
 
 std::string OtherCall::value(std::string_view name) const {
@@ -372,7 +386,8 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         return registry_login(session, call);
     }
     if (verb == "cache list") {
-        return list_reference_cache(session, call.has("--verbose")).map([](int code) {
+        CYBELE_TRY(const auto types, read_cache_types(call.values("--type")));
+        return list_reference_cache(session, call.has("--verbose"), types).map([](int code) {
             return OwnWords{{}, code};
         });
     }

@@ -20,6 +20,7 @@ struct OtherCall {
     bool wants_help = false;
 
     [[nodiscard]] bool has(std::string_view name) const;
+    [[nodiscard]] std::vector<std::string> values(std::string_view name) const;
     /// Of the last one; empty: none.
     [[nodiscard]] std::string value(std::string_view name) const;
 };

@@ -5,10 +5,12 @@
 #include "cli/common/image_store.hpp"
 #include "cli/image/cache_entries.hpp"
 #include "support/quote.hpp"
+#include "support/split.hpp"
 
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <iterator>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -19,8 +21,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kOfUri = "uri/"; // what names of such images begin with
 constexpr std::int64_t kSecondsPerDay = 86400;
+
+/// How Apptainer calls the part of its cache that an image of a URI is in.
+struct CacheTypeRow {
+    std::string_view name; ///< what the image's name begins with
+    std::string_view type;
+};
+constexpr CacheTypeRow kCacheTypes[] = {{"uri/library-", "library"},
+                                        {"uri/shub-", "shub"},
+                                        {"uri/oras-", "oras"},
+                                        {"uri/http", "net"},
+                                        {"uri/", "oci-tmp"}};
+constexpr std::string_view kBlobs = "blob"; ///< what images are made from
+
+std::string_view cache_type(const registry::StoredImage& image) {
+    for (const auto& [begin, type] : kCacheTypes) {
+        for (const std::string& name : image.record.names) {
+            if (name.starts_with(begin)) {
+                return type;
+            }
+        }
+    }
+    return {};
+}
 
 /// "1.50 MiB": two digits, the smallest unit is a KiB.
 std::string cache_size(std::uint64_t bytes) {
@@ -34,18 +58,17 @@ std::string cache_size(std::uint64_t bytes) {
     return fmt::format("{:.2f} {}", size, kUnits.at(unit));
 }
 
-Result<std::vector<registry::StoredImage>> uri_images(const Session& session) {
+Result<std::vector<registry::StoredImage>> uri_images(const Session& session,
+                                                      const std::vector<std::string>& types) {
     CYBELE_TRY(const registry::StoreFolder root, store_root(session));
     if (!registry::Store::exists(root)) {
         return std::vector<registry::StoredImage>();
     }
     CYBELE_TRY(const registry::Store store, registry::Store::open_for_reading(root));
     CYBELE_TRY(std::vector<registry::StoredImage> images, store.list(Session::clock()));
-    std::erase_if(images, [](const registry::StoredImage& one) {
-        const auto& names = one.record.names;
-        return std::none_of(names.begin(), names.end(), [](const std::string& name) {
-            return name.starts_with(kOfUri);
-        });
+    std::erase_if(images, [&](const registry::StoredImage& one) {
+        const std::string_view type = cache_type(one);
+        return type.empty() || !has_cache_type(types, type);
     });
     return images;
 }
@@ -81,10 +104,39 @@ void use_reference_cache(Session& session) {
     session.environment.set("CYBELE_STORE", (folder / "store").native());
 }
 
-Result<int> list_reference_cache(const Session& session, bool is_long) {
-    CYBELE_TRY(const auto images, uri_images(session));
+bool has_cache_type(const std::vector<std::string>& types, std::string_view type) {
+    return types.empty() || std::any_of(types.begin(), types.end(), [&](const std::string& one) {
+               return one == type || one == "all";
+           });
+}
+
+Result<std::vector<std::string>> read_cache_types(const std::vector<std::string>& lists) {
+    std::vector<std::string> types;
+    for (const std::string& list : lists) {
+        for (const std::string_view type : split(list, ',')) {
+            const bool is_known = type == "all" || type == kBlobs ||
+                                  std::any_of(std::begin(kCacheTypes),
+                                              std::end(kCacheTypes),
+                                              [&](const auto& row) { return row.type == type; });
+            if (!is_known) {
+                return fail(ErrorCode::kInput,
+                            problem("cache-type-unknown",
+                                    "the cache has no type '" + printable(std::string(type)) + "'"),
+                            "the types are library, oci-tmp, shub, blob, net, oras and all",
+                            "leave out --type for all of them");
+            }
+            types.emplace_back(type);
+        }
+    }
+    return types;
+}
+
+Result<int>
+list_reference_cache(const Session& session, bool is_long, const std::vector<std::string>& types) {
+    CYBELE_TRY(const auto images, uri_images(session, types));
     CYBELE_TRY(const Cache cache, open_cache(session));
-    const auto parts = entries_of(session, cache, "");
+    const bool has_parts = has_cache_type(types, kBlobs);
+    const auto parts = has_parts ? entries_of(session, cache, "") : std::vector<CacheEntry>();
     if (is_long) {
         Session::print(
             fmt::format("{:<24} {:<22} {:<16} {}\n", "NAME", "DATE CREATED", "SIZE", "TYPE"));
@@ -93,7 +145,8 @@ Result<int> list_reference_cache(const Session& session, bool is_long) {
     for (const registry::StoredImage& one : images) {
         of_images += one.record.size;
         if (is_long) {
-            print_cache_row(one.record.digest.substr(7), one.used, one.record.size, "oci-tmp");
+            print_cache_row(
+                one.record.digest.substr(7), one.used, one.record.size, cache_type(one));
         }
     }
     std::uint64_t of_parts = 0;
@@ -103,20 +156,27 @@ Result<int> list_reference_cache(const Session& session, bool is_long) {
             print_cache_row(one.key, one.used, one.bytes, "blob");
         }
     }
-    Session::print(fmt::format(
-        "{}There are {} container file(s) using {} and {} oci blob file(s) using {} of space\n"
-        "Total space used: {}\n",
-        is_long ? "\n" : "",
-        images.size(),
-        cache_size(of_images),
-        parts.size(),
-        cache_size(of_parts),
-        cache_size(of_images + of_parts)));
+    std::vector<std::string> counts;
+    if (types.empty() || std::any_of(types.begin(), types.end(), [](const std::string& type) {
+            return type != kBlobs;
+        })) {
+        counts.push_back(
+            fmt::format("{} container file(s) using {}", images.size(), cache_size(of_images)));
+    }
+    if (has_parts) {
+        counts.push_back(
+            fmt::format("{} oci blob file(s) using {}", parts.size(), cache_size(of_parts)));
+    }
+    Session::print(fmt::format("{}There are {} of space\nTotal space used: {}\n",
+                               is_long ? "\n" : "",
+                               fmt::join(counts, " and "),
+                               cache_size(of_images + of_parts)));
     return 0;
 }
 
-Result<void> clean_reference_images(const Session& session, int days) {
-    CYBELE_TRY(const auto images, uri_images(session));
+Result<void>
+clean_reference_images(const Session& session, int days, const std::vector<std::string>& types) {
+    CYBELE_TRY(const auto images, uri_images(session, types));
     const std::int64_t now = Session::clock();
     for (const registry::StoredImage& one : images) {
         if (one.is_leased || (days > 0 && now - one.used < days * kSecondsPerDay)) {

@@ -2,6 +2,11 @@
 #pragma once
 
 #include "cli/common/session.hpp"
+#include "support/error.hpp"
+
+#include <string>
+#include <string_view>
+#include <vector>
 
 /// By the name of Apptainer: the cache that APPTAINER_CACHEDIR names, and what its verbs print.
 namespace cybele::cli {
@@ -10,11 +15,19 @@ namespace cybele::cli {
 /// folder that cannot be written is not used. Nothing is changed by our own name.
 void use_reference_cache(Session& session);
 
+/// What `--type` names, each "library,blob"; empty: all. kUsage for a word that is no type.
+[[nodiscard]] Result<std::vector<std::string>>
+read_cache_types(const std::vector<std::string>& lists);
+[[nodiscard]] bool has_cache_type(const std::vector<std::string>& types, std::string_view type);
+
 /// `cache list`: the counts and sizes of images and of what they are made from, in Apptainer's
 /// words.
-[[nodiscard]] Result<int> list_reference_cache(const Session& session, bool is_long);
+[[nodiscard]] Result<int>
+list_reference_cache(const Session& session, bool is_long, const std::vector<std::string>& types);
 
-/// Removes the images of URIs that were not used for `days` (0: all), but those that run.
-[[nodiscard]] Result<void> clean_reference_images(const Session& session, int days);
+/// Removes the images of URIs of these types that were not used for `days` (0: all), but those that
+/// run.
+[[nodiscard]] Result<void>
+clean_reference_images(const Session& session, int days, const std::vector<std::string>& types);
 
 } // namespace cybele::cli

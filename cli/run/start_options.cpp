@@ -160,6 +160,7 @@ Result<void> use_host(const Session& session, StartOptions& options) {
     if (settings) {
         CYBELE_CHECK(runtime::apply_site_settings(*settings, options.request, warnings));
     }
+    CYBELE_CHECK(runtime::check_control_list(options.request));
     CYBELE_CHECK(
         runtime::add_devices(options.devices, options.device_folders, options.request, warnings));
     for (const std::string& warning : warnings) {

@@ -3,6 +3,7 @@
 
 #include "runtime/containers/bind_option.hpp"
 #include "runtime/containers/isolation.hpp"
+#include "runtime/namespaces/accounts.hpp"
 #include "runtime/namespaces/small_devices.hpp"
 #include "support/quote.hpp"
 
@@ -10,10 +11,13 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace cybele::runtime {
 namespace {
@@ -76,6 +80,10 @@ void add_system(std::vector<Mount>& mounts, const Request& request) {
     const bool is_contained = request.contain || request.containall;
     if (is_contained || request.has_small_devices) {
         namespaces::add_small_devices(mounts, namespaces::Terminal::kShared);
+        if (is_contained && (request.ipc || request.containall)) {
+            mounts.push_back(fresh(Mount::Kind::kMqueue, "/dev/mqueue", ""));
+            mounts.back().is_optional = true; // a kernel without such queues
+        }
     } else {
         mounts.push_back(bind("/dev", "/dev"));
     }
@@ -109,7 +117,7 @@ Result<Mount> own_folder(const Request& request,
     if (request.workdir.empty()) {
         const bool is_open = mode == std::filesystem::perms(01777);
         return fresh(
-            Mount::Kind::kTmpfs, target, is_open ? "mode=1777,size=64m" : "mode=0750,size=64m");
+            Mount::Kind::kTmpfs, target, is_open ? "mode=1777,size=64m" : "mode=0755,size=64m");
     }
     std::error_code failed;
     const auto folder = std::filesystem::absolute(request.workdir, failed);
@@ -151,6 +159,7 @@ Result<void> add_scratch(std::vector<Mount>& mounts, const Request& request) {
                               std::filesystem::path("scratch") / target.relative_path(),
                               std::filesystem::perms(0755)));
         mount.is_optional = false;
+        mount.is_named = true; // it may be made in the home directory
         mounts.push_back(std::move(mount));
     }
     return {};
@@ -309,10 +318,24 @@ void finish(std::vector<Mount>& mounts,
     }
 }
 
+/// By the name of Apptainer, the account's; else, or where it has none, that of $HOME.
+std::filesystem::path usual_home(const Request& request, const Environment& environment) {
+    constexpr std::size_t kHomeField = 5; // of passwd(5)
+    if (const auto account = request.is_compatible ? namespaces::passwd_line(getuid())
+                                                   : std::optional<std::string>()) {
+        const std::filesystem::path home = namespaces::account_field(*account, kHomeField);
+        if (home.is_absolute()) {
+            return home;
+        }
+    }
+    return environment.home();
+}
+
 } // namespace
 
 Result<Home> home_of(const Request& request, const Environment& environment) {
-    Home home{environment.home(), environment.home()};
+    const std::filesystem::path usual = usual_home(request, environment);
+    Home home{usual, usual};
     if (request.fakeroot) {
         home.target = "/root";
     }

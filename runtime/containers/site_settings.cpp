@@ -2,6 +2,7 @@
 #include "runtime/containers/site_settings.hpp"
 
 #include "images/sif/start.hpp"
+#include "runtime/containers/extended_file.hpp"
 #include "runtime/containers/isolation.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
@@ -27,29 +28,60 @@ struct CheckedSetting {
     std::string_view word;
     std::array<std::string_view, 4> values;
 };
-constexpr CheckedSetting kCheckedSettings[] = {{"allow ipc ns", {"yes", "no"}},
-                                               {"allow pid ns", {"yes", "no"}},
-                                               {"allow user ns", {"yes", "no"}},
-                                               {"allow uts ns", {"yes", "no"}},
-                                               {"config passwd", {"yes", "no"}},
-                                               {"config group", {"yes", "no"}},
-                                               {"config resolv_conf", {"yes", "no"}},
-                                               {"mount proc", {"yes", "no"}},
-                                               {"mount sys", {"yes", "no"}},
-                                               {"mount dev", {"yes", "no", "minimal"}},
-                                               {"mount devpts", {"yes", "no"}},
-                                               {"mount home", {"yes", "no"}},
-                                               {"mount tmp", {"yes", "no"}},
-                                               {"mount hostfs", {"yes", "no"}},
-                                               {"user bind control", {"yes", "no"}},
-                                               {"enable fusemount", {"yes", "no"}},
-                                               {"enable overlay", {"yes", "no", "try", "driver"}},
-                                               {"allow container sif", {"yes", "no"}},
-                                               {"allow container squashfs", {"yes", "no"}},
-                                               {"allow container extfs", {"yes", "no"}},
-                                               {"allow container dir", {"yes", "no"}},
-                                               {"always use nv", {"yes", "no"}},
-                                               {"always use rocm", {"yes", "no"}}};
+constexpr CheckedSetting kCheckedSettings[] = {
+    {"allow ipc ns", {"yes", "no"}},
+    {"allow pid ns", {"yes", "no"}},
+    {"allow user ns", {"yes", "no"}},
+    {"allow uts ns", {"yes", "no"}},
+    {"config passwd", {"yes", "no"}},
+    {"config group", {"yes", "no"}},
+    {"config resolv_conf", {"yes", "no"}},
+    {"mount proc", {"yes", "no"}},
+    {"mount sys", {"yes", "no"}},
+    {"mount dev", {"yes", "no", "minimal"}},
+    {"mount devpts", {"yes", "no"}},
+    {"mount home", {"yes", "no"}},
+    {"mount tmp", {"yes", "no"}},
+    {"mount hostfs", {"yes", "no"}},
+    {"user bind control", {"yes", "no"}},
+    {"enable fusemount", {"yes", "no"}},
+    {"enable overlay", {"yes", "no", "try", "driver"}},
+    {"allow container sif", {"yes", "no"}},
+    {"allow container squashfs", {"yes", "no"}},
+    {"allow container extfs", {"yes", "no"}},
+    {"allow container dir", {"yes", "no"}},
+    {"always use nv", {"yes", "no"}},
+    {"always use rocm", {"yes", "no"}},
+    {"allow setuid", {"yes", "no"}},
+    {"allow monitoring", {"yes", "no"}},
+    {"allow container encrypted", {"yes", "no"}},
+    {"allow setuid-mount encrypted", {"yes", "no"}},
+    {"allow setuid-mount extfs", {"yes", "no"}},
+    {"enable underlay", {"yes", "no", "preferred"}},
+    {"memory fs type", {"tmpfs", "ramfs"}},
+    {"mount slave", {"yes", "no"}},
+    {"root default capabilities", {"full", "file", "no"}},
+    {"shared loop devices", {"yes", "no"}},
+    {"systemd cgroups", {"yes", "no"}},
+    {"use nvidia-container-cli", {"yes", "no"}}};
+/// Words whose values are numbers. They size what is not here: loop devices and downloads of
+/// Apptainer's own, a tmpfs of its setuid mode, mksquashfs.
+constexpr std::string_view kNumbers[] = {"download buffer size",
+                                         "download concurrency",
+                                         "download part size",
+                                         "max loop devices",
+                                         "mksquashfs procs",
+                                         "sessiondir max size"};
+
+/// What a setting offers and is not here.
+struct OfferedSetting {
+    std::string_view word;
+    std::string_view value;
+    const char* instead;
+};
+constexpr OfferedSetting kOfferedSettings[] = {
+    {"mount hostfs", "yes", "bind the directories that are needed, by --bind"},
+    {"root default capabilities", "file", "root keeps none; --add-caps names those that it needs"}};
 
 /// What `--no-mount` calls the mounts that a word switches off.
 constexpr std::pair<std::string_view, std::string_view> kSwitchedMounts[] = {
@@ -86,11 +118,12 @@ std::vector<std::string> setting_list(const SiteSettings& settings, std::string_
     return found == settings.end() ? std::vector<std::string>() : list_words(found->second);
 }
 
-tl::unexpected<Error> forbidden_image(const Request& request, const std::string& because) {
+tl::unexpected<Error> forbidden_image(const std::filesystem::path& image,
+                                      const std::string& because) {
     return fail(ErrorCode::kEnvironment,
                 problem("image-forbidden-by-site",
                         "the settings of this host do not allow the image '" +
-                            printable(request.image.string()) + "'"),
+                            printable(image.string()) + "'"),
                 because,
                 "ask the administrator of this host, who sets it in apptainer.conf");
 }
@@ -106,7 +139,18 @@ std::string_view setting_kind(const std::filesystem::path& image) {
     if (start.kind == images::ImageStart::Kind::kSif) {
         return "sif";
     }
+    if (fd.valid() && is_extended(fd.get(), 0)) {
+        return "extfs";
+    }
     return start.is_squashfs() ? "squashfs" : "";
+}
+
+Result<void> check_kind_allowed(const SiteSettings& settings, const std::filesystem::path& image) {
+    const std::string_view kind = setting_kind(image);
+    if (kind.empty() || !has_setting(settings, "allow container " + std::string(kind), "no")) {
+        return {};
+    }
+    return forbidden_image(image, "'allow container " + std::string(kind) + " = no' is set");
 }
 
 bool is_listed(const std::vector<std::string>& names, const std::string& name, unsigned id) {
@@ -116,16 +160,16 @@ bool is_listed(const std::vector<std::string>& names, const std::string& name, u
 }
 
 Result<void> check_site_image(const SiteSettings& settings, const Request& request) {
+    for (const std::string& overlay : list_words(request.overlays)) {
+        CYBELE_CHECK(check_kind_allowed(settings, overlay.substr(0, overlay.find(':'))));
+    }
     struct stat status = {};
     std::error_code failed;
     const auto path = std::filesystem::canonical(request.image, failed);
     if (failed || stat(path.c_str(), &status) != 0) {
         return {}; // whoever opens it tells why
     }
-    const std::string_view kind = setting_kind(path);
-    if (!kind.empty() && has_setting(settings, "allow container " + std::string(kind), "no")) {
-        return forbidden_image(request, "'allow container " + std::string(kind) + " = no' is set");
-    }
+    CYBELE_CHECK(check_kind_allowed(settings, path));
     if (const auto folders = setting_list(settings, "limit container paths"); !folders.empty()) {
         const bool is_inside =
             std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
@@ -134,22 +178,52 @@ Result<void> check_site_image(const SiteSettings& settings, const Request& reque
                        full.end();
             });
         if (!is_inside) {
-            return forbidden_image(request, "it is outside of 'limit container paths'");
+            return forbidden_image(request.image, "it is outside of 'limit container paths'");
         }
     }
     if (const auto users = setting_list(settings, "limit container owners"); !users.empty()) {
         const passwd* const owner = getpwuid(status.st_uid); // NOLINT(concurrency-mt-unsafe)
         if (!is_listed(users, owner == nullptr ? "" : owner->pw_name, status.st_uid)) {
-            return forbidden_image(request, "its owner is not one of 'limit container owners'");
+            return forbidden_image(request.image,
+                                   "its owner is not one of 'limit container owners'");
         }
     }
     if (const auto groups = setting_list(settings, "limit container groups"); !groups.empty()) {
         const group* const owner = getgrgid(status.st_gid); // NOLINT(concurrency-mt-unsafe)
         if (!is_listed(groups, owner == nullptr ? "" : owner->gr_name, status.st_gid)) {
-            return forbidden_image(request, "its group is not one of 'limit container groups'");
+            return forbidden_image(request.image,
+                                   "its group is not one of 'limit container groups'");
         }
     }
     return {};
+}
+
+tl::unexpected<Error>
+invalid_setting(std::string_view word, const std::string& value, const std::string& file) {
+    return fail(ErrorCode::kInput,
+                problem("site-setting-invalid",
+                        "'" + printable(value) + "' is not a value of '" + std::string(word) + "'"),
+                printable(file) + " sets it",
+                "correct the file, or name another one by --config");
+}
+
+/// What root may do unless it asks for more: by `no` and `file` nothing.
+void apply_root_capabilities(const SiteSettings& settings, Request& request) {
+    const bool is_limited = has_setting(settings, "root default capabilities", "no") ||
+                            has_setting(settings, "root default capabilities", "file");
+    if (is_limited && geteuid() == 0 && !request.fakeroot) {
+        request.no_privs = true;
+    }
+}
+
+/// What the settings offer and is not here is reported, since a program may need it.
+void note_offers(const SiteSettings& settings, std::vector<std::string>& warnings) {
+    for (const auto& [word, value, instead] : kOfferedSettings) {
+        if (has_setting(settings, word, value)) {
+            warnings.push_back("'" + std::string(word) + " = " + std::string(value) +
+                               "' of this host has no effect: " + instead);
+        }
+    }
 }
 
 /// Takes back what was asked for and is not allowed.
@@ -218,12 +292,14 @@ Result<std::optional<SiteSettings>> find_site_settings(const std::string& named)
         if (found != settings.end() &&
             std::find(row.values.begin(), row.values.end(), found->second.front()) ==
                 row.values.end()) {
-            return fail(ErrorCode::kInput,
-                        problem("site-setting-invalid",
-                                "'" + printable(found->second.front()) + "' is not a value of '" +
-                                    std::string(row.word) + "'"),
-                        printable(file) + " sets it",
-                        "correct the file, or name another one by --config");
+            return invalid_setting(row.word, found->second.front(), file);
+        }
+    }
+    for (const std::string_view word : kNumbers) {
+        const auto found = settings.find(word);
+        if (found != settings.end() &&
+            found->second.front().find_first_not_of("0123456789") != std::string::npos) {
+            return invalid_setting(word, found->second.front(), file);
         }
     }
     return std::optional(std::move(settings));
@@ -248,6 +324,19 @@ Result<void> apply_site_settings(const SiteSettings& settings,
                     "'enable fusemount = no' is set in apptainer.conf",
                     "ask the administrator of this host");
     }
+    if (has_setting(settings, "enable underlay", "no") && request.underlay) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("underlay-forbidden-by-site",
+                            "the settings of this host do not allow --underlay"),
+                    "'enable underlay = no' is set in apptainer.conf",
+                    "leave out --underlay");
+    }
+    note_offers(settings, warnings);
+    if (request.nv && has_setting(settings, "use nvidia-container-cli", "yes")) {
+        warnings.emplace_back("'use nvidia-container-cli = yes' of this host has no effect: the "
+                              "driver's files are bound");
+    }
+    apply_root_capabilities(settings, request);
     take_back_forbidden(settings, request, warnings);
     request.bind_paths = setting_list(settings, "bind path");
     for (const auto& [word, name] : kSwitchedMounts) {
@@ -262,6 +351,37 @@ Result<void> apply_site_settings(const SiteSettings& settings,
     request.nv = request.nv || has_setting(settings, "always use nv", "yes");
     request.rocm = request.rocm || has_setting(settings, "always use rocm", "yes");
     request.underlay = request.underlay || has_setting(settings, "enable overlay", "no");
+    return {};
+}
+
+Result<void> check_control_list(const Request& request, const std::filesystem::path& file) {
+    const auto text = read_file(file, kMostSettings);
+    if (!text) {
+        std::error_code unknown;
+        return std::filesystem::exists(file, unknown) ? Result<void>(fail(text.error()))
+                                                      : Result<void>();
+    }
+    for (const std::string_view line : split(*text, '\n')) {
+        const std::string_view setting = trim_setting(line.substr(0, line.find('#')));
+        if (setting.starts_with('[')) {
+            break; // a group; the switch stands before them
+        }
+        const std::size_t equals = setting.find('=');
+        if (trim_setting(setting.substr(0, equals)) != "activated" ||
+            equals == std::string_view::npos ||
+            trim_setting(setting.substr(equals + 1)) == "false") {
+            continue;
+        }
+        if (setting_kind(request.image) != "sif") {
+            return {}; // the list is for SIF files
+        }
+        return fail(ErrorCode::kEnvironment,
+                    problem("control-list-active",
+                            "the execution control list of this host is active, and not supported"),
+                    printable(file.string()) +
+                        " allows SIF files by their signers and directories, which is not checked",
+                    "start the image by Apptainer, or ask the administrator of this host");
+    }
     return {};
 }
 

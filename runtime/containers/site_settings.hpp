@@ -34,4 +34,11 @@ using SiteSettings = std::map<std::string, std::vector<std::string>, std::less<>
                                                Request& request,
                                                std::vector<std::string>& warnings);
 
+/// The execution control list of Apptainer, which says whose SIF files may be started.
+inline constexpr const char* kControlList = "/etc/apptainer/ecl.toml";
+
+/// kEnvironment: the list is active, and the image is a SIF.
+[[nodiscard]] Result<void> check_control_list(const Request& request,
+                                              const std::filesystem::path& file = kControlList);
+
 } // namespace cybele::runtime

@@ -51,6 +51,7 @@ constexpr FileSystem kFileSystems[] = {
      "newinstance,ptmxmode=0666,mode=0620,gid=5",
      "newinstance,ptmxmode=0666,mode=0620",
      nullptr},
+    {Mount::Kind::kMqueue, "mqueue", MS_NOSUID | MS_NODEV, "", nullptr, nullptr},
 };
 
 bool is_directory(int fd) {

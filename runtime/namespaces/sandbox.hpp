@@ -50,7 +50,7 @@ struct Abilities {
 
 struct Mount {
     /// kSame: what lies at the target already, once more, with the flags given here.
-    enum class Kind { kBind, kSame, kTmpfs, kProc, kSysfs, kDevpts };
+    enum class Kind { kBind, kSame, kTmpfs, kProc, kSysfs, kDevpts, kMqueue };
     Kind kind = Kind::kBind;
     std::filesystem::path source; ///< of kBind
     int source_fd = -1;           ///< of kBind: opened already with O_PATH, instead of `source`

@@ -88,10 +88,34 @@ YAML
     run inside sh -c 'mkdir -p /etc/apptainer; echo "mount sys = perhaps" >/etc/apptainer/apptainer.conf; bin/apptainer exec box true'
     assert_failure 255
     assert_output --partial "'perhaps' is not a value of 'mount sys'"
+    run inside sh -c 'mkdir -p /etc/apptainer; printf "mount hostfs = yes\nmax loop devices = x\n" >/etc/apptainer/apptainer.conf; bin/apptainer exec box true'
+    assert_failure 255
+    assert_output --partial "'x' is not a value of 'max loop devices'"
+    # What is offered and not here is reported, what restricts root is kept.
+    run inside sh -c 'mkdir -p /etc/apptainer; printf "mount hostfs = yes\nroot default capabilities = no\n" >/etc/apptainer/apptainer.conf
+        bin/apptainer exec box sh -c "while read -r name value; do case \$name in CapEff:) echo \$value ;; esac; done </proc/self/status"'
+    assert_line --partial "'mount hostfs = yes' of this host has no effect"
+    assert_line 0000000000000000
     echo 'allow container dir = no' >strict.conf
     run bin/apptainer --config strict.conf exec box true
     assert_failure 255
     assert_output --partial 'do not allow the image'
+}
+
+@test "an execution control list of the host that is active refuses SIF files, by both names" {
+    printf 'Bootstrap: localimage\nFrom: box\n' >box.def
+    bin/apptainer build box.sif box.def
+    run inside sh -c 'mkdir -p /etc/apptainer; printf "# a list\nactivated = false\n[[execgroup]]\n  activated = true\n" >/etc/apptainer/ecl.toml
+        bin/apptainer exec box.sif sh -c "echo started"'
+    assert_output started
+    for value in true 'tru e'; do # what cannot be read is no permission
+        run inside sh -c 'mkdir -p /etc/apptainer; echo "activated = $0" >/etc/apptainer/ecl.toml
+            for name in bin/apptainer ./cybelectl; do $name exec box.sif sh -c "echo started"; echo "code $?"; done; bin/apptainer exec box sh -c "echo a folder"' "$value"
+        refute_line started
+        assert_equal "$(grep -c 'code 255' <<<"$output")" 2
+        assert_output --partial 'the execution control list of this host is active'
+        assert_line 'a folder'
+    done
 }
 
 @test "an ext3 overlay is written, read by several, locked while it is written, and clean afterwards" {

@@ -65,8 +65,8 @@ load ../parts/cases.bash
     compare more 'security|fuse'
 }
 
-@test "both programs do the same: what builds print" {
-    compare daily outputs
+@test "both programs do the same: what builds print, homes, the cache and settings of the host" {
+    compare daily 'outputs|homes|keeping|hosts'
 }
 
 # An image of one layer with busybox, in the registry on loopback.
