@@ -216,7 +216,7 @@ submit() { "$CYBELECTL" submit --scheduler local --script "$@"; }
 @test "job convert reads a script by the rules of the batch system that is named" {
     printf '%s\n' '#!/bin/bash' '#PBS -l nodes=1:ppn=2' './a' >either.pbs
     run --separate-stderr -0 "$CYBELECTL" job convert either.pbs
-    assert_line '  tasks-per-node: 2'
+    assert_line '  cpus-per-task: 2'
     run --separate-stderr -0 "$CYBELECTL" job convert either.pbs --scheduler pbspro
     assert_line '  pbspro:'
     assert_line '    - "-l nodes=1:ppn=2"'
