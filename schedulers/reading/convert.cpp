@@ -87,8 +87,12 @@ BatchOptions without_own_words(const BatchScript& script, BatchOptions options) 
     const auto each = fields.find("resources.tasks-per-node");
     const bool is_one_task =
         each != fields.end() && each->second == "1" && !fields.contains("resources.nodes");
+    const auto nodes = fields.find("resources.nodes");
+    const bool has_nodes = nodes != fields.end() && nodes->second != "1";
     const auto count = std::erase_if(options.words, [&](const std::string& word) {
-        return is_slurm && (word == "--export=ALL" || (word == "--ntasks=1" && is_one_task));
+        return is_slurm ? word == "--export=ALL" || (word == "--ntasks=1" && is_one_task)
+                        : word == "-j oe" || (word == "-l place=scatter" && has_nodes &&
+                                              script.reader == Reader::kPbspro);
     });
     options.in_fields += count;
     return options;

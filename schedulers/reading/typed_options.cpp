@@ -15,6 +15,23 @@ bool is_option_of(std::string_view word, const std::array<std::string_view, kSiz
     return std::find(options.begin(), options.end(), name) != options.end();
 }
 
+/// What a job of PBS may use at most; its place on nodes is another word.
+bool is_limit_of_pbs(std::string_view word) {
+    constexpr std::array<std::string_view, 10> kLimits{"-l mem=",
+                                                       "-l pmem=",
+                                                       "-l vmem=",
+                                                       "-l pvmem=",
+                                                       "-l cput=",
+                                                       "-l scratch=",
+                                                       "-l jobfs=",
+                                                       "-l file=",
+                                                       "-l software=",
+                                                       "-l other="};
+    return std::any_of(kLimits.begin(), kLimits.end(), [word](std::string_view limit) {
+        return word.starts_with(limit);
+    });
+}
+
 } // namespace
 
 bool is_free_word(const BatchScript& script, const std::string& word) {
@@ -59,6 +76,9 @@ bool is_launch_word(const BatchScript& script, const std::string& word) {
     if (is_free_word(script, word)) {
         return true;
     }
+    if (starts_at_home_of(script)) { // of PBS: what the job inherits, when it starts, its limits
+        return word == "-V" || word.starts_with("-W depend=") || is_limit_of_pbs(word);
+    }
     // The batch shell alone gets a signal with `B:`; of ours, the program gets it too.
     return script.reader == Reader::kSlurm &&
            (is_option_of(word, kSteps) || word == "--export=ALL" ||
@@ -86,20 +106,7 @@ bool is_bound_word(const BatchScript& script, const std::string& word) {
     if (script.reader == Reader::kSlurm || script.reader == Reader::kNone) {
         return !word.starts_with("--") || is_option_of(word, kBound);
     }
-    constexpr std::array<std::string_view, 10> kFreeOfPbs{"-l mem=",
-                                                          "-l pmem=",
-                                                          "-l vmem=",
-                                                          "-l pvmem=",
-                                                          "-l cput=",
-                                                          "-l scratch=",
-                                                          "-l jobfs=",
-                                                          "-l file=",
-                                                          "-l software=",
-                                                          "-l other="};
-    return !is_free_word(script, word) &&
-           std::none_of(kFreeOfPbs.begin(), kFreeOfPbs.end(), [&word](std::string_view free) {
-               return word.starts_with(free);
-           });
+    return !is_free_word(script, word) && !is_limit_of_pbs(word);
 }
 
 std::size_t line_of_word(const BatchScript& script, std::string_view word) {

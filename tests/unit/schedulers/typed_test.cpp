@@ -126,6 +126,34 @@ TEST_CASE("what a script runs becomes launch, image and command") {
     CHECK(convert_script(*nothing, "s").error().code() == ErrorCode::kInput);
 }
 
+TEST_CASE("options that each PBS script of ours has, or that start nothing, keep no launch back") {
+    struct Row {
+        const char* options;
+        const char* yaml; ///< a part of the Job
+    };
+    constexpr std::array kRows{
+        Row{"#PBS -l nodes=2:ppn=8\n#PBS -j oe\n", "  stderr: \"%x.o%j\"\n  stdout: \"%x.o%j\"\n"},
+        Row{"#PBS -l nodes=2:ppn=8\n#PBS -V\n", "  torque:\n    - \"-V\"\n"},
+        Row{"#PBS -l nodes=2:ppn=8\n#PBS -l mem=64gb\n", "    - \"-l mem=64gb\"\n"},
+        Row{"#PBS -l nodes=2:ppn=8\n#PBS -W depend=afterok:1\n", "    - \"-W depend=afterok:1\"\n"},
+        Row{"#PBS -l select=2:ncpus=8:mpiprocs=8\n#PBS -l place=scatter\n", "  nodes: 2\n"}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.options);
+        const auto explanation =
+            explain_script(std::string("#!/bin/bash\n") + row.options +
+                               "cd $PBS_O_WORKDIR\nmpirun -np 16 -machinefile $PBS_NODEFILE ./a\n",
+                           "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        CHECK_MESSAGE(conversion->yaml.find("launch: {kind: mpi, launcher: mpirun") !=
+                          std::string::npos,
+                      conversion->yaml);
+        CHECK_MESSAGE(conversion->yaml.find(row.yaml) != std::string::npos, conversion->yaml);
+        CHECK(conversion->yaml.find("-j oe") == std::string::npos);
+        CHECK(conversion->yaml.find("scatter") == std::string::npos);
+    }
+}
+
 TEST_CASE("one program of the host becomes a serial launch") {
     struct Row {
         const char* script;
