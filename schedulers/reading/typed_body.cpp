@@ -146,6 +146,25 @@ bool is_plain_operator(std::string_view text) {
            text == "|";
 }
 
+/// What starts the command in a way that no typed launch has; empty: nothing does.
+std::string
+odd_start(const BatchScript& script, const Statement& statement, const ShellCommand& command) {
+    if (!is_array_word(statement, command) &&
+        (!is_plain_operator(command.before) || !is_plain_operator(command.after))) {
+        const auto& odd = is_plain_operator(command.after) ? command.before : command.after;
+        return "`" + odd + "` starts it in a way that no typed launch has";
+    }
+    return !is_read_by_bash(script) && has_redirection_of_bash(command)
+               ? "`&>` starts it in the background where sh reads the script"
+               : "";
+}
+
+bool is_preparation(const ShellCommand& command, std::string_view program) {
+    const bool is_piped = command.before == "|" || command.after == "|";
+    return program.empty() || is_hook(command) || is_in_list(kSetupPrograms, program) ||
+           (is_piped && is_in_list(kFilters, program));
+}
+
 } // namespace
 
 std::string text_of_command(const ShellCommand& command) {
@@ -181,24 +200,14 @@ std::optional<Body> body_with_one_launch(const BatchScript& script, Remainder& w
                 why = {command->line, text_of_command(*command), std::move(because), ""};
                 return std::nullopt;
             };
-            if (!is_array_word(statement, *command) &&
-                (!is_plain_operator(command->before) || !is_plain_operator(command->after))) {
-                const auto& odd =
-                    is_plain_operator(command->after) ? command->before : command->after;
-                return stop("`" + odd + "` starts it in a way that no typed launch has");
-            }
-            if (!is_read_by_bash(script) && has_redirection_of_bash(*command)) {
-                return stop("`&>` starts it in the background where sh reads the script");
+            if (std::string odd = odd_start(script, statement, *command); !odd.empty()) {
+                return stop(std::move(odd));
             }
             if (is_array_word(statement, *command)) {
                 statement.is_conditional = true; // stays as it is
                 continue;
             }
-            if (program.empty() || is_hook(*command) || is_in_list(kSetupPrograms, program)) {
-                continue;
-            }
-            const bool is_piped = command->before == "|" || command->after == "|";
-            if (is_piped && is_in_list(kFilters, program)) {
+            if (is_preparation(*command, program)) {
                 continue;
             }
             if (is_in_list(kOtherPrograms, program)) {

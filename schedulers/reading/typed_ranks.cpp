@@ -10,6 +10,8 @@
 #include <array>
 #include <set>
 
+#include <fmt/format.h>
+
 namespace cybele::schedulers {
 namespace {
 
@@ -129,8 +131,8 @@ RankScript rank_script(std::span<const std::string> words,
         if (known != setup.constants.end()) {
             script.text += name + "=" + shell_quote(known->second) + "\n";
         } else if (is_handed_over(name, setup)) {
-            script.setup += "export script_" + name + "=\"$" + name + "\"\n";
-            script.text += name + "=$script_" + name + "\n";
+            script.setup += fmt::format("export script_{0}=\"${0}\"\n", name);
+            script.text += fmt::format("{0}=$script_{0}\n", name);
             handed_over += " script_" + name;
         }
     }

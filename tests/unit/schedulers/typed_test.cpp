@@ -122,6 +122,15 @@ TEST_CASE("what a script runs becomes launch, image and command") {
         REQUIRE(conversion.has_value());
         CHECK_MESSAGE(conversion->yaml.find(row.yaml) != std::string::npos, conversion->yaml);
     }
+    const auto secret = explain_script("#!/bin/bash\n#SBATCH -n 1 x\nexport API_KEY=abc\n./p\n",
+                                       "s.sh"); // of a typed launch, too
+    const auto told = convert_script(*secret, "s");
+    REQUIRE(told.has_value());
+    CHECK(told->yaml.find("launch: batch") == std::string::npos);
+    REQUIRE(told->notes.size() == 1);
+    CHECK(told->notes[0].text == "API_KEY");
+    REQUIRE(told->left.size() == 1);
+    CHECK(told->left[0].text == "x");
     const auto nothing = explain_script("#!/bin/bash\n#SBATCH -n 4\n", "s.sh");
     CHECK(convert_script(*nothing, "s").error().code() == ErrorCode::kInput);
 }
