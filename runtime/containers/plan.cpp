@@ -323,7 +323,7 @@ std::filesystem::path usual_home(const Request& request, const Environment& envi
     constexpr std::size_t kHomeField = 5; // of passwd(5)
     if (const auto account = request.is_compatible ? namespaces::passwd_line(getuid())
                                                    : std::optional<std::string>()) {
-        const std::filesystem::path home = namespaces::account_field(*account, kHomeField);
+        std::filesystem::path home = namespaces::account_field(*account, kHomeField);
         if (home.is_absolute()) {
             return home;
         }

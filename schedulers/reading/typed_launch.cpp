@@ -186,7 +186,12 @@ private:
                                               : is_host_file_option(name) && value == kNodeFile;
                          });
         // Chunks of OpenPBS may share a node, and those of a launch of ours do not.
-        const bool may_share = script_.reader == Reader::kPbspro && place_.nodes > 1;
+        const auto& directives = script_.directives;
+        const bool may_share =
+            script_.reader == Reader::kPbspro && place_.nodes > 1 &&
+            std::none_of(directives.begin(), directives.end(), [](const Directive& each) {
+                return each.option == "-l place" && each.value.ends_with("scatter");
+            });
         const bool is_right_place = is_srun ? script_.reader == Reader::kSlurm : !may_share;
         if (!is_read) {
             return false;

@@ -164,8 +164,8 @@ TEST_CASE("contained: nothing of the host's files, a small /dev, processes of it
         environment["SECRET"] = "1";
         const auto ended = trial::run(tiny_image(), request, environment, as);
         CHECK(ended.code == 0);
-        CHECK(ended.text == "2\nfd full null ptmx pts random shm stderr stdin stdout tty urandom "
-                            "zero clean C\n");
+        CHECK(ended.text == "2\nfd full mqueue null ptmx pts random shm stderr stdin stdout tty "
+                            "urandom zero clean C\n");
     }
 }
 
