@@ -18,6 +18,8 @@
 
 namespace {
 
+const std::string kEnd{'\n', '\0', 'x'}; ///< of a piece of a log: any bytes
+
 namespace bridge = cybele::bridge;
 namespace submission = cybele::submission;
 namespace files = std::filesystem;
@@ -41,7 +43,7 @@ public:
         submission::Answers answers;
         for (const submission::Reading& reading : readings) {
             answers.files.push_back(
-                {true, 7, reading.file + " at " + std::to_string(reading.offset) + "\n\0x", 3});
+                {true, 7, reading.file + " at " + std::to_string(reading.offset) + kEnd, 3});
         }
         return answers;
     }
@@ -73,6 +75,7 @@ TEST_CASE("eight followers share a round trip, and each gets its own file") {
     constexpr int kLooks = 5;
     std::atomic<int> right = 0;
     std::vector<std::thread> followers;
+    followers.reserve(kFollowers);
     for (int one = 0; one < kFollowers; ++one) {
         followers.emplace_back([&, one] {
             Counted host(meeting.round_trips);
@@ -81,7 +84,7 @@ TEST_CASE("eight followers share a round trip, and each gets its own file") {
                 const std::string file = "/a folder/" + std::to_string(one);
                 const auto back = shared.read({file, static_cast<std::uint64_t>(look), 65536});
                 right += back && back->exists && back->size == 7 && back->inode == 3 &&
-                                 back->bytes == file + " at " + std::to_string(look) + "\n"
+                                 back->bytes == file + " at " + std::to_string(look) + kEnd
                              ? 1
                              : 0;
             }

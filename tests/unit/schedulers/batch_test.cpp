@@ -402,11 +402,10 @@ TEST_CASE("an exact serial launch asks for what the Job says, as a batch launch 
           Row{"directives: {pbspro: [\"-l select=1:ncpus=8:mem=4gb\", \"-j oe\"]}\n", "pbspro"},
           Row{"directives: {torque: [\"-l nodes=1:ppn=4:gpus=1\", \"-o logs\"]}\n", "torque"}}) {
         CAPTURE(row.fields);
-        const std::string program = "shell: bash\nscript: |\n  ./x\n";
-        const std::string exact = "launch: {kind: serial, exact: true, threads: own}\n";
-        CHECK(head_of(exact + row.fields + program, row.dialect) ==
-              head_of(kBatchHead + std::string(row.fields) + program, row.dialect));
-        const auto script = render_batch(exact + row.fields + program, row.dialect);
+        const std::string same = fmt::format("{}shell: bash\nscript: |\n  ./x\n", row.fields);
+        const std::string exact = "launch: {kind: serial, exact: true, threads: own}\n" + same;
+        CHECK(head_of(exact, row.dialect) == head_of(kBatchHead + same, row.dialect));
+        const auto script = render_batch(exact, row.dialect);
         CHECK(script->text.find("need_cpus") == std::string::npos);
     }
     const auto ranks = launchers::read_job(
