@@ -343,6 +343,7 @@ Result<bool> remove_journal(int image_fd, const fs::path& image) {
     if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
         return fail(system_error("cannot remove " + printable(path.native()), errno));
     }
+    sync_folder_of(path); // else a power failure may bring it back
     return true;
 }
 

@@ -106,8 +106,8 @@ void add_sweep(const Rendering& rendering, templates::Values& values);
 [[nodiscard]] std::string
 pattern_expression(const Rendering& rendering, const std::string& pattern, bool is_split);
 
-/// Whether a pattern of `output` names the file that the batch system itself writes when the job has
-/// ended, over what is there.
+/// Whether a pattern of `output` names the file that the batch system itself writes when the job
+/// has ended, over what is there.
 [[nodiscard]] bool is_log_of_scheduler(const Rendering& rendering, const std::string& pattern);
 
 /// Texts with variables of the node: which must be set, folders that are made, the copy of the

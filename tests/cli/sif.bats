@@ -104,6 +104,18 @@ END
     cmp out app.def
 }
 
+@test "a change that ended is on the disk: after the removal of its journal the folder is synced" {
+    make_image
+    local change
+    for change in 'add app.sif app.def --datatype 7' 'del 4 app.sif'; do
+        # shellcheck disable=SC2086 # several words
+        strace -qq -y -o trace -e trace=unlink,fsync "$CYBELECTL" sif $change
+        run sed -n "/unlink.*journal.*= 0/{s/.*/removed/p}; \\#fsync([0-9]*<$PWD>) *= 0#{s/.*/synced/p}" trace
+        assert_line --index -1 synced
+        assert_line removed
+    done
+}
+
 @test "add takes no bytes of the image itself, of a folder or of a pipe" {
     make_image
     cp app.sif before

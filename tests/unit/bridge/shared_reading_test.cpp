@@ -14,6 +14,7 @@
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
+#include <fmt/format.h>
 #include <sys/file.h>
 
 namespace {
@@ -84,7 +85,7 @@ TEST_CASE("eight followers share a round trip, and each gets its own file") {
                 const std::string file = "/a folder/" + std::to_string(one);
                 const auto back = shared.read({file, static_cast<std::uint64_t>(look), 65536});
                 right += back && back->exists && back->size == 7 && back->inode == 3 &&
-                                 back->bytes == file + " at " + std::to_string(look) + kEnd
+                                 back->bytes == fmt::format("{} at {}{}", file, look, kEnd)
                              ? 1
                              : 0;
             }

@@ -162,6 +162,21 @@ void put_all_words(const Cell& cell, const Asked& asked, Directives& into) {
     put_words(cell, value_at(cell.job, "directives"), into);
 }
 
+/// Whether a batch launch redirects its outputs: paths that a directive would not carry.
+bool opens_outputs(const Cell& cell) {
+    const auto needs_shell = [&](const char* field) {
+        const Json path = value_at(cell.job, field);
+        const std::string text = path.is_string() ? path.get<std::string>() : "-";
+        const bool is_plain = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz"
+                                                     "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                                     "0123456789_./-") == std::string::npos;
+        return !path.is_null() && (!is_plain || text.front() == '-');
+    };
+    return !value_at(cell.job, "output.stdout").is_null() &&
+           (needs_shell("output.stdout") || needs_shell("output.stderr") ||
+            value_at(cell.job, "append-output") == Json(true));
+}
+
 /// A batch launch asks for what is written, and for nothing else.
 void keep_written(const Cell& cell, Directives& expected) {
     const auto has = [&](const char* path) { return !value_at(cell.job, path).is_null(); };
@@ -191,19 +206,7 @@ void keep_written(const Cell& cell, Directives& expected) {
         expected.erase(has("output.stdout") ? "" : "-o");
         expected.erase(has("output.stderr") ? "" : "-e");
     } else {
-        // A script that opens its outputs leaves what else is written in one file.
-        const auto needs_shell = [&](const char* field) {
-            const Json path = value_at(cell.job, field);
-            const std::string text = path.is_string() ? path.get<std::string>() : "-";
-            const bool is_plain = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz"
-                                                         "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                                         "0123456789_./-") == std::string::npos;
-            return has(field) && (!is_plain || text.front() == '-');
-        };
-        const bool opens =
-            has("output.stdout") && (needs_shell("output.stdout") || needs_shell("output.stderr") ||
-                                     value_at(cell.job, "append-output") == Json(true));
-        expected.erase(opens ? "" : "-j");
+        expected.erase(opens_outputs(cell) ? "" : "-j");
     }
     if (const auto place = expected.find("-l place"); place != expected.end()) {
         if (place->second == "scatter") {

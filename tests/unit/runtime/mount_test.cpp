@@ -5,6 +5,8 @@
 
 #include <csignal>
 
+#include <fmt/format.h>
+
 using namespace cybele;
 using namespace cybele::runtime;
 using trial::As;
@@ -89,7 +91,7 @@ TEST_CASE("targets below a bound folder are made there, but not by a link, and n
         const std::string file = (out / "file").string();
         const auto run = [&](const std::string& mode, const std::string& target) {
             Request request = exec(image, "cat " + target);
-            request.binds = {file + ":" + target, out.string() + ":/data" + mode};
+            request.binds = {fmt::format("{}:{}", file, target), out.string() + ":/data" + mode};
             return trial::run(image, request, trial::environment_of(image), as);
         };
         CHECK(run("", "/data/new").text == "host\n");
@@ -122,13 +124,15 @@ TEST_CASE("a link of the image to a folder of the host makes nothing there, and 
         CAPTURE(static_cast<int>(as));
         const auto before = std::filesystem::current_path();
         std::filesystem::current_path(work->path());
-        const auto ended = trial::run(image,
-                                      exec(image, "pwd; ls -d /tmp/" + name + " /var/tmp/" + name),
-                                      trial::environment_of(image),
-                                      as);
+        const auto ended =
+            trial::run(image,
+                       exec(image, fmt::format("pwd; ls -d /tmp/{0} /var/tmp/{0}", name)),
+                       trial::environment_of(image),
+                       as);
         std::filesystem::current_path(before);
         CHECK(ended.code == 0);
-        CHECK(ended.text == work->path().string() + "\n/tmp/" + name + "\n/var/tmp/" + name + "\n");
+        CHECK(ended.text ==
+              fmt::format("{0}\n/tmp/{1}\n/var/tmp/{1}\n", work->path().string(), name));
         CHECK_FALSE(std::filesystem::exists("/var/tmp/" + name));
     }
 }
