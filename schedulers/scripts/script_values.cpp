@@ -112,36 +112,40 @@ std::string file_of(std::string_view pattern, std::string_view name, bool is_arr
     return file;
 }
 
-/// What `exec` redirects. A stream whose file is the batch system's own log is left to it.
-std::string redirections(const Rendering& rendering) {
+/// What `exec` redirects: the streams whose files have the name of the batch system's own log, or
+/// the others.
+std::string redirections(const Rendering& rendering, bool of_log) {
     const Job& job = *rendering.input.job;
     const bool is_array = !job.array.empty();
     const std::string& output = job.output.standard_output;
     const std::string& error = job.output.standard_error;
     const std::string arrow = job.append_output.value_or(false) ? ">>" : ">";
-    std::string words;
-    if (!is_log_of_scheduler(rendering, output)) {
-        words = arrow + pattern_expression(rendering, output, is_array);
+    std::vector<std::string> words;
+    if (has_name_of_log(rendering, output) == of_log) {
+        words.push_back(arrow + pattern_expression(rendering, output, is_array));
     }
-    if (error == output) {
-        return words.empty() ? words : words + " 2>&1";
+    if (has_name_of_log(rendering, error) == of_log) {
+        words.push_back("2" + (error == output
+                                   ? std::string(">&1")
+                                   : arrow + pattern_expression(rendering, error, is_array)));
     }
-    if (!is_log_of_scheduler(rendering, error)) {
-        words += fmt::format("{}2{}{}",
-                             words.empty() ? "" : " ",
-                             arrow,
-                             pattern_expression(rendering, error, is_array));
-    }
-    return words;
+    return text::joined(words, " ");
 }
 
 void add_output(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
     check_pattern(rendering, "output.stdout", job.output.standard_output);
     check_pattern(rendering, "output.stderr", job.output.standard_error);
-    const std::string words = opens_outputs(rendering) ? redirections(rendering) : std::string();
+    const bool opens = opens_outputs(rendering);
+    const std::string words = opens ? redirections(rendering, false) : std::string();
+    // Only in the folder of submission the batch system writes them itself, at the job's end.
+    const std::string elsewhere =
+        opens && !job.workdir.empty() ? redirections(rendering, true) : std::string();
     values["redirects"] = !words.empty();
     values["redirections"] = Value(Value::Verbatim{words});
+    values["redirects-elsewhere"] = !elsewhere.empty();
+    values["redirections-elsewhere"] = Value(Value::Verbatim{elsewhere});
+    values["names-outputs"] = !words.empty() || !elsewhere.empty();
     values["has-workdir"] = !job.workdir.empty();
     values["workdir"] = path_expression(job.workdir);
     values["array"] = !job.array.empty();
@@ -322,7 +326,7 @@ std::string path_expression(std::string_view path) {
     return shell_quote((path.starts_with('-') ? "./" : "") + std::string(path));
 }
 
-bool is_log_of_scheduler(const Rendering& rendering, const std::string& pattern) {
+bool has_name_of_log(const Rendering& rendering, const std::string& pattern) {
     const Job& job = *rendering.input.job;
     const bool is_array = !job.array.empty();
     const auto& forms = rendering.dialect.forms;

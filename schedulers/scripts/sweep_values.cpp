@@ -42,7 +42,7 @@ void check_pack(const Rendering& rendering) {
     }
     for (const auto& [field, pattern] : {std::pair("output.stdout", job.output.standard_output),
                                          std::pair("output.stderr", job.output.standard_error)}) {
-        if (!job.array.empty() && is_log_of_scheduler(rendering, pattern)) {
+        if (!job.array.empty() && has_name_of_log(rendering, pattern)) {
             rendering.faults.add(job.fault_at(
                 field,
                 problem("row-output-of-scheduler",

@@ -106,9 +106,9 @@ void add_sweep(const Rendering& rendering, templates::Values& values);
 [[nodiscard]] std::string
 pattern_expression(const Rendering& rendering, const std::string& pattern, bool is_split);
 
-/// Whether a pattern of `output` names the file that the batch system itself writes when the job
-/// has ended, over what is there.
-[[nodiscard]] bool is_log_of_scheduler(const Rendering& rendering, const std::string& pattern);
+/// Whether a pattern of `output` gives the name of the file that the batch system itself writes
+/// into the folder of submission when the job has ended, over what is there.
+[[nodiscard]] bool has_name_of_log(const Rendering& rendering, const std::string& pattern);
 
 /// Texts with variables of the node: which must be set, folders that are made, the copy of the
 /// image, standard input, and a `workdir` and outputs that only the node knows.

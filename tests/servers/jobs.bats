@@ -514,6 +514,14 @@ named_as_the_log() {
     number=${number%%[.[]*}
     wait_for 30 grep -q said "dots.o$number.2"
     wait_for 30 grep -q problem "dots.o$number-2"
+    # With a workdir, which is the folder of submission, and which is another one.
+    server mkdir -p other
+    job same "workdir: '$folder'" 'script: echo said' 'output: {stdout: "%x.o%j", stderr: "%x.o%j"}' 'resources: {time: 2 min}'
+    job there 'workdir: other' 'script: echo said' 'output: {stdout: "%x.o%j", stderr: "%x.o%j"}' 'resources: {time: 2 min}'
+    number=$(submit same --wait)
+    grep -x said "same.o${number%%.*}"
+    number=$(submit there --wait)
+    grep -x said "other/there.o${number%%.*}"
 }
 @test "outputs that are named as the server names its own file are in it, and nothing replaces them" {
     on_each named_as_the_log

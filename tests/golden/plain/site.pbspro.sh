@@ -10,9 +10,9 @@
 # It starts the program: no record of the end, no check of image, CPUs, GPUs, memory and ranks,
 # no signals passed on, nothing cleaned up. See `cybelectl explain scripts`.
 cd "$PBS_O_WORKDIR" || exit
+cd runs/wheat || exit
 job_number=${PBS_JOBID%%[.[]*}
 exec >logs/wheat-"$job_number".txt 2>&1
-cd runs/wheat || exit
 module load site/2026 openmpi/5.0.7
 export OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 BLIS_NUM_THREADS=1
 export NUMEXPR_NUM_THREADS=1

@@ -9,6 +9,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 namespace cybele::schedulers {
 namespace {
@@ -71,6 +72,39 @@ TEST_CASE("a stream whose file the batch system writes itself is left to it") {
                 CHECK(redirections_of(script->text) == wanted);
                 CHECK(script->text.find("\n#PBS -j oe\n") != std::string::npos);
             }
+        }
+    }
+}
+
+TEST_CASE("with `workdir` such a stream is opened, but in the folder of submission") {
+    struct Row {
+        const char* output;
+        const char* always;
+        const char* elsewhere;
+    };
+    constexpr std::array kRows{
+        Row{"{stdout: '%x.o%j', stderr: '%x.e%j'}",
+            R"(2>run.e"$job_number")",
+            R"(>run.o"$job_number")"},
+        Row{"{stdout: '%x.o%j', stderr: '%x.o%j'}", "", R"(>run.o"$job_number" 2>&1)"},
+        Row{"{stdout: a.log, stderr: b.log}", ">a.log 2>b.log", ""},
+    };
+    for (const Row& row : kRows) {
+        CAPTURE(row.output);
+        const auto script = render_outputs(
+            fmt::format("launch: serial\ncommand: [true]\nworkdir: /data/run\noutput: {}\n",
+                        row.output),
+            "torque");
+        REQUIRE_MESSAGE(script, format_text(script.error().faults()));
+        CHECK(redirections_of(script->text) == row.always);
+        const std::string guarded = R"([ . -ef "$PBS_O_WORKDIR" ] || exec )";
+        const auto begin = script->text.find(guarded);
+        CHECK((begin == std::string::npos) == std::string_view(row.elsewhere).empty());
+        if (begin != std::string::npos) {
+            const auto words = begin + guarded.size();
+            CHECK(script->text.substr(words, script->text.find('\n', words) - words) ==
+                  row.elsewhere);
+            CHECK(begin > script->text.find("enter_folder "));
         }
     }
 }
