@@ -109,12 +109,11 @@ void tell_batch(const schedulers::BatchScript& script,
                     ? std::string("the Job has `launch: batch`")
                     : "the Job has `launch: batch` because of: " + printable(why.text)),
         why.because,
-        script.reader == schedulers::Reader::kNone
-            ? std::string("change this line for a launch with checks, threads and guard, or leave "
-                          "it: nothing is lost")
-            : fmt::format("change this line for a launch with checks, threads and guard, or leave "
-                          "it: under {} nothing is lost",
-                          schedulers::reader_text(script.reader)));
+        "change this line for a launch with checks, threads and guard, or leave it: nothing is "
+        "lost" +
+            (script.reader == schedulers::Reader::kNone
+                 ? std::string()
+                 : fmt::format(" under {}", schedulers::reader_text(script.reader))));
     fault.is_warning = true;
     into.push_back(std::move(fault));
 }

@@ -171,11 +171,7 @@ void tell_body(const BatchScript& script, Conversion& into) {
     for (std::size_t index = 1; index < script.lines.size(); ++index) {
         const std::string& line = script.lines[index];
         const auto start = std::min(line.find_first_not_of(" \t"), line.size());
-        const bool is_option = taken.contains(index + 1);
-        if (!is_option && line.substr(start).starts_with('#')) {
-            continue;
-        }
-        if (is_option) {
+        if (taken.contains(index + 1) || line.substr(start).starts_with('#')) {
             continue;
         }
         if (submits_itself(line) && !has_own_path) {

@@ -190,7 +190,7 @@ private:
         const bool may_share =
             script_.reader == Reader::kPbspro && place_.nodes > 1 &&
             std::none_of(directives.begin(), directives.end(), [](const Directive& each) {
-                return each.option == "-l place" && each.value.ends_with("scatter");
+                return each.option == "-l place" && each.value == "scatter";
             });
         const bool is_right_place = is_srun ? script_.reader == Reader::kSlurm : !may_share;
         if (!is_read) {

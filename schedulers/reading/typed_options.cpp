@@ -2,17 +2,17 @@
 #include "schedulers/reading/typed_options.hpp"
 
 #include "schedulers/reading/typed_script.hpp"
+#include "schedulers/reading/typed_words.hpp"
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 namespace cybele::schedulers {
 namespace {
 
-template <std::size_t kSize>
-bool is_option_of(std::string_view word, const std::array<std::string_view, kSize>& options) {
-    const std::string_view name = word.substr(0, word.find('='));
-    return std::find(options.begin(), options.end(), name) != options.end();
+bool is_option_of(std::string_view word, std::span<const std::string_view> options) {
+    return is_one_of(word.substr(0, word.find('=')), options);
 }
 
 /// What a job of PBS may use at most; its place on nodes is another word.
@@ -27,9 +27,7 @@ bool is_limit_of_pbs(std::string_view word) {
                                                        "-l file=",
                                                        "-l software=",
                                                        "-l other="};
-    return std::any_of(kLimits.begin(), kLimits.end(), [word](std::string_view limit) {
-        return word.starts_with(limit);
-    });
+    return starts_with_one_of(word, kLimits);
 }
 
 } // namespace

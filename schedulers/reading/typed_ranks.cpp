@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, 11> kSameInRanks{"HOME",
                                                         "SLURM_ARRAY_TASK_ID"};
 
 bool is_same_in_ranks(std::string_view name) {
-    return std::find(kSameInRanks.begin(), kSameInRanks.end(), name) != kSameInRanks.end();
+    return is_one_of(name, kSameInRanks);
 }
 
 /// Variables that a rank has with another value than the script, which it would lose.
@@ -61,23 +61,16 @@ bool is_of_one_process(std::string_view name) {
                                                            "OLDPWD",
                                                            "SHLVL",
                                                            "OPTIND"};
-    return std::find(kOneProcess.begin(), kOneProcess.end(), name) != kOneProcess.end() ||
-           std::any_of(kStarts.begin(), kStarts.end(), [name](std::string_view start) {
-               return name.starts_with(start);
-           });
+    return is_one_of(name, kOneProcess) || starts_with_one_of(name, kStarts);
 }
 
 /// The names after each `$`, with or without braces.
 std::set<std::string> names_in(std::string_view raw) {
-    const auto is_letter = [](char letter) {
-        return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-               (letter >= '0' && letter <= '9') || letter == '_';
-    };
     std::set<std::string> names;
     for (auto at = raw.find('$'); at != std::string_view::npos; at = raw.find('$', at + 1)) {
         std::string_view rest = raw.substr(at + 1);
         rest.remove_prefix(rest.starts_with('{') ? 1 : 0);
-        const auto end = std::find_if_not(rest.begin(), rest.end(), is_letter);
+        const auto end = std::find_if_not(rest.begin(), rest.end(), is_letter_of_name);
         names.emplace(rest.begin(), end);
     }
     return names;

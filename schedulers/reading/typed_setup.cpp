@@ -12,18 +12,6 @@
 namespace cybele::schedulers {
 namespace {
 
-template <std::size_t kSize>
-bool is_one_of(std::string_view word, const std::array<std::string_view, kSize>& words) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-template <std::size_t kSize>
-bool starts_with_one_of(std::string_view word, const std::array<std::string_view, kSize>& starts) {
-    return std::any_of(starts.begin(), starts.end(), [&](std::string_view start) {
-        return word.starts_with(start);
-    });
-}
-
 std::uint64_t number_in(const BatchOptions& options, const std::string& field) {
     const auto found = options.fields.find(field);
     return found == options.fields.end() ? 0 : whole_number(found->second).value_or(0);

@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::string_view kShellSpecial = "*?[]{}~<>!`;&|()#\n";
 
-bool is_letter_of_name(char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9') || letter == '_';
-}
-
 /// A value that stays one word where no quotes stand around it.
 bool is_one_word(std::string_view value) {
     return value == launchers::kIndexMark ||
@@ -106,6 +101,21 @@ private:
 };
 
 } // namespace
+
+bool is_letter_of_name(char letter) {
+    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
+           (letter >= '0' && letter <= '9') || letter == '_';
+}
+
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+bool starts_with_one_of(std::string_view word, std::span<const std::string_view> starts) {
+    return std::any_of(starts.begin(), starts.end(), [word](std::string_view start) {
+        return word.starts_with(start);
+    });
+}
 
 std::optional<std::string> word_value(std::string_view raw, const Constants& constants) {
     // Our mark in a script is the script's own text.

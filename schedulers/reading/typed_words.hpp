@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -18,5 +19,12 @@ using Constants = std::map<std::string, std::string>;
 
 /// Whether the text has the name, not as a part of a longer one.
 [[nodiscard]] bool mentions(std::string_view text, std::string_view name);
+
+/// A letter, digit or `_`, of which names of variables consist.
+[[nodiscard]] bool is_letter_of_name(char letter);
+
+[[nodiscard]] bool is_one_of(std::string_view word, std::span<const std::string_view> words);
+[[nodiscard]] bool starts_with_one_of(std::string_view word,
+                                      std::span<const std::string_view> starts);
 
 } // namespace cybele::schedulers

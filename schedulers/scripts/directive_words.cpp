@@ -115,6 +115,9 @@ bool names_gpus(std::string_view gres) {
 /// The field of the Job that says the need already; empty: none does.
 std::string_view said_by(const Rendering& rendering, const Directive& directive) {
     const Job& job = *rendering.input.job;
+    if (directive.option == "-V" && directive.need == "export") {
+        return {}; // PBS passes all variables of the submission; `environment` is set after that
+    }
     const auto* const rivals = std::find_if(kRivals.begin(), kRivals.end(), [&](const Rivals& row) {
         return row.need == directive.need;
     });

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Scripts that start one program: which become a launch with a kind, and which stay as they are.
+#include "launchers/documents/job.hpp"
 #include "schedulers/reading/convert.hpp"
 #include "schedulers/reading/explain.hpp"
+#include "schedulers/scripts/render.hpp"
+#include "support/message.hpp"
 
 #include <array>
 #include <string>
@@ -160,6 +163,13 @@ TEST_CASE("options that each PBS script of ours has, or that start nothing, keep
         CHECK_MESSAGE(conversion->yaml.find(row.yaml) != std::string::npos, conversion->yaml);
         CHECK(conversion->yaml.find("-j oe") == std::string::npos);
         CHECK(conversion->yaml.find("scatter") == std::string::npos);
+        const auto job = launchers::read_job(conversion->yaml, "s.yaml");
+        REQUIRE_MESSAGE(job.has_value(), format_text(job.error().faults()));
+        RenderInput input;
+        input.job = &*job;
+        input.dialect = reader_text(explanation->script.reader);
+        const auto script = render_script(input); // it takes what the conversion wrote
+        CHECK_MESSAGE(script.has_value(), format_text(script.error().faults()));
     }
 }
 
