@@ -47,7 +47,7 @@ struct HttpAccess {
 
 /// What an exchange may cost. To connect may always take 10 s.
 struct HttpLimits {
-    std::chrono::milliseconds exchange{60'000}; ///< the whole of it; 0: none
+    std::chrono::milliseconds exchange{60'000}; ///< the longest time for all of it; 0: no limit
     /// Ends an exchange that moves less than a byte a second for so long; 0: never.
     std::chrono::seconds stall{30};
     std::uint64_t answer_size = std::uint64_t{16} << 20U; ///< bytes of the answer's body

@@ -73,9 +73,9 @@ struct BuildTime {
 
 /// Who sees what steps print. Its end is kept for messages in any case.
 enum class StepOutput {
-    kKept,    ///< nobody
+    kKept,    ///< no one: it is only in the log of the step
     kErrors,  ///< the user, both streams on standard error
-    kStreams, ///< the user, each stream on its own
+    kStreams, ///< the user, standard output and standard error apart
 };
 
 /// Who hears how a build goes on.

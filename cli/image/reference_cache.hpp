@@ -15,7 +15,8 @@ namespace cybele::cli {
 /// folder that cannot be written is not used. Nothing is changed by our own name.
 void use_reference_cache(Session& session);
 
-/// What `--type` names, each "library,blob"; empty: all. kUsage for a word that is no type.
+/// The types in the values of `--type`, each a list such as "library,blob"; no types mean all. An
+/// unknown type is kInput.
 [[nodiscard]] Result<std::vector<std::string>>
 read_cache_types(const std::vector<std::string>& lists);
 [[nodiscard]] bool has_cache_type(const std::vector<std::string>& types, std::string_view type);

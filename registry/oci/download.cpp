@@ -58,7 +58,7 @@ Result<void> download(Connection& connection, const Download& wanted, const Prog
         request.output = HttpOutput{file, true, true};
         request.limits.exchange = std::chrono::milliseconds(0);
         request.limits.stall = connection.access().stall;
-        request.limits.answer_size = blob.size; // a 200 sends all of it anew
+        request.limits.answer_size = blob.size; // an answer 200 sends the complete blob again
         request.on_progress = progress;
         CYBELE_TRY(const HttpResponse answer, connection.send(std::move(request), true));
         const bool is_done =

@@ -24,7 +24,7 @@ Result<ServiceAnswer> Service::send(const ServiceRequest& request) {
     }
     http.limits.answer_size = kMostAnswerBytes;
     http.limits.redirects = 0;
-    http.access.allows_plain = true; // check_address() has judged it
+    http.access.allows_plain = true; // check_address() has accepted the address
     CYBELE_TRY(HttpResponse response,
                client_.send(http).map_error(during("asking " + printable(way_.address))));
     return ServiceAnswer{response.status, std::move(response.body)};

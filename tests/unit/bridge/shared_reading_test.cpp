@@ -100,7 +100,7 @@ TEST_CASE("eight followers share a round trip, and each gets its own file") {
     CHECK(meeting.left() == 1);               // the lock
 }
 
-TEST_CASE("what a killed follower left is removed, and nobody waits for one that is stopped") {
+TEST_CASE("files of a killed follower are removed, and no follower waits for a stopped one") {
     Meeting meeting;
     files::create_directories(meeting.path);
     for (const char* name : {"old.ask", "old.answer", "old.ask.new"}) {
