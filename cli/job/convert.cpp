@@ -97,25 +97,32 @@ void tell_remainders(const schedulers::BatchScript& script,
     }
 }
 
-/// Why the script stays as it is, so that a small change of it may give guard, threads and checks.
+/// Why the script stays as it is, so that small changes of it may give guard, threads and checks.
 void tell_batch(const schedulers::BatchScript& script,
-                const schedulers::Remainder& why,
+                const std::vector<schedulers::Remainder>& reasons,
                 std::vector<Fault>& into) {
-    Fault fault = document::fault_at(
-        script.source,
-        {why.line, why.line == 0 ? 0U : 1U},
-        problem("script-stays-batch",
-                why.text.empty()
-                    ? std::string("the Job has `launch: batch`")
-                    : "the Job has `launch: batch` because of: " + printable(why.text)),
-        why.because,
-        "change this line for a launch with checks, threads and guard, or leave it: nothing is "
-        "lost" +
-            (script.reader == schedulers::Reader::kNone
-                 ? std::string()
-                 : fmt::format(" under {}", schedulers::reader_text(script.reader))));
-    fault.is_warning = true;
-    into.push_back(std::move(fault));
+    for (const auto& why : reasons) {
+        const bool is_last = &why == &reasons.back();
+        Fault fault = document::fault_at(
+            script.source,
+            {why.line, why.line == 0 ? 0U : 1U},
+            problem("script-stays-batch",
+                    why.text.empty()
+                        ? std::string("the Job has `launch: batch`")
+                        : "the Job has `launch: batch` because of: " + printable(why.text)),
+            why.because,
+            is_last ? fmt::format(
+                          "change {} for a launch with checks, threads and guard, or leave "
+                          "{}: nothing is lost{}",
+                          reasons.size() == 1 ? "this line" : "all of them",
+                          reasons.size() == 1 ? "it" : "them",
+                          script.reader == schedulers::Reader::kNone
+                              ? std::string()
+                              : fmt::format(" under {}", schedulers::reader_text(script.reader)))
+                    : "");
+        fault.is_warning = true;
+        into.push_back(std::move(fault));
+    }
 }
 
 Result<void> check_encoding(const std::string& text, const std::string& file) {
@@ -145,9 +152,7 @@ Result<Converted> convert_batch_script(const std::string& text,
     tell_remainders(
         explanation.script, conversion.left, "changed or not carried: ", converted.left);
     tell_remainders(explanation.script, conversion.notes, "carried unchanged: ", converted.notes);
-    if (conversion.why_batch) {
-        tell_batch(explanation.script, *conversion.why_batch, converted.notes);
-    }
+    tell_batch(explanation.script, conversion.why_batch, converted.notes);
     converted.summary = fmt::format(
         "cybelectl: {} carried as fields, {} carried unchanged, {} changed or not carried",
         conversion.in_fields,

@@ -102,7 +102,7 @@ BatchOptions without_own_words(const BatchScript& script, BatchOptions options) 
 std::optional<Conversion> convert_typed(const Explanation& explanation,
                                         BatchOptions options,
                                         const std::string& name,
-                                        Remainder& why) {
+                                        std::vector<Remainder>& why) {
     const BatchOptions fewer = without_own_words(explanation.script, options);
     auto launch = typed_launch(explanation.script, fewer, why);
     if (launch && !launch->is_exact) {
@@ -114,7 +114,8 @@ std::optional<Conversion> convert_typed(const Explanation& explanation,
         return std::nullopt;
     }
     if (!launch->is_exact && !put_outputs(explanation.script, options)) {
-        why = {0, "", "its outputs have names that a typed launch would not give them", ""};
+        why.push_back(
+            {0, "", "its outputs have names that a typed launch would not give them", ""});
         return std::nullopt;
     }
     if (!launch->is_exact) {
@@ -154,7 +155,7 @@ std::optional<Conversion> convert_typed(const Explanation& explanation,
     text += launch->script.empty() ? "" : "script: " + block_text(launch->script, 0);
     if (const auto job = launchers::read_job(conversion.yaml, "job.yaml"); !job) {
         const Fault& fault = job.error().faults().front();
-        why = {0, "", "as a typed launch the Job would be refused: " + fault.message, ""};
+        why.push_back({0, "", "as a typed launch the Job would be refused: " + fault.message, ""});
         return std::nullopt;
     }
     return conversion;
@@ -176,7 +177,7 @@ convert_script(const Explanation& explanation, const std::string& name, Unplaced
     if (unplaced == UnplacedTasks::kOneNode && options.fields.contains("resources.tasks")) {
         options.fields.emplace("resources.nodes", "1");
     }
-    Remainder why;
+    std::vector<Remainder> why;
     auto typed = convert_typed(explanation, std::move(options), name, why);
     // The body of a script is of the host: a caller that adds an image would move it into that.
     if (typed && (unplaced == UnplacedTasks::kAnywhere || !typed->has_body)) {
@@ -184,7 +185,7 @@ convert_script(const Explanation& explanation, const std::string& name, Unplaced
         return std::move(*typed);
     }
     CYBELE_TRY(Conversion conversion, convert_to_batch(explanation, name));
-    if (!typed && !why.because.empty()) {
+    if (!typed) {
         conversion.why_batch = std::move(why);
     }
     const auto by_line = [](const Remainder& left, const Remainder& right) {
@@ -192,6 +193,7 @@ convert_script(const Explanation& explanation, const std::string& name, Unplaced
     };
     std::stable_sort(conversion.left.begin(), conversion.left.end(), by_line);
     std::stable_sort(conversion.notes.begin(), conversion.notes.end(), by_line);
+    std::stable_sort(conversion.why_batch.begin(), conversion.why_batch.end(), by_line);
     return conversion;
 }
 

@@ -159,6 +159,17 @@ odd_start(const BatchScript& script, const Statement& statement, const ShellComm
                : "";
 }
 
+/// Notes the command where no earlier one has the same reason. The words that end a loop or a
+/// function say nothing new.
+void add_reason(const ShellCommand& command, std::string because, std::vector<Remainder>& why) {
+    constexpr std::string_view kInner = " do done esac } ";
+    const bool is_told = std::any_of(
+        why.begin(), why.end(), [&](const Remainder& each) { return each.because == because; });
+    if (!is_told && (why.empty() || !is_in_list(kInner, command.words.front().text))) {
+        why.push_back({command.line, text_of_command(command), std::move(because), ""});
+    }
+}
+
 bool is_preparation(const ShellCommand& command, std::string_view program) {
     const bool is_piped = command.before == "|" || command.after == "|";
     return program.empty() || is_hook(command) || is_in_list(kSetupPrograms, program) ||
@@ -175,14 +186,13 @@ std::string text_of_command(const ShellCommand& command) {
     return text;
 }
 
-std::optional<Body> body_with_one_launch(const BatchScript& script, Remainder& why) {
+std::optional<Body> body_with_one_launch(const BatchScript& script, std::vector<Remainder>& why) {
     const auto path = std::find_if(script.lines.begin(), script.lines.end(), reads_path);
     if (path != script.lines.end()) {
-        why = {static_cast<std::size_t>(path - script.lines.begin()) + 1,
-               path->substr(path->find_first_not_of(" \t")),
-               "the script reads its own path",
-               ""};
-        return std::nullopt;
+        why.push_back({static_cast<std::size_t>(path - script.lines.begin()) + 1,
+                       path->substr(path->find_first_not_of(" \t")),
+                       "the script reads its own path",
+                       ""});
     }
     Body body;
     body.reads_arguments = std::any_of(script.lines.begin(), script.lines.end(), reads_arguments);
@@ -196,12 +206,9 @@ std::optional<Body> body_with_one_launch(const BatchScript& script, Remainder& w
             depth += command->words.front().raw == "if" ? 1 : 0;
             depth -= command->words.front().raw == "fi" ? 1 : 0;
             statement.is_conditional = statement.is_conditional || is_conditional;
-            const auto stop = [&](std::string because) {
-                why = {command->line, text_of_command(*command), std::move(because), ""};
-                return std::nullopt;
-            };
             if (std::string odd = odd_start(script, statement, *command); !odd.empty()) {
-                return stop(std::move(odd));
+                add_reason(*command, std::move(odd), why);
+                continue;
             }
             if (is_array_word(statement, *command)) {
                 statement.is_conditional = true; // stays as it is
@@ -211,22 +218,28 @@ std::optional<Body> body_with_one_launch(const BatchScript& script, Remainder& w
                 continue;
             }
             if (is_in_list(kOtherPrograms, program)) {
-                return stop("`" + std::string(program) +
-                            "` may start several programs, or others than are written");
+                add_reason(*command,
+                           "`" + std::string(program) +
+                               "` may start several programs, or others than are written",
+                           why);
+                continue;
             }
             if (body.launch != nullptr) {
-                return stop("it is a second program; the first one is at line " +
-                            std::to_string(body.launch->line));
+                add_reason(*command,
+                           "it is a second program; the first one is at line " +
+                               std::to_string(body.launch->line),
+                           why);
+                continue;
             }
             body.place = index;
             body.launch = command;
         }
     }
-    if (body.launch == nullptr || depth != 0) {
-        why = {script.first_command, "", "no line starts a program that is known as one", ""};
-        return std::nullopt;
+    if (why.empty() && (body.launch == nullptr || depth != 0)) {
+        why.push_back(
+            {script.first_command, "", "no line starts a program that is known as one", ""});
     }
-    return body;
+    return why.empty() ? std::optional(std::move(body)) : std::nullopt;
 }
 
 } // namespace cybele::schedulers

@@ -27,7 +27,8 @@ struct Body {
 /// Unset: loops, functions, programs in the background, arguments of the script, or not exactly one
 /// command that is not known to prepare a launch, or to print something. `why` is the first of
 /// those.
-[[nodiscard]] std::optional<Body> body_with_one_launch(const BatchScript& script, Remainder& why);
+[[nodiscard]] std::optional<Body> body_with_one_launch(const BatchScript& script,
+                                                       std::vector<Remainder>& why);
 
 /// A command as it is written, on one line.
 [[nodiscard]] std::string text_of_command(const ShellCommand& command);

@@ -40,6 +40,7 @@ public:
 
     bool read(const ShellCommand& command, const TypedSetup& setup) {
         bool is_before_program = true;
+        bool is_known = true;
         for (const ShellWord& word : command.words) {
             const auto value = word_value(word.raw, setup.constants);
             if (!value && is_node_file(word.raw) && !mentions(setup.text, "PBS_NODEFILE")) {
@@ -52,7 +53,11 @@ public:
                 continue;
             }
             if (!value || value->empty()) {
-                return stop(word.raw, "its value is known only where the job runs");
+                is_known =
+                    stop(word.raw,
+                         word.is_redirection ? "a typed launch redirects by `output` and `input`"
+                                             : "its value is known only where the job runs");
+                continue;
             }
             const auto equals = word.raw.find('=');
             const std::string name = word.raw.substr(0, equals);
@@ -61,18 +66,17 @@ public:
             if (!is_before_program) {
                 words_.push_back(*value);
             } else if (!is_harmless_variable(name) || (*value)[equals + 1] == '@') {
-                return stop(word.raw, "a typed launch sets this variable itself");
+                is_known = stop(word.raw, "a typed launch sets this variable itself");
             } else {
                 launch.environment[name] = value->substr(equals + 1);
             }
         }
-        return !words_.empty() && take_starter() && take_container(setup) && take_program() &&
-               write_ranks(setup);
+        return is_known && !words_.empty() && take_starter() && take_container(setup) &&
+               take_program() && write_ranks(setup);
     }
 
     TypedLaunch launch;
-    std::string stopped_at; ///< the word that is not understood …
-    std::string because;    ///< … with the reason; empty: read() was true
+    std::vector<Remainder> reasons; ///< the words that are not understood; empty: read() was true
 
 private:
     /// `$PBS_NODEFILE` as the file of hosts, which launches of ours name themselves.
@@ -89,12 +93,9 @@ private:
         return is_among(name, kHostFiles);
     }
 
-    /// Notes the first word that stops the reading. Always false.
+    /// Notes a word that is not understood. Always false.
     bool stop(std::string_view what, std::string_view reason) {
-        if (because.empty()) {
-            stopped_at = what;
-            because = reason;
-        }
+        reasons.push_back({0, std::string(what), std::string(reason), ""});
         return false;
     }
 
@@ -128,9 +129,10 @@ private:
                stop("", "the array's index cannot be a part of it");
     }
 
-    /// Options up to the first other word; false: one is not understood.
+    /// Options up to the first other word; false: at least one is not understood.
     template <class Put>
     bool take_options(Starter starter, Put put) {
+        bool is_read = true;
         while (at_ < words_.size() && words_[at_].starts_with('-')) {
             const auto equals = words_[at_].find('=');
             const std::string name = words_[at_].substr(0, equals);
@@ -150,10 +152,10 @@ private:
             }
             ++at_;
             if (!put(name, value)) {
-                return stop(value.empty() ? name : fmt::format("{} {}", name, value), kOption);
+                is_read = stop(value.empty() ? name : fmt::format("{} {}", name, value), kOption);
             }
         }
-        return true;
+        return is_read;
     }
 
     bool take_starter() {
@@ -253,6 +255,7 @@ private:
     /// An image, or else a container that is started like any other program of the host.
     bool take_container(const TypedSetup& setup) {
         const std::size_t begin = at_;
+        const std::size_t known = reasons.size();
         if (raw_.empty() && !setup.changes_directory && take_image()) {
             return true;
         }
@@ -262,7 +265,7 @@ private:
         launch.image.clear();
         launch.binds.clear();
         at_ = begin;
-        because.clear();
+        reasons.resize(known);
         return true;
     }
 
@@ -370,42 +373,46 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
                                            const BatchOptions& options,
                                            const Body& body,
                                            const Place& place,
-                                           Remainder& why) {
+                                           std::vector<Remainder>& why) {
     const auto stop = [&](const std::string& text, std::string because) {
-        why = {body.launch->line, text, std::move(because), ""};
-        return std::nullopt;
+        why.push_back({body.launch->line, text, std::move(because), ""});
     };
     const std::string command_text = text_of_command(*body.launch);
     const Statement& last = body.statements[body.place];
     if (body.place + 1 != body.statements.size() && !ends_with_code_of_launch(body)) {
         const ShellCommand& next = *body.statements[body.place + 1].commands.front();
-        why = {next.line,
-               text_of_command(next),
-               "it runs after the launch, and the exit status of the script is then its own",
-               ""};
-        return std::nullopt;
+        why.push_back({next.line,
+                       text_of_command(next),
+                       "it runs after the launch, and the exit status of the script is then its "
+                       "own",
+                       ""});
     }
-    if (body.reads_arguments || !start_of_shell(script)) {
-        return stop(command_text,
-                    body.reads_arguments ? "the script reads its arguments"
-                                         : "the script is not read by a plain bash or sh");
+    if (body.reads_arguments) {
+        stop(command_text, "the script reads its arguments");
+    }
+    if (!start_of_shell(script)) {
+        stop(command_text, "the script is not read by a plain bash or sh");
     }
     if (last.commands.size() != 1 || last.is_conditional) {
-        return stop(command_text, "it is a part of a condition, a pipe or a list of commands");
+        stop(command_text, "it is a part of a condition, a pipe or a list of commands");
     }
     auto setup = typed_setup(script, options, body, place, why);
-    if (!setup) {
+    if (setup && starts_at_home_of(script) && !setup->enters_submit_directory) {
+        stop(command_text, "it runs in the home directory, without `cd $PBS_O_WORKDIR` before");
+    }
+    // Words of a condition, and values of a set-up that is not understood, would mislead.
+    if (!setup || last.commands.size() != 1 || last.is_conditional) {
         return std::nullopt;
     }
-    if (starts_at_home_of(script) && !setup->enters_submit_directory) {
-        return stop(command_text,
-                    "it runs in the home directory, without `cd $PBS_O_WORKDIR` before");
-    }
     Understanding understanding(script, options, place);
-    if (!understanding.read(*body.launch, *setup)) {
-        return stop(understanding.stopped_at.empty() ? command_text : understanding.stopped_at,
-                    understanding.because.empty() ? "a typed launch could not start the same"
-                                                  : understanding.because);
+    if (!understanding.read(*body.launch, *setup) && understanding.reasons.empty()) {
+        stop(command_text, "a typed launch could not start the same");
+    }
+    for (const Remainder& reason : understanding.reasons) {
+        stop(reason.text.empty() ? command_text : reason.text, reason.because);
+    }
+    if (!why.empty()) {
+        return std::nullopt;
     }
     TypedLaunch launch = std::move(understanding.launch);
     const bool is_kept = launch.image.empty() || !setup->hides_from_container;
@@ -413,10 +420,11 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
                           (launch.launcher == "srun" && !setup->steers_srun);
     if (!is_kept || !is_alone || (setup->threads && *setup->threads > place.cpus)) {
         // More threads than cores are refused by a launch of ours.
-        return stop(command_text,
-                    !is_kept    ? "the script exports what the container would not see"
-                    : !is_alone ? "the script exports what the launcher reads"
-                                : "the script asks for more threads than cores of a task");
+        stop(command_text,
+             !is_kept    ? "the script exports what the container would not see"
+             : !is_alone ? "the script exports what the launcher reads"
+                         : "the script asks for more threads than cores of a task");
+        return std::nullopt;
     }
     launch.modules = std::move(setup->modules);
     // What the set-up hands over to the ranks comes last.
@@ -433,47 +441,41 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
 } // namespace
 
 std::optional<TypedLaunch>
-typed_launch(const BatchScript& script, const BatchOptions& options, Remainder& why) {
+typed_launch(const BatchScript& script, const BatchOptions& options, std::vector<Remainder>& why) {
+    why.clear();
     const auto& words = options.words;
-    const auto odd_word = std::find_if(words.begin(), words.end(), [&](const std::string& word) {
-        return !is_launch_word(script, word);
-    });
     const bool is_bound = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
         return is_bound_word(script, word);
     });
-    const auto odd = std::find_if(script.odd.begin(), script.odd.end(), [](const OddLine& each) {
-        return each.why != OddLine::Why::kComment && each.why != OddLine::Why::kExtra;
-    });
     const auto body = body_with_one_launch(script, why);
-    if (!body) {
+    why.insert(why.end(), options.refused.begin(), options.refused.end());
+    for (const OddLine& odd : script.odd) {
+        if (odd.why != OddLine::Why::kComment && odd.why != OddLine::Why::kExtra) {
+            why.push_back(
+                {odd.line, odd.text, "it looks like a directive, and may be meant as one", ""});
+        }
+    }
+    constexpr const char* kOfBatch = "only `launch: batch` has this";
+    if (options.fields.contains("resources.cpus-per-gpu")) {
+        why.push_back({script.line_of("cpus-per-gpu"), "--cpus-per-gpu", kOfBatch, ""});
+    }
+    if (const std::size_t line = line_of_burst_buffer(script); line != 0) {
+        why.push_back({line, "", kOfBatch, ""});
+    }
+    if (!why.empty() || !body) {
         return std::nullopt;
     }
-    const bool is_of_batch = options.fields.contains("resources.cpus-per-gpu");
-    if (!options.refused.empty()) {
-        why = options.refused.front();
-        return std::nullopt;
-    }
-    if (odd != script.odd.end()) {
-        why = {odd->line, odd->text, "it looks like a directive, and may be meant as one", ""};
-        return std::nullopt;
-    }
-    if (is_of_batch || line_of_burst_buffer(script) != 0) {
-        why = {is_of_batch ? script.line_of("cpus-per-gpu") : line_of_burst_buffer(script),
-               is_of_batch ? "--cpus-per-gpu" : "",
-               "only `launch: batch` has this",
-               ""};
-        return std::nullopt;
+    for (const std::string& word : words) {
+        if (!is_launch_word(script, word)) {
+            why.push_back({line_of_word(script, word),
+                           word,
+                           "a Job has no field for it, and it may change what a launch starts",
+                           ""});
+        }
     }
     const Place place = place_of_options(options);
-    if (odd_word == words.end()) {
-        if (auto launch = launch_of_words(script, options, *body, place, why)) {
-            return launch;
-        }
-    } else {
-        why = {line_of_word(script, *odd_word),
-               *odd_word,
-               "a Job has no field for it, and it may change what a launch starts",
-               ""};
+    if (auto launch = launch_of_words(script, options, *body, place, why)) {
+        return launch;
     }
     return launch_of_script(script, options, *body, place, is_bound);
 }

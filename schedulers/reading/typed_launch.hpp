@@ -32,6 +32,6 @@ struct TypedLaunch {
 /// Unset where a single line is not understood, or where a launch of ours would not start exactly
 /// what the script starts; `why` says which line that is.
 [[nodiscard]] std::optional<TypedLaunch>
-typed_launch(const BatchScript& script, const BatchOptions& options, Remainder& why);
+typed_launch(const BatchScript& script, const BatchOptions& options, std::vector<Remainder>& why);
 
 } // namespace cybele::schedulers

@@ -84,23 +84,14 @@ bool is_launch_word(const BatchScript& script, const std::string& word) {
 }
 
 bool is_bound_word(const BatchScript& script, const std::string& word) {
-    constexpr std::array<std::string_view, 17> kBound{"--ntasks",
-                                                      "--ntasks-per-node",
-                                                      "--tasks-per-node",
-                                                      "--nodes",
-                                                      "--cpus-per-task",
-                                                      "--array",
-                                                      "--job-name",
-                                                      "--signal",
-                                                      "--export",
-                                                      "--export-file",
-                                                      "--get-user-env",
-                                                      "--chdir",
-                                                      "--wrap",
-                                                      "--parsable",
-                                                      "--test-only",
-                                                      "--input",
-                                                      "--overcommit"};
+    constexpr std::array<std::string_view, 22> kBound{
+        "--ntasks",        "--ntasks-per-node", "--tasks-per-node", "--nodes",
+        "--cpus-per-task", "--array",           "--job-name",       "--signal",
+        "--export",        "--export-file",     "--get-user-env",   "--chdir",
+        "--wrap",          "--parsable",        "--test-only",      "--input",
+        "--overcommit",
+        "--gpus", // says how many nodes, too
+        "--gpus-per-node", "--gpus-per-socket", "--gpus-per-task",  "--ntasks-per-gpu"};
     if (script.reader == Reader::kSlurm || script.reader == Reader::kNone) {
         return !word.starts_with("--") || is_option_of(word, kBound);
     }

@@ -43,23 +43,28 @@ public:
         }
     }
 
-    std::optional<TypedSetup> read(const Body& body, Remainder& why) {
+    /// Appends each line that is not understood to `why`.
+    std::optional<TypedSetup> read(const Body& body, std::vector<Remainder>& why) {
+        const std::size_t reasons = why.size();
         for (std::size_t index = 0; index < body.place; ++index) {
             const Statement& statement = body.statements[index];
             if (!take(statement)) {
                 const ShellCommand& command = *statement.commands.front();
-                why = {command.line,
-                       text_of_command(command),
-                       "a typed launch cannot run it before the program with the same effect",
-                       ""};
-                return std::nullopt;
+                why.push_back(
+                    {command.line,
+                     text_of_command(command),
+                     "a typed launch cannot run it before the program with the same effect",
+                     ""});
             }
         }
-        if (!settle(text_of_command(*body.launch))) {
-            why = {body.launch->line,
-                   text_of_command(*body.launch),
-                   "the script sets numbers of threads that a typed launch would set otherwise",
-                   ""};
+        if (why.size() == reasons && !settle(text_of_command(*body.launch))) {
+            why.push_back(
+                {body.launch->line,
+                 text_of_command(*body.launch),
+                 "the script sets numbers of threads that a typed launch would set otherwise",
+                 ""});
+        }
+        if (why.size() != reasons) {
             return std::nullopt;
         }
         return std::move(setup_);
@@ -369,7 +374,7 @@ std::optional<TypedSetup> typed_setup(const BatchScript& script,
                                       const BatchOptions& options,
                                       const Body& body,
                                       const Place& place,
-                                      Remainder& why) {
+                                      std::vector<Remainder>& why) {
     return SetupReading(script, options, place).read(body, why);
 }
 

@@ -51,6 +51,6 @@ struct TypedSetup {
                                                     const BatchOptions& options,
                                                     const Body& body,
                                                     const Place& place,
-                                                    Remainder& why);
+                                                    std::vector<Remainder>& why);
 
 } // namespace cybele::schedulers

@@ -307,7 +307,11 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/bash\n#SBATCH -n 2\n./x &\n./y $SLURM_JOB_NAME\n", "job-name: \"s.sh\"\n"},
         Row{"#!/bin/bash\n#SBATCH -n 1\n./x\n", "kind: Job\nname: s\ncommand:"},
         Row{"#!/bin/bash\n#SBATCH -n 1\n#DW jobdw capacity=2GB\n./x\n", "launch: batch\n"},
-        Row{"#!/bin/tcsh\n#SBATCH -n 1\n./x\n", "launch: batch\n"}};
+        Row{"#!/bin/tcsh\n#SBATCH -n 1\n./x\n", "launch: batch\n"},
+        // GPUs that no field has, and may be those of several nodes.
+        Row{"#!/bin/bash\n#SBATCH --gpus=0\n./x\n", "launch: {kind: serial, exact: true"},
+        Row{"#!/bin/bash\n#SBATCH --gpus=4\n#SBATCH --gpus-per-node=2\n./x\n",
+            "launch: {kind: serial, exact: true"}};
     for (const Row& row : kRows) {
         CAPTURE(row.script);
         const auto explanation = explain_script(row.script, "s.sh");
@@ -335,7 +339,7 @@ TEST_CASE("a script that stays a batch launch names the line and the word that k
         Row{"srun apptainer exec -B /s/$USER:/d i.sif p\n", 0, "", ""},
         Row{"srun apptainer exec --nv i.sif p\n", 0, "", ""},
         Row{"srun ./p $SLURM_PROCID\n", 3, "$SLURM_PROCID", "only where the job runs"},
-        Row{"srun ./p > log\n", 3, ">", "only where the job runs"},
+        Row{"srun ./p > log\n", 3, ">", "by `output` and `input`"},
         Row{"srun ./p &\nwait\n", 3, "srun ./p", "`&` starts it"},
         Row{"srun ./p | tee log\n", 3, "srun ./p", "a pipe"},
         Row{"srun ./p\nsrun ./q\n", 4, "srun ./q", "the first one is at line 3"},
@@ -356,15 +360,47 @@ TEST_CASE("a script that stays a batch launch names the line and the word that k
         const auto conversion = convert_script(*explanation, "s");
         REQUIRE(conversion.has_value());
         const bool is_batch = conversion->yaml.find("launch: batch\n") != std::string::npos;
-        CHECK(conversion->why_batch.has_value() == is_batch);
-        if (!conversion->why_batch) {
+        CHECK(conversion->why_batch.empty() != is_batch);
+        if (conversion->why_batch.empty()) {
             CHECK(row.line == 0);
             continue;
         }
-        CHECK(conversion->why_batch->line == row.line);
-        CHECK(conversion->why_batch->text == row.text);
-        CHECK(conversion->why_batch->because.find(row.because) != std::string::npos);
-        CHECK_FALSE(conversion->why_batch->because.empty());
+        CHECK(conversion->why_batch.front().line == row.line);
+        CHECK(conversion->why_batch.front().text == row.text);
+        CHECK(conversion->why_batch.front().because.find(row.because) != std::string::npos);
+        CHECK_FALSE(conversion->why_batch.front().because.empty());
+    }
+}
+
+TEST_CASE("a script that stays a batch launch names everything that keeps it there at once") {
+    struct Row {
+        const char* body;                 ///< from line 3 on
+        std::vector<std::string> reasons; ///< line and text
+    };
+    const std::array kRows{
+        Row{"#SBATCH --no-such=1\n#SBATCH --export=NONE\nexport PATH=/x\nexport SRUN_A=$(x)\n"
+            "srun ./p $1\necho done\n",
+            {"3 --no-such=1",
+             "4 --export=NONE",
+             "5 export PATH=/x",
+             "7 srun ./p $1",
+             "8 echo done"}},
+        Row{"srun -n 3 -o log --mem=1G ./p\nrm x\n",
+            {"3 -n 3", "3 -o log", "3 --mem 1G", "4 rm x"}},
+        Row{"srun ./p *.dat > log\n", {"3 *.dat", "3 >"}},
+        Row{"for i in 1 2; do\nsrun ./p &\ndone\nwait\nsrun ./q\nsrun ./r\n",
+            {"3 for i in 1 2", "4 srun ./p", "6 wait", "8 srun ./r"}}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.body);
+        const auto explanation =
+            explain_script(std::string("#!/bin/bash\n#SBATCH -N 1 -n 4\n") + row.body, "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        std::vector<std::string> reasons;
+        for (const Remainder& why : conversion->why_batch) {
+            reasons.push_back(std::to_string(why.line) + " " + why.text);
+        }
+        CHECK(reasons == row.reasons);
     }
 }
 
