@@ -54,8 +54,9 @@ Result<int> init_from_template(Session& session, const InitOptions& options) {
     }
     Session::print("(.schemas/ lets editors complete and check the fields of Recipes and Jobs)\n");
     const std::string folder = shell_quote(options.folder);
-    Session::print(
-        fmt::format("next: cybelectl build {0} && cybelectl submit {0} -n 2 --follow\n", folder));
+    Session::print(fmt::format("next: cybelectl build {0} && cybelectl submit {0}{1} --follow\n",
+                               folder,
+                               options.template_name.starts_with("mpi") ? " -n 2" : ""));
     return 0;
 }
 
@@ -151,7 +152,7 @@ void install_init(CLI::App& app, Session& session) {
         ->type_name("NAME");
     CLI::Option* const kind =
         verb->add_option("--template", options->template_name, "kind of the example program")
-            ->check(CLI::IsMember({"mpi", "mpi4py", "serial"}))
+            ->check(CLI::IsMember({"mpi", "mpi4py", "serial", "batch"}))
             ->capture_default_str();
     CLI::Option* const from =
         verb->add_option("--from",

@@ -45,7 +45,7 @@ Result<void> check_name(std::string_view name) {
 } // namespace
 
 std::vector<std::string_view> template_names() {
-    return {"mpi", "mpi4py", "serial"};
+    return {"mpi", "mpi4py", "serial", "batch"};
 }
 
 Result<std::vector<std::pair<std::string, std::string>>>
@@ -56,7 +56,7 @@ project_template(std::string_view name, std::string_view template_name) {
         const std::string near = nearest(template_name, names);
         return fail(ErrorCode::kUsage,
                     problem("template-unknown", "no template '" + printable(template_name) + "'"),
-                    "there are: mpi, mpi4py, serial",
+                    "there are: mpi, mpi4py, serial, batch",
                     near.empty() ? "use mpi" : "did you mean `" + near + "`?");
     }
     const std::string folder = "templates/" + std::string(template_name) + "/";

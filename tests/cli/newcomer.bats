@@ -682,6 +682,22 @@ PATTERNS
     assert_equal "$(cat mine/.gitignore)" mine
 }
 
+@test "what init says next is accepted for each template" {
+    local template next
+    for template in mpi mpi4py serial batch; do
+        run -0 "$CYBELECTL" init "new-$template" --template "$template"
+        next=${lines[-1]#*&& cybelectl }
+        assert_regex "$next" "^submit new-$template.* --follow$"
+        # shellcheck disable=SC2086 # a command line
+        run -0 "$CYBELECTL" ${next% --follow} --dry-run
+        assert_line --partial 'main "$@"'
+        run -0 "$CYBELECTL" recipe check "new-$template/new-$template.yaml" --strict
+    done
+    refute grep -q 'launch: batch' new-serial/job.yaml
+    run -0 "$CYBELECTL" job render new-batch
+    assert_line --partial "\$CYBELE_CONTAINER /opt/bin/new-batch"
+}
+
 @test "a Recipe that is imported into another folder names its files from there" {
     project src Dockerfile 'FROM debian:12 AS make\nCOPY . /all\nFROM debian:12\nCOPY --from=make /all/run.sh /opt/\nCOPY run.sh /usr/local/bin/run\nCMD ["run"]\n' run.sh '#!/bin/sh\n'
     mkdir recipes
