@@ -145,7 +145,8 @@ void check_name(const Check& check) {
 
 void check_name_length(const Check& check) {
     const auto limit = check.rules.limits.find("name");
-    if (limit == check.rules.limits.end() || check.job.name.size() <= limit->second.most) {
+    if (limit == check.rules.limits.end() || check.job.name.size() <= limit->second.most ||
+        check.job.says("job-name")) {
         return;
     }
     Fault fault = check.job.fault_at(

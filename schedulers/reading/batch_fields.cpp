@@ -141,8 +141,7 @@ bool take_array(Fields& fields, const Directive& directive) {
 
 /// Only `B:` reaches the script, as a Job's signal does.
 bool take_pre_signal(Fields& fields, const Directive& directive) {
-    constexpr std::array<std::string_view, 7> kPreSignals{
-        "USR1", "USR2", "TERM", "INT", "HUP", "QUIT", "CONT"};
+    constexpr std::array<std::string_view, 3> kPreSignals{"USR1", "USR2", "TERM"};
     std::string_view text = directive.value;
     const auto sign = text.find('@');
     if (!text.starts_with("B:") || sign == std::string_view::npos) {

@@ -64,7 +64,8 @@ bool looks_like_directive(std::string_view line) {
     return body.starts_with("SBATCH -") || body.starts_with("PBS -");
 }
 
-/// The words of a directive: quotes group, an unquoted # begins a comment for Slurm.
+/// The words of a directive: quotes group, a backslash outside of them escapes (sbatch, and
+/// make_argv() of both qsub), and an unquoted # begins a comment for Slurm, also within a word.
 std::vector<std::string> directive_words(std::string_view text, Reader reader) {
     std::vector<std::string> words;
     std::string word;
@@ -81,7 +82,7 @@ std::vector<std::string> directive_words(std::string_view text, Reader reader) {
         } else if (next == '"' || next == '\'') {
             quote = next;
             has_word = true;
-        } else if (next == '\\' && at + 1 < text.size() && reader == Reader::kSlurm) {
+        } else if (next == '\\' && at + 1 < text.size()) {
             word += text[++at];
             has_word = true;
         } else if (next == ' ' || next == '\t') {
@@ -90,7 +91,7 @@ std::vector<std::string> directive_words(std::string_view text, Reader reader) {
             }
             word.clear();
             has_word = false;
-        } else if (next == '#' && reader == Reader::kSlurm && !has_word) {
+        } else if (next == '#' && reader == Reader::kSlurm) {
             break;
         } else {
             word += next;
@@ -143,7 +144,13 @@ Split split_option(std::string_view word) {
 void read_words(std::size_t line, std::span<const std::string> words, BatchScript& into) {
     for (std::size_t at = 0; at < words.size(); ++at) {
         if (!words[at].starts_with('-') || words[at].size() < 2) {
-            into.odd.push_back({line, OddLine::Why::kExtra, words[at]});
+            const bool goes_on = !into.odd.empty() && into.odd.back().line == line &&
+                                 into.odd.back().why == OddLine::Why::kExtra;
+            if (goes_on) { // one remark for the words of a comment
+                into.odd.back().text += " " + words[at];
+            } else {
+                into.odd.push_back({line, OddLine::Why::kExtra, words[at]});
+            }
             continue;
         }
         Split split = split_option(words[at]);

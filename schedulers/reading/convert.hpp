@@ -11,13 +11,13 @@ namespace cybele::schedulers {
 
 /// A Job made from a script, and what of the script is not in it.
 struct Conversion {
-    std::string yaml;             ///< a document of kind Job; its comments name the remainders
-    std::vector<Remainder> left;  ///< by line
-    std::vector<Remainder> notes; ///< what is carried, and worth a look
+    std::string yaml;                 ///< a document of kind Job; its comments name the remainders
+    std::vector<Remainder> left;      ///< by line
+    std::vector<Remainder> notes;     ///< what is carried, and worth a look
     std::vector<Remainder> why_batch; ///< what keeps a script from a launch with another kind
-    std::size_t in_fields = 0;          ///< options of the batch system that became fields
-    std::size_t as_words = 0;           ///< … and those that stand under `directives`
-    bool has_body = false;              ///< a launch of one process that runs the script's body
+    std::size_t in_fields = 0;        ///< options of the batch system that became fields
+    std::size_t as_words = 0;         ///< … and those that stand under `directives`
+    bool has_body = false;            ///< a launch of one process that runs the script's body
 };
 
 /// Where the tasks of a script run that does not say how many nodes it needs.

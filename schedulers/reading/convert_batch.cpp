@@ -104,8 +104,10 @@ std::string secret_at(std::string_view line, std::size_t equals) {
     });
     std::string_view value = line.substr(equals + 1);
     value.remove_prefix(value.starts_with('"') || value.starts_with('\'') ? 1 : 0);
-    const bool is_literal = !value.empty() && is_name_letter(value.front());
+    const bool is_literal = !value.empty() && is_name_letter(value.front()) &&
+                            !value.starts_with("true") && !value.starts_with("false");
     const bool is_secret =
+        name.find("TOKENIZE") == std::string::npos &&
         std::any_of(kSecretParts.begin(), kSecretParts.end(), [&](std::string_view part) {
             return name.find(part) != std::string::npos;
         });
@@ -163,39 +165,68 @@ void tell_secrets(const BatchScript& script, Conversion& into) {
     }
 }
 
-/// What the body does that depends on how it is started.
-void tell_body(const BatchScript& script, Conversion& into) {
+/// Lines of the body that are no comment.
+std::vector<std::size_t> command_lines_of(const BatchScript& script) {
     const std::set<std::size_t> taken = directive_lines_of(script);
-    bool has_arguments = false;
-    bool has_own_path = false;
+    std::vector<std::size_t> lines;
     for (std::size_t index = 1; index < script.lines.size(); ++index) {
         const std::string& line = script.lines[index];
         const auto start = std::min(line.find_first_not_of(" \t"), line.size());
-        if (taken.contains(index + 1) || line.substr(start).starts_with('#')) {
-            continue;
+        if (!taken.contains(index + 1) && !line.substr(start).starts_with('#')) {
+            lines.push_back(index + 1);
         }
-        if (submits_itself(line) && !has_own_path) {
-            has_own_path = true;
-            into.left.push_back({index + 1,
-                                 line.substr(start),
-                                 "the script runs from a copy without its options",
-                                 "write the path of a script that has them"});
-        }
-        if (!has_arguments && (has_variable(line, "1") || has_variable(line, "@") ||
-                               has_variable(line, "*") || has_variable(line, "#"))) {
-            has_arguments = true;
-            into.notes.push_back({index + 1,
-                                  line.substr(start),
+    }
+    return lines;
+}
+
+std::string without_indent_of(const std::string& line) {
+    return line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+}
+
+void tell_arguments(const BatchScript& script, Conversion& into) {
+    for (const std::size_t line : command_lines_of(script)) {
+        const std::string& text = script.lines[line - 1];
+        if (has_variable(text, "1") || has_variable(text, "@") || has_variable(text, "*") ||
+            has_variable(text, "#")) {
+            into.notes.push_back({line,
+                                  without_indent_of(text),
                                   "it may read the arguments of the script",
                                   "give them by `arguments`, or as `submit JOB -- ARGUMENTS`"});
+            return;
         }
     }
 }
 
-/// PBS starts a script in the home directory, a Job starts in that of submission.
-bool starts_at_home(const BatchScript& script) {
-    const bool is_pbs = script.reader == Reader::kTorque || script.reader == Reader::kPbspro;
-    return is_pbs && script.find("workdir") == nullptr;
+/// A script that submits itself.
+void tell_own_path(const BatchScript& script, Conversion& into) {
+    for (const std::size_t line : command_lines_of(script)) {
+        const std::string& text = script.lines[line - 1];
+        if (submits_itself(text)) {
+            into.left.push_back({line,
+                                 without_indent_of(text),
+                                 "the script runs from a copy without its options",
+                                 "write the path of a script that has them"});
+            return;
+        }
+    }
+}
+
+/// What a Job does not hand on to a script that runs as it stands.
+void tell_not_handed_on(const BatchScript& script, Conversion& into) {
+    if (const Directive* const signal = signal_not_passed_on(script); signal != nullptr) {
+        into.left.push_back({signal->line,
+                             signal->option + "=" + signal->value,
+                             "a Job passes on TERM, USR1 and USR2 alone; for others the script "
+                             "gets TERM",
+                             "write `B:USR1`, and `trap … USR1` in the script"});
+    }
+    const Directive* const input = script.find("stdin");
+    if (input != nullptr && script.reader == Reader::kSlurm) {
+        into.left.push_back({input->line,
+                             input->option + "=" + input->value,
+                             "the script runs behind the job's own lines, and does not read it",
+                             "write `< FILE` after the command that reads it"});
+    }
 }
 
 /// The Job that was written, read back: it must be one, with the same script.
@@ -235,6 +266,20 @@ std::size_t line_of_burst_buffer(const BatchScript& script) {
     return 0;
 }
 
+const Directive* signal_not_passed_on(const BatchScript& script) {
+    constexpr std::array<std::string_view, 6> kPassed{"USR1", "USR2", "TERM", "10", "12", "15"};
+    const Directive* const signal = script.find("signal");
+    const auto colon = signal == nullptr ? std::string::npos : signal->value.find(':');
+    if (colon == std::string::npos || script.reader != Reader::kSlurm) {
+        return nullptr; // without `B:` the steps get it, from Slurm itself
+    }
+    std::string_view name = std::string_view(signal->value).substr(colon + 1);
+    name = name.substr(0, name.find('@'));
+    name.remove_prefix(name.starts_with("SIG") ? 3 : 0);
+    const bool is_passed = std::find(kPassed.begin(), kPassed.end(), name) != kPassed.end();
+    return is_passed ? nullptr : signal;
+}
+
 std::string own_name(const BatchScript& script) {
     constexpr std::size_t kMost = 200;
     const std::string file = script.source.file();
@@ -250,8 +295,12 @@ std::string own_name(const BatchScript& script) {
     const bool names_outputs = script.reader == Reader::kTorque ||
                                script.reader == Reader::kPbspro || is_pattern_of_name("stdout") ||
                                is_pattern_of_name("stderr");
+    const bool is_single = // one job of a name at a time
+        std::any_of(script.directives.begin(), script.directives.end(), [](const Directive& each) {
+            return each.value.find("singleton") != std::string::npos;
+        });
     const bool is_read =
-        names_outputs ||
+        names_outputs || is_single ||
         std::any_of(script.lines.begin(), script.lines.end(), [](std::string_view line) {
             return has_variable(line, "SLURM_JOB_NAME");
         });
@@ -364,6 +413,7 @@ std::string block_text(const std::string& text, std::size_t indent) {
 void tell_typed(const BatchScript& script, Conversion& into) {
     tell_odd_lines(script, into);
     tell_secrets(script, into);
+    tell_arguments(script, into);
     std::erase_if(into.notes, [&script](const Remainder& note) { // of comments, which say nothing
         return std::any_of(script.odd.begin(), script.odd.end(), [&note](const OddLine& odd) {
             return odd.line == note.line && odd.why == OddLine::Why::kComment;
@@ -412,7 +462,9 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
     }
     write_fields(options.fields, text);
     write_words(script, options.words, text);
-    if (starts_at_home(script)) {
+    if (is_in_private_folder(script)) {
+        text += "setup: cd \"$PBS_JOBDIR\" # as OpenPBS starts a script with sandbox=PRIVATE\n";
+    } else if (starts_at_home_of(script)) {
         text +=
             "setup: cd # as qsub starts a script; the Job would start in the submit directory\n";
     }
@@ -420,7 +472,9 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
     tell_odd_lines(script, conversion);
     tell_burst_buffers(script, conversion);
     tell_secrets(script, conversion);
-    tell_body(script, conversion);
+    tell_own_path(script, conversion);
+    tell_arguments(script, conversion);
+    tell_not_handed_on(script, conversion);
     CYBELE_CHECK(check_written(conversion, body, script));
     return conversion;
 }

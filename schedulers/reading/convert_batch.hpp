@@ -31,6 +31,9 @@ void write_words(const BatchScript& script,
 /// only; 0: none.
 [[nodiscard]] std::size_t line_of_burst_buffer(const BatchScript& script);
 
+/// The option that asks for a signal to the script that a Job does not pass on; nullptr: none.
+[[nodiscard]] const Directive* signal_not_passed_on(const BatchScript& script);
+
 /// The name that the batch system gives the job where the script has none: that of its file. Empty
 /// where nothing shows it: neither an output nor the script itself.
 [[nodiscard]] std::string own_name(const BatchScript& script);

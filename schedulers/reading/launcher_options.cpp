@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <string>
 
 namespace cybele::schedulers {
 namespace {
@@ -271,6 +273,41 @@ const StarterOption* find_starter_option(Starter starter, std::string_view optio
             return row.starter == starter && is_listed_name(row.names, option);
         });
     return found == std::end(kStarterOptions) ? nullptr : found;
+}
+
+bool names_open_mpi(const BatchScript& script) {
+    constexpr std::array<std::string_view, 4> kOpenMpi{"openmpi", "open-mpi", "ompi_", "hpcx"};
+    constexpr std::array<std::string_view, 13> kOthers{"mpich",
+                                                       "mvapich",
+                                                       "impi",
+                                                       "i_mpi",
+                                                       "intelmpi",
+                                                       "intel-mpi",
+                                                       "oneapi",
+                                                       "cray",
+                                                       "platform",
+                                                       "hydra",
+                                                       "spectrum",
+                                                       "openmpi/1.",
+                                                       "openmpi-1."};
+    bool is_open_mpi = false;
+    for (const std::string& line : script.lines) {
+        if (line.starts_with('#')) {
+            continue;
+        }
+        std::string small = line;
+        std::transform(small.begin(), small.end(), small.begin(), [](unsigned char letter) {
+            return static_cast<char>(std::tolower(letter));
+        });
+        const auto has = [&](std::string_view word) {
+            return small.find(word) != std::string::npos;
+        };
+        if (std::any_of(kOthers.begin(), kOthers.end(), has)) {
+            return false;
+        }
+        is_open_mpi = is_open_mpi || std::any_of(kOpenMpi.begin(), kOpenMpi.end(), has);
+    }
+    return is_open_mpi;
 }
 
 } // namespace cybele::schedulers

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "schedulers/reading/batch_script.hpp"
 #include "schedulers/reading/option_table.hpp"
 
 #include <string_view>
@@ -18,5 +19,9 @@ struct StarterOption {
 
 /// The option as it is written, without `=VALUE`; nullptr: the starter does not know it.
 [[nodiscard]] const StarterOption* find_starter_option(Starter starter, std::string_view option);
+
+/// Whether the script says that its `mpirun` is that of Open MPI 2 or later: it names this MPI, in
+/// a module or a path, and no other one.
+[[nodiscard]] bool names_open_mpi(const BatchScript& script);
 
 } // namespace cybele::schedulers

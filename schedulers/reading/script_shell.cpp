@@ -54,6 +54,20 @@ std::string shell_name_of(const BatchScript& script) {
     return std::string(name_of(rest.substr(0, rest.find_first_of(kLineBlanks))));
 }
 
+bool is_of_pbs(const BatchScript& script) {
+    return script.reader == Reader::kTorque || script.reader == Reader::kPbspro;
+}
+
+bool starts_at_home_of(const BatchScript& script) {
+    return is_of_pbs(script) && script.find("workdir") == nullptr &&
+           script.find("-l wd") == nullptr && !is_in_private_folder(script);
+}
+
+bool is_in_private_folder(const BatchScript& script) {
+    const Directive* const sandbox = script.find("-W sandbox");
+    return sandbox != nullptr && sandbox->value == "PRIVATE";
+}
+
 std::string variables_of(const BatchScript& script) {
     std::string list;
     for (const Directive& directive : script.directives) {

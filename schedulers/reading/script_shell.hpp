@@ -15,6 +15,16 @@ namespace cybele::schedulers {
 /// The name of that shell without its folder: `csh`; of `/usr/bin/env bash`, `bash`. Empty: none.
 [[nodiscard]] std::string shell_name_of(const BatchScript& script);
 
+/// Whether qsub of TORQUE or OpenPBS reads the script.
+[[nodiscard]] bool is_of_pbs(const BatchScript& script);
+
+/// qsub starts a script in the home directory, if no option names another one: `-d`, `-l wd` (the
+/// directory of submission, at centres that have it), `-W sandbox=PRIVATE`.
+[[nodiscard]] bool starts_at_home_of(const BatchScript& script);
+
+/// `-W sandbox=PRIVATE` of OpenPBS: the script starts in a folder that is made for the job.
+[[nodiscard]] bool is_in_private_folder(const BatchScript& script);
+
 /// All that `#PBS -v` names in the script, as one list.
 [[nodiscard]] std::string variables_of(const BatchScript& script);
 

@@ -186,6 +186,14 @@ std::string text_of_command(const ShellCommand& command) {
     return text;
 }
 
+bool ends_with_code_of_launch(const Body& body) {
+    const Statement& next = body.statements[body.place + 1];
+    const auto& words = next.commands.front()->words;
+    return body.place + 2 == body.statements.size() && next.commands.size() == 1 &&
+           !next.is_conditional && words.front().raw == "exit" &&
+           (words.size() == 1 || (words.size() == 2 && words[1].raw == "$?"));
+}
+
 std::optional<Body> body_with_one_launch(const BatchScript& script, std::vector<Remainder>& why) {
     const auto path = std::find_if(script.lines.begin(), script.lines.end(), reads_path);
     if (path != script.lines.end()) {

@@ -30,6 +30,9 @@ struct Body {
 [[nodiscard]] std::optional<Body> body_with_one_launch(const BatchScript& script,
                                                        std::vector<Remainder>& why);
 
+/// `exit` or `exit $?` right after the launch, which changes nothing.
+[[nodiscard]] bool ends_with_code_of_launch(const Body& body);
+
 /// A command as it is written, on one line.
 [[nodiscard]] std::string text_of_command(const ShellCommand& command);
 

@@ -23,11 +23,6 @@
 namespace cybele::schedulers {
 namespace {
 
-template <class Words>
-bool is_among(std::string_view word, const Words& words) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 std::string_view last_part(std::string_view path) {
     return path.substr(path.rfind('/') + 1);
 }
@@ -83,14 +78,14 @@ private:
     [[nodiscard]] bool is_node_file(std::string_view raw) const {
         constexpr std::array<std::string_view, 4> kForms{
             "$PBS_NODEFILE", "${PBS_NODEFILE}", "\"$PBS_NODEFILE\"", "\"${PBS_NODEFILE}\""};
-        return starts_at_home_of(script_) && is_among(raw, kForms) && words_.size() > 1 &&
+        return is_of_pbs(script_) && is_one_of(raw, kForms) && words_.size() > 1 &&
                is_host_file_option(words_.back());
     }
 
     static bool is_host_file_option(std::string_view name) {
         constexpr std::array<std::string_view, 4> kHostFiles{
             "--hostfile", "-hostfile", "--machinefile", "-machinefile"};
-        return is_among(name, kHostFiles);
+        return is_one_of(name, kHostFiles);
     }
 
     /// Notes a word that is not understood. Always false.
@@ -163,14 +158,16 @@ private:
             "mpirun", "mpiexec", "mpiexec.hydra", "orterun"};
         const std::string first = words_.front();
         const bool is_srun = first == "srun";
-        if (!is_srun && !is_among(first, kMpirun)) {
+        if (!is_srun && !is_one_of(first, kMpirun)) {
             launch.kind = "serial";
             if (std::any_of(words_.begin() + 1, words_.end(), is_launcher_name)) {
                 return stop(first,
                             "it comes before the launcher, where a typed launch has nothing");
             }
-            return (place_.nodes == 1 && place_.tasks == 1 && place_.is_exact) ||
-                   stop(first, "one process would start in an allocation for several");
+            return ((place_.nodes == 1 && place_.tasks == 1 && place_.is_exact) ||
+                    stop(first, "one process would start in an allocation for several")) &&
+                   (!has_numbers_of_default(script_, options_) ||
+                    stop(first, "the batch system chooses a number that a typed launch would set"));
         }
         at_ = 1;
         launch.kind = "mpi";
@@ -199,12 +196,26 @@ private:
             return false;
         }
         return (has_count || stop(first, "it says no number of ranks (`-n`)")) &&
+               (is_srun || names_open_mpi(script_) ||
+                stop(first,
+                     "the script does not say that it is of Open MPI, whose options a typed launch "
+                     "gives it")) &&
+               (!is_srun || !has_free_cores() ||
+                stop(first,
+                     "its ranks have all cores of the node, and in a typed launch one each: write "
+                     "`--cpus-per-task`")) &&
                (place_.is_exact ||
                 stop(first, "the directives leave the number of nodes to the scheduler")) &&
                (is_right_place ||
                 stop(first, "a typed launch may place its ranks on other nodes")) &&
                (is_srun || place_.tasks > 1 ||
                 stop(first, "the directives ask for one task, and it may start more"));
+    }
+
+    /// `--exclusive` without a number of cores for each rank.
+    [[nodiscard]] bool has_free_cores() const {
+        return options_.fields.contains("resources.exclusive") &&
+               !options_.fields.contains("resources.cpus-per-task");
     }
 
     bool take_srun_option(const std::string& name, const std::string& value) {
@@ -243,7 +254,7 @@ private:
             }
             return has_field || value.starts_with("pmix_v");
         }
-        if (is_among(name, kPassed)) {
+        if (is_one_of(name, kPassed)) {
             launch.options.push_back(value.empty()            ? name
                                      : name.starts_with("--") ? name + "=" + value
                                                               : name + value);
@@ -271,8 +282,8 @@ private:
 
     bool take_image() {
         constexpr std::array<std::string_view, 2> kRuntimes{"apptainer", "singularity"};
-        if (at_ + 2 >= words_.size() || !is_among(words_[at_], kRuntimes)) {
-            return (at_ < words_.size() && !is_among(last_part(words_[at_]), kRuntimes)) ||
+        if (at_ + 2 >= words_.size() || !is_one_of(words_[at_], kRuntimes)) {
+            return (at_ < words_.size() && !is_one_of(last_part(words_[at_]), kRuntimes)) ||
                    stop(words_[std::min(at_, words_.size() - 1)],
                         "no program follows that is known as one");
         }
@@ -335,7 +346,8 @@ private:
         if (launch.command.empty()) {
             return !launch.image.empty();
         }
-        if (is_among(kNodeFile, launch.command)) {
+        if (std::find(launch.command.begin(), launch.command.end(), kNodeFile) !=
+            launch.command.end()) {
             return stop("$PBS_NODEFILE", "its value is known only where the job runs");
         }
         // Words of the shell, and programs that start several themselves.
@@ -344,7 +356,8 @@ private:
         const std::string& first = launch.command.front();
         return (!first.starts_with('-') && !has_index(first) &&
                 last_part(first).find('$') == std::string_view::npos &&
-                !is_among(last_part(first), kNotPrograms) && !is_launcher_name(last_part(first))) ||
+                !is_one_of(last_part(first), kNotPrograms) &&
+                !is_launcher_name(last_part(first))) ||
                stop(first, "it is not a program with a name that starts no others");
     }
 
@@ -358,15 +371,6 @@ private:
     std::map<std::size_t, std::string> raw_; ///< by their place: words that each process reads
     std::size_t at_ = 0;
 };
-
-/// `exit` or `exit $?` right after the launch, which changes nothing.
-bool ends_with_code_of_launch(const Body& body) {
-    const Statement& next = body.statements[body.place + 1];
-    const auto& words = next.commands.front()->words;
-    return body.place + 2 == body.statements.size() && next.commands.size() == 1 &&
-           !next.is_conditional && words.front().raw == "exit" &&
-           (words.size() == 1 || (words.size() == 2 && words[1].raw == "$?"));
-}
 
 /// A launch of which each word is known before the job runs.
 std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
@@ -399,6 +403,9 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
     auto setup = typed_setup(script, options, body, place, why);
     if (setup && starts_at_home_of(script) && !setup->enters_submit_directory) {
         stop(command_text, "it runs in the home directory, without `cd $PBS_O_WORKDIR` before");
+    }
+    if (setup && setup->enters_submit_directory && options.fields.contains("workdir")) {
+        stop(command_text, "the directives name a directory, and the script enters another one");
     }
     // Words of a condition, and values of a set-up that is not understood, would mislead.
     if (!setup || last.commands.size() != 1 || last.is_conditional) {
@@ -472,6 +479,14 @@ typed_launch(const BatchScript& script, const BatchOptions& options, std::vector
                            "a Job has no field for it, and it may change what a launch starts",
                            ""});
         }
+    }
+    if (const std::string_view name = variable_of_submission(script); !name.empty()) {
+        why.push_back({0,
+                       fmt::format("${}", name),
+                       "it may come from the submission, and a typed launch has a variable of "
+                       "this name",
+                       ""});
+        return std::nullopt;
     }
     const Place place = place_of_options(options);
     if (auto launch = launch_of_words(script, options, *body, place, why)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/typed_options.hpp"
 
-#include "schedulers/reading/typed_script.hpp"
+#include "schedulers/reading/script_shell.hpp"
 #include "schedulers/reading/typed_words.hpp"
 
 #include <algorithm>
@@ -34,7 +34,7 @@ bool is_limit_of_pbs(std::string_view word) {
 
 bool is_free_word(const BatchScript& script, const std::string& word) {
     // `-p 100` and `-P NAME` of PBS are a priority and a project.
-    if (starts_at_home_of(script) && (word.starts_with("-p ") || word.starts_with("-P "))) {
+    if (is_of_pbs(script) && (word.starts_with("-p ") || word.starts_with("-P "))) {
         return true;
     }
     constexpr std::array<std::string_view, 26> kFree{
@@ -74,7 +74,7 @@ bool is_launch_word(const BatchScript& script, const std::string& word) {
     if (is_free_word(script, word)) {
         return true;
     }
-    if (starts_at_home_of(script)) { // of PBS: what the job inherits, when it starts, its limits
+    if (is_of_pbs(script)) { // of PBS: what the job inherits, when it starts, its limits
         return word == "-V" || word.starts_with("-W depend=") || is_limit_of_pbs(word);
     }
     // The batch shell alone gets a signal with `B:`; of ours, the program gets it too.

@@ -3,6 +3,7 @@
 
 #include "schedulers/reading/convert_batch.hpp"
 #include "schedulers/reading/script_shell.hpp"
+#include "schedulers/reading/typed_words.hpp"
 
 #include <algorithm>
 #include <array>
@@ -101,6 +102,26 @@ bool is_own_word(const std::string& word) {
 
 } // namespace
 
+bool has_numbers_of_default(const BatchScript& script, const BatchOptions& options) {
+    constexpr std::array<std::string_view, 5> kTasks{
+        "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_TASKS_PER_NODE", "SLURM_NTASKS_PER_NODE", "srun"};
+    const auto has = [&](const char* field) {
+        return options.fields.contains(std::string("resources.") + field);
+    };
+    const auto reads = [&](std::string_view name) {
+        return std::any_of(script.lines.begin(), script.lines.end(), [&](const std::string& line) {
+            return !line.starts_with('#') && mentions(line, name);
+        });
+    };
+    if (is_of_pbs(script)) {
+        return !has("nodes");
+    }
+    const bool has_gpus = has("gpus") || has("gpus-per-node") || has("gpus-per-task");
+    const bool has_tasks = has("tasks") || has("tasks-per-node");
+    return (!has("cpus-per-task") && (has_gpus || reads("SLURM_CPUS_PER_TASK"))) ||
+           (!has_tasks && std::any_of(kTasks.begin(), kTasks.end(), reads));
+}
+
 bool is_launcher_name(std::string_view name) {
     constexpr std::array<std::string_view, 7> kLaunchers{
         "srun", "orterun", "prun", "ibrun", "aprun", "jsrun", "pbsdsh"};
@@ -138,10 +159,6 @@ std::optional<std::string> start_of_shell(const BatchScript& script) {
                                                                             : "set -e\n" + text;
 }
 
-bool starts_at_home_of(const BatchScript& script) {
-    return script.reader == Reader::kTorque || script.reader == Reader::kPbspro;
-}
-
 std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
                                             const BatchOptions& options,
                                             const Body& body,
@@ -158,7 +175,7 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
     // `-n 1 --ntasks-per-node=12` is a contradiction, which Slurm settles.
     const auto each = options.fields.find("resources.tasks-per-node");
     const bool is_odd = place.tasks == 1 && each != options.fields.end() && each->second != "1";
-    const bool is_exact = !is_one || is_bound || is_odd;
+    const bool is_exact = !is_one || is_bound || is_odd || has_numbers_of_default(script, options);
     const bool is_right =
         !is_exact || (!may_start_tasks(*body.launch) &&
                       std::none_of(options.words.begin(), options.words.end(), is_own_word));
@@ -166,7 +183,8 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
     const bool is_script = is_in_row(program, kShells) || program.ends_with(".sh");
     if (!is_right || text.size() > kMostText || (is_script && is_exact) ||
         (program != "srun" && is_launcher_name(program)) || !is_shell_of_text(script) ||
-        has_directives(text)) {
+        has_directives(text) || signal_not_passed_on(script) != nullptr ||
+        is_in_private_folder(script)) {
         return std::nullopt;
     }
     TypedLaunch launch;
@@ -175,9 +193,7 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
     launch.kind = "serial";
     launch.script = starts_at_home_of(script) ? "cd # as qsub starts a script\n" + text : text;
     launch.shell = shell;
-    const bool sets_threads = text.find("_NUM_THREADS") != std::string::npos;
-    const bool has_cpus = options.fields.contains("resources.cpus-per-task");
-    launch.threads = sets_threads || !has_cpus || is_exact || is_script ? "own" : "";
+    launch.threads = "own"; // the script may start processes with threads of their own
     return launch;
 }
 

@@ -20,8 +20,9 @@ namespace cybele::schedulers {
 /// `mpirun`, and its many names: `mpirun.openmpi`, `mpiexec_mpt`, `mpiexec.hydra`.
 [[nodiscard]] bool is_launcher_name(std::string_view name);
 
-/// qsub starts a script in the home directory.
-[[nodiscard]] bool starts_at_home_of(const BatchScript& script);
+/// Whether the script may see a number that a launch of ours would set, and the script leaves to
+/// the batch system: tasks, the cores of a GPU's queue, all of PBS.
+[[nodiscard]] bool has_numbers_of_default(const BatchScript& script, const BatchOptions& options);
 
 /// One program of the host that the body's own shell starts, with its words as they are.
 [[nodiscard]] std::optional<TypedLaunch> launch_of_script(const BatchScript& script,

@@ -4,10 +4,13 @@
 #include "launchers/documents/job.hpp"
 #include "launchers/documents/job_fields_rules.hpp"
 #include "schedulers/reading/asked_parts.hpp"
+#include "schedulers/reading/script_shell.hpp"
 #include "schedulers/reading/typed_script.hpp"
 
 #include <algorithm>
 #include <array>
+
+#include <fmt/format.h>
 
 namespace cybele::schedulers {
 namespace {
@@ -349,15 +352,16 @@ Place place_of_options(const BatchOptions& options) {
 }
 
 // script/batch_functions has most of them.
+constexpr std::string_view kOurVariables =
+    " IFS HOME PWD ENV BASH_ENV array_index code container count cpus digest directory_of_job "
+    "directory_of_script end ended exported file folder folders format good group help host "
+    "hosts hosts_of_job image image_folder inside job_number key keys launcher mode module "
+    "name names nap new nodes options owner pause payload pieces place private probe process "
+    "record required runtime said scratch seen signal sizes start state turns used verified "
+    "verifier what word workdir ";
+
 bool is_our_variable(std::string_view name) {
-    constexpr std::string_view kOurs =
-        " IFS HOME PWD ENV BASH_ENV array_index code container count cpus digest directory_of_job "
-        "directory_of_script end ended exported file folder folders format good group help host "
-        "hosts hosts_of_job image image_folder inside job_number key keys launcher mode module "
-        "name names nap new nodes options owner pause payload pieces place private probe process "
-        "record required runtime said scratch seen signal sizes start state turns used verified "
-        "verifier what word workdir ";
-    return kOurs.find(" " + std::string(name) + " ") != std::string_view::npos ||
+    return kOurVariables.find(" " + std::string(name) + " ") != std::string_view::npos ||
            name.starts_with("host_") || name.starts_with("cybele_");
 }
 
@@ -368,6 +372,40 @@ bool is_harmless_variable(std::string_view name) {
         "SLURM_", "SRUN_", "PBS_", "CYBELE_", "OMPI_", "UCX_"};
     return !is_one_of(name, kKeptVariables) && !is_thread_variable(name) &&
            !starts_with_one_of(name, kSetElsewhere);
+}
+
+std::string_view variable_of_submission(const BatchScript& script) {
+    std::string text;
+    for (const Directive& directive : script.directives) {
+        if (directive.need == "variables" || directive.need == "export") {
+            text += "," + directive.value + ",";
+        }
+    }
+    // Those before it are set in each process.
+    std::string_view rest = kOurVariables.substr(kOurVariables.find(" array_index"));
+    while (rest.size() > 1) {
+        rest.remove_prefix(1);
+        const std::string_view name = rest.substr(0, rest.find(' '));
+        rest.remove_prefix(name.size());
+        const std::string value = std::string(name) + "=";
+        const auto assigns = [&](const std::string& line) {
+            return line.find(value) != std::string::npos ||
+                   (mentions(line, name) && (mentions(line, "read") || mentions(line, "for")));
+        };
+        const auto reads = [&](const std::string& line) {
+            const auto start = line.find_first_not_of(" \t");
+            const bool is_comment = start == std::string::npos || line[start] == '#';
+            return !is_comment && (mentions(line, fmt::format("${}", name)) ||
+                                   line.find(fmt::format("${{{}", name)) != std::string::npos);
+        };
+        const auto& lines = script.lines;
+        if (text.find("," + value) != std::string::npos ||
+            (std::any_of(lines.begin(), lines.end(), reads) &&
+             std::none_of(lines.begin(), lines.end(), assigns))) {
+            return name;
+        }
+    }
+    return {};
 }
 
 std::optional<TypedSetup> typed_setup(const BatchScript& script,

@@ -47,6 +47,10 @@ struct TypedSetup {
 
 /// Unset where the set-up could not come before a launch of ours: it changes the directory, or sets
 /// what our script sets itself; `why` names the line.
+/// A variable that the script, or the program of `-v`, may have from its submission, and that a
+/// script of ours overwrites; empty: none.
+[[nodiscard]] std::string_view variable_of_submission(const BatchScript& script);
+
 [[nodiscard]] std::optional<TypedSetup> typed_setup(const BatchScript& script,
                                                     const BatchOptions& options,
                                                     const Body& body,

@@ -19,13 +19,13 @@ TEST_CASE("what a script runs becomes launch, image and command") {
         const char* yaml; ///< a part of the Job
     };
     constexpr std::array kRows{
-        Row{"mpirun -np 4 ./a.out x\n",
+        Row{"module load openmpi/4.1\nmpirun -np 4 ./a.out x\n",
             "command: [\"./a.out\", \"x\"]\nlaunch: {kind: mpi, launcher: mpirun}\n"},
         Row{"srun --mpi=pmix apptainer exec -B /a:/b i.sif p\n",
             "image: \"i.sif\"\ncommand: [\"p\"]\nlaunch: {kind: mpi, launcher: srun, pmi: pmix}\n"},
         Row{"srun --mpi=pmix apptainer exec -B /a:/b i.sif p\n", "binds: [\"/a:/b\"]\n"},
-        Row{"module load a b\nexport A='b c'\nmpirun -n 4 ./p\n",
-            "modules: [\"a\", \"b\"]\nenvironment:\n  A: \"b c\"\n"},
+        Row{"module load a openmpi\nexport A='b c'\nmpirun -n 4 ./p\n",
+            "modules: [\"a\", \"openmpi\"]\nenvironment:\n  A: \"b c\"\n"},
         Row{"echo at $(date)\nsrun ./p '$HOME' \"a b\"\n",
             "command: [\"./p\", \"$HOME\", \"a b\"]\n"},
         Row{"echo at $(date)\nsrun ./p\n", "setup: |\n  echo at $(date)\n"},
@@ -93,8 +93,8 @@ TEST_CASE("what a script runs becomes launch, image and command") {
         Row{"srun --chdir=$HOME ./p\n", "launch: batch\n"},
         Row{"srun apptainer exec i.sif $HOME/p\n", // of the host, as in the script
             "script: |\n  exec apptainer exec i.sif $HOME/p\n"},
-        Row{"mpirun -np 4 $HOME/p\n", "script: |\n  exec $HOME/p\n"},
-        Row{"mpirun -np 4 ~/p\n", "script: |\n  exec ~/p\n"},
+        Row{"MPI=/opt/openmpi\nmpirun -np 4 $HOME/p\n", "script: |\n  exec $HOME/p\n"},
+        Row{"source /opt/openmpi/env\nmpirun -np 4 ~/p\n", "script: |\n  exec ~/p\n"},
         Row{"export SRUN_CPUS_PER_TASK=1\nsrun ./p\n", "setup: |\n  export SRUN_CPUS_PER_TASK=1\n"},
         Row{"export SRUN_CPUS_PER_TASK=2\nsrun ./p\n", "launch: batch\n"},
         Row{"lscpu | grep Model | sort\nsrun ./p\n", "setup: |\n  lscpu | grep Model | sort\n"},
@@ -153,7 +153,8 @@ TEST_CASE("options that each PBS script of ours has, or that start nothing, keep
         CAPTURE(row.options);
         const auto explanation =
             explain_script(std::string("#!/bin/bash\n") + row.options +
-                               "cd $PBS_O_WORKDIR\nmpirun -np 16 -machinefile $PBS_NODEFILE ./a\n",
+                               "module load openmpi\ncd $PBS_O_WORKDIR\n"
+                               "mpirun -np 16 -machinefile $PBS_NODEFILE ./a\n",
                            "s.sh");
         const auto conversion = convert_script(*explanation, "s");
         REQUIRE(conversion.has_value());
@@ -216,8 +217,9 @@ TEST_CASE("one program of the host becomes a serial launch") {
             "launch: {kind: serial, threads: own}\n"},
         Row{"#!/bin/bash\n#SBATCH -n 1 --ntasks-per-node=1\n./x $A\n",
             "launch: {kind: serial, threads: own}\n"},
-        Row{"#!/bin/bash\n#SBATCH --gpus=a100:1\n./x $A\n",
+        Row{"#!/bin/bash\n#SBATCH --gpus=a100:1 -c 2\n./x $A\n",
             "launch: {kind: serial, threads: own}\n"},
+        Row{"#!/bin/bash\n#SBATCH --gpus=a100:1\n./x $A\n", "exact: true"}, // DefCpuPerGPU counts
         Row{"#!/bin/bash\n#SBATCH --gpus=a100:2\n./x $A\n", "exact: true"},
         Row{"#!/bin/bash\n#SBATCH -n 1\n./x & ./y\n", "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -n 1\n./x; ./y\n", "launch: batch\n"},
@@ -264,17 +266,18 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/bash\n#SBATCH -n 4\n./run.sh $A\n", "launch: batch\n"},
         // GPUs of the job may be those of several nodes; chunks of OpenPBS may share one.
         Row{"#!/bin/bash\n#SBATCH -G 8\n./x\n", "exact: true"},
-        Row{"#!/bin/bash\n#SBATCH -G 1\n./x\n", "command: [\"./x\"]\n"},
-        Row{"#!/bin/bash\n#SBATCH -G 8 -N 1\n./x\n", "command: [\"./x\"]\n"},
+        Row{"#!/bin/bash\n#SBATCH -G 1 -c 2\n./x\n", "command: [\"./x\"]\n"},
+        Row{"#!/bin/bash\n#SBATCH -G 1\n./x\n", "exact: true"},
+        Row{"#!/bin/bash\n#SBATCH -G 8 -N 1 -c 2\n./x\n", "command: [\"./x\"]\n"},
         Row{"#!/bin/bash\n#PBS -l select=2:ncpus=2:mpiprocs=2\ncd $PBS_O_WORKDIR\n"
             "mpirun -np 4 ./x\n",
             "launch: batch\n"},
         Row{"#!/bin/bash\n#PBS -l select=1:ncpus=2:mpiprocs=2\ncd $PBS_O_WORKDIR\n"
-            "mpirun -np 2 ./x\n",
+            "module load openmpi\nmpirun -np 2 ./x\n",
             "kind: mpi"},
         // The file of hosts is the one that a launch of ours names itself.
         Row{"#!/bin/bash\n#PBS -l nodes=2:ppn=2\n#PBS -p 100\ncd $PBS_O_WORKDIR\n"
-            "mpirun -np 4 -machinefile \"$PBS_NODEFILE\" ./x\n",
+            "module load openmpi\nmpirun -np 4 -machinefile \"$PBS_NODEFILE\" ./x\n",
             "command: [\"./x\"]\nlaunch: {kind: mpi, launcher: mpirun}\n"},
         Row{"#!/bin/bash\n#PBS -l nodes=2:ppn=2\n#PBS -p 100\ncd $PBS_O_WORKDIR\n"
             "mpirun -np 4 --hostfile ${PBS_NODEFILE} ./x\n",
@@ -311,7 +314,45 @@ TEST_CASE("one program of the host becomes a serial launch") {
         // GPUs that no field has, and may be those of several nodes.
         Row{"#!/bin/bash\n#SBATCH --gpus=0\n./x\n", "launch: {kind: serial, exact: true"},
         Row{"#!/bin/bash\n#SBATCH --gpus=4\n#SBATCH --gpus-per-node=2\n./x\n",
-            "launch: {kind: serial, exact: true"}};
+            "launch: {kind: serial, exact: true"},
+        // Numbers that the script reads, and leaves to the batch system.
+        Row{"#!/bin/bash\n#SBATCH -c 2\n./x $SLURM_NTASKS\n", "exact: true"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n./x ${SLURM_CPUS_PER_TASK:-4}\n", "exact: true"},
+        Row{"#!/bin/bash\n#PBS -q a\n./x\n", "exact: true"},
+        Row{"#!/bin/bash\n#SBATCH -N 1 --exclusive\nsrun --ntasks-per-node=8 ./x\n",
+            "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node=2 --exclusive\nsrun ./x\n",
+            "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node=2 -c 4 --exclusive\nsrun ./x\n",
+            "kind: mpi"},
+        // What starts processes sets their threads itself.
+        Row{"#!/bin/bash\n#SBATCH -c 16\ntorchrun --nproc_per_node=4 t.py\n", "threads: own"},
+        // mpirun has the options of the MPI that is loaded.
+        Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmodule load mpich/4.1\nmpiexec -n 4 ./x\n",
+            "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmodule load openmpi/1.6\nmpirun -n 4 ./x\n",
+            "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmodule load openmpi impi\nmpirun -n 4 ./x\n",
+            "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmpirun -n 4 ./x\n", "launch: batch\n"},
+        // Where the script starts.
+        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\n#PBS -d /s/me\n./x $A\n",
+            "workdir: \"/s/me\"\nscript: |\n  ./x $A\n"},
+        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1,wd\n./x $A\n", "script: |\n  ./x $A\n"},
+        Row{"#!/bin/bash\n#PBS -l select=1:ncpus=1\n#PBS -W sandbox=PRIVATE\n./x $A\n",
+            "setup: cd \"$PBS_JOBDIR\""},
+        Row{"#!/bin/bash\n#SBATCH -n 1 -D /s/me\ncd $SLURM_SUBMIT_DIR\n./x\n",
+            "script: |\n  cd $SLURM_SUBMIT_DIR\n  ./x\n"},
+        // What the submission may have set, and a typed launch overwrites.
+        Row{"#!/bin/bash\n#SBATCH -n 1\n./x $name\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\nname=a\n./x $name $A\n", "kind: serial"},
+        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\n#PBS -v A=b,name=c\n./x\n", "launch: batch\n"},
+        // A signal that is not passed on, and text before a comment.
+        Row{"#!/bin/bash\n#SBATCH -n 1 -t 10 --signal=B:INT@60\n./x $A\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1 -p gpu# x\n./x\n", "queue: \"gpu\"\n"},
+        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\n#PBS -W x=\\\"A:B\\\"\n./x\n",
+            "-W x='\\\"A:B\\\"'"},
+        Row{"#!/bin/bash\n#SBATCH -n 1 -d singleton\n./x\n", "job-name: \"s.sh\"\n"}};
     for (const Row& row : kRows) {
         CAPTURE(row.script);
         const auto explanation = explain_script(row.script, "s.sh");
