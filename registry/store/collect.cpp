@@ -75,9 +75,32 @@ std::vector<StoredImage> choose(std::vector<StoredImage> images, const Collectio
 
 } // namespace
 
-Result<void> Store::erase(const std::string& digest) const {
+/// The row goes first, and is committed: no reader finds a row without its file, even after a power
+/// failure. A file that is left behind has no names, so that the next collection removes it.
+Result<void> Store::erase(const IndexRow& row, Transaction transaction) const {
+    const std::string& digest = row.record.digest;
+    const std::int64_t used = last_used(place_, digest);
+    if (!row.record.names.empty()) {
+        Record nameless = row.record;
+        nameless.names.clear();
+        if (!write_sidecar(place_, nameless, used)) { // no space is left
+            CYBELE_CHECK(remove_file(place_.sidecar(digest)));
+        }
+    }
     CYBELE_CHECK(index_.erase(digest));
-    CYBELE_CHECK(remove_file(place_.blob(digest)));
+    CYBELE_CHECK(transaction.commit());
+
+    CYBELE_TRY(Transaction unlinking, Transaction::begin(index_.database()));
+    CYBELE_TRY(const auto later, index_.find(digest));
+    if (later) { // another process has added it again
+        return {};
+    }
+    if (auto removed = remove_file(place_.blob(digest)); !removed) {
+        CYBELE_CHECK(write_sidecar(place_, row.record, used)); // it stays, as it was
+        CYBELE_CHECK(index_.put(row));
+        CYBELE_CHECK(unlinking.commit());
+        return removed;
+    }
     CYBELE_CHECK(remove_file(place_.sidecar(digest)));
     (void)::rmdir(place_.blob(digest).parent_path().c_str()); // where it was the last of them
     return {};
@@ -94,8 +117,30 @@ Result<void> Store::remove(const StoredImage& image, bool is_forced, std::int64_
             "wait for its end, or give --force");
     }
     CYBELE_TRY(Transaction transaction, Transaction::begin(index_.database()));
-    CYBELE_CHECK(erase(image.record.digest));
-    return transaction.commit();
+    CYBELE_TRY(const auto row, index_.find(image.record.digest));
+    return row ? erase(*row, std::move(transaction)) : Result<void>();
+}
+
+/// A file that the index does not know: of a process that was killed while it added or removed an
+/// image. The names in its sidecar are its own unless another image has them meanwhile.
+Result<void> Store::take_up(const std::string& digest) const {
+    IndexRow row;
+    row.record = read_sidecar(place_, digest).value_or(Record());
+    row.record.digest = digest;
+    CYBELE_TRY(const BlobState state, blob_state(place_.blob(digest)));
+    row.record.size = state.size; // its other numbers stay unknown: hashed before it is used
+    std::vector<std::string> names;
+    for (const std::string& name : row.record.names) {
+        CYBELE_TRY(const auto owner, index_.resolve(name));
+        if (!owner) {
+            names.push_back(name);
+        }
+    }
+    if (names != row.record.names) {
+        row.record.names = std::move(names);
+        CYBELE_CHECK(write_sidecar(place_, row.record, last_used(place_, digest)));
+    }
+    return index_.put(row);
 }
 
 /// What a killed process or a lost index left between the files and the index.
@@ -107,19 +152,14 @@ Result<void> Store::reconcile() const {
         known.insert(row.record.digest);
         struct stat status {};
         if (::stat(place_.blob(row.record.digest).c_str(), &status) != 0) {
-            CYBELE_CHECK(erase(row.record.digest));
+            CYBELE_CHECK(index_.erase(row.record.digest));
+            CYBELE_CHECK(remove_file(place_.sidecar(row.record.digest)));
         }
     }
     for (const std::string& digest : blobs_on_disk(place_)) {
-        if (known.contains(digest)) {
-            continue;
+        if (!known.contains(digest)) {
+            CYBELE_CHECK(take_up(digest));
         }
-        IndexRow row;
-        row.record = read_sidecar(place_, digest).value_or(Record());
-        row.record.digest = digest;
-        CYBELE_TRY(const BlobState state, blob_state(place_.blob(digest)));
-        row.record.size = state.size; // its other numbers stay unknown: hashed before it is used
-        CYBELE_CHECK(index_.put(row));
     }
     return transaction.commit();
 }
@@ -189,8 +229,7 @@ Result<Collected> Store::collect(const Collection& wishes) const {
             if (!row || row->record.names != image.record.names) {
                 continue; // it got a name meanwhile
             }
-            CYBELE_CHECK(erase(image.record.digest));
-            CYBELE_CHECK(transaction.commit());
+            CYBELE_CHECK(erase(*row, std::move(transaction)));
         }
         collected.freed += image.record.size;
         collected.left -= image.record.size;

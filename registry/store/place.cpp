@@ -53,11 +53,18 @@ Result<void> Place::make_folder(const fs::path& folder) const {
     return {};
 }
 
-Result<void> Place::write_shared(const fs::path& path, std::string_view bytes) const {
+Result<void> Place::write_shared(const fs::path& path,
+                                 std::string_view bytes,
+                                 std::optional<std::int64_t> modified) const {
     CYBELE_TRY(PendingFile file, PendingFile::create(path));
     CYBELE_CHECK(write_all(file.fd(), bytes, path));
     if (::fchmod(file.fd(), file_mode()) != 0) { // whatever the umask says
         return fail(system_error("cannot set the mode of " + printable(path.native()), errno));
+    }
+    const timespec time{modified.value_or(0), 0};
+    const timespec times[] = {time, time};
+    if (modified && ::futimens(file.fd(), times) != 0) {
+        return fail(system_error("cannot set the time of " + printable(path.native()), errno));
     }
     return file.commit();
 }

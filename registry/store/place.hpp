@@ -5,7 +5,9 @@
 #include "support/error.hpp"
 #include "support/file.hpp"
 
+#include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -65,9 +67,11 @@ public:
     [[nodiscard]] std::filesystem::path sidecar(std::string_view digest) const;
     /// Makes a folder below the root (whose parents are there) with the root's own mode.
     [[nodiscard]] Result<void> make_folder(const std::filesystem::path& folder) const;
-    /// Puts a file in place whole, with the mode that all who share the store need.
+    /// Puts a file in place whole, with the mode that all who share the store need. `modified`:
+    /// its time, Unix seconds.
     [[nodiscard]] Result<void> write_shared(const std::filesystem::path& path,
-                                            std::string_view bytes) const;
+                                            std::string_view bytes,
+                                            std::optional<std::int64_t> modified = {}) const;
     /// Of files that everybody who may use the store changes: 0600, 0660 in a group's store; never
     /// writable by all.
     [[nodiscard]] unsigned file_mode() const;

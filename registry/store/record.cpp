@@ -64,11 +64,9 @@ Result<void> write_sidecar(const Place& place, const Record& record, std::int64_
                         {"origin", record.origin},
                         {"names", record.names},
                         {"repositories", record.repositories}};
-    const fs::path path = place.sidecar(record.digest);
-    CYBELE_CHECK(place.write_shared(
-        path, document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"));
-    set_time(path, used);
-    return {};
+    return place.write_shared(place.sidecar(record.digest),
+                              document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
+                              used);
 }
 
 Result<Record> read_sidecar(const Place& place, std::string_view digest) {

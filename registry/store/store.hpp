@@ -130,7 +130,8 @@ private:
     [[nodiscard]] Result<IndexRow> settle(const std::filesystem::path& file,
                                           const std::string& digest,
                                           const Arrival& arrival) const;
-    [[nodiscard]] Result<void> erase(const std::string& digest) const;
+    [[nodiscard]] Result<void> erase(const IndexRow& row, Transaction transaction) const;
+    [[nodiscard]] Result<void> take_up(const std::string& digest) const;
     void sweep_layers(const Collection& wishes, Collected& collected) const;
     [[nodiscard]] std::uint64_t sweep_temporary(const Collection& wishes) const;
     [[nodiscard]] Result<void> reconcile() const;
