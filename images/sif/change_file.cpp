@@ -148,7 +148,12 @@ public:
             return cannot_begin(name, errno);
         }
         on_step_("journal start");
-        return write_all(fd_.get(), encode_journal_start(journal_), name);
+        CYBELE_CHECK(write_all(fd_.get(), encode_journal_start(journal_), name));
+        // Else a power failure could leave the file longer, and no journal that says so.
+        on_step_("sync journal start");
+        CYBELE_CHECK(sync_file(fd_.get(), name));
+        sync_folder_of(file_.real);
+        return {};
     }
 
     /// The new objects' bytes, then the second part, reach the disk; from here on the change is
@@ -164,7 +169,6 @@ public:
         CYBELE_CHECK(write_all(fd_.get(), encode_journal_end(journal_), name));
         on_step_("sync journal");
         CYBELE_CHECK(sync_file(fd_.get(), name));
-        sync_folder_of(file_.real);
         is_committed_ = true;
         CYBELE_CHECK(apply_journal(journal_, file_.fd.get(), path_, on_step_));
         on_step_("remove journal");

@@ -28,7 +28,7 @@ number() { sed -n "s/^$1 $2: \([0-9]*\).*/\1/p" lines; }
 @test "each operation ends well, and its writes are recorded" {
     local fs
     for fs in ext4 xfs; do
-        assert_equal "$(number $fs operations)" 22
+        assert_equal "$(number $fs operations)" 23
         (($(number $fs log) > 400))
     done
     run grep -E 'failed|cannot|no snapshot' lines
@@ -55,6 +55,6 @@ number() { sed -n "s/^$1 $2: \([0-9]*\).*/\1/p" lines; }
         run grep -c "^$fs wrong: .* in wrong: a file written in place" lines
         assert_success
     done
-    run grep ' wrong: ' lines
-    refute_line --regexp ' in [^w]' # an operation of ours
+    run grep -E '^[a-z0-9]+ wrong: [a-z]+ at [0-9]+ in ' lines
+    refute_line --regexp '^[^(]* at [0-9]+ in [^w]' # an operation of ours
 }
