@@ -112,3 +112,18 @@ TEST_CASE("the name of a killed addition does not leave the image that has it") 
     CHECK(read_sidecar(shop.store.place(), killed.record.digest)->names ==
           std::vector<std::string>{"other:1"});
 }
+
+TEST_CASE("an image whose file cannot be removed stays in the store, with its names") {
+    Shop shop;
+    const auto image = shop.add("one", "one:1");
+    REQUIRE(fs::remove(image.path));
+    REQUIRE(fs::create_directory(image.path)); // which unlink() refuses, also for root
+    const auto removed = shop.store.remove(image, false, kNow);
+    REQUIRE_FALSE(removed);
+    CHECK(removed.error().message().find("cannot remove") != std::string::npos);
+    CHECK(shop.store.find(*read_store_argument("one:1")));
+    CHECK(read_sidecar(shop.store.place(), image.record.digest)->names == image.record.names);
+    REQUIRE(fs::remove(image.path));
+    CHECK(shop.store.remove(image, false, kNow));
+    CHECK(shop.digests().empty());
+}
