@@ -268,13 +268,7 @@ private:
             return fail(draft.error());
         }
         id = std::to_string(spec.number);
-        const auto& parts = draft->state.parts;
-        const bool waits = std::any_of(parts.begin(), parts.end(), [&](const LocalPart& part) {
-            return part.number == spec.number && part.phase == Phase::kWaiting;
-        });
-        if (waits) {
-            secure_start(scheduler_.folder(), spec);
-        }
+        secure_start(scheduler_.folder(), spec); // while it runs, where it began immediately
         return {};
     }
 

@@ -29,7 +29,7 @@ struct StartFiles {
                                       std::string_view script,
                                       const EnvironmentMap& environment,
                                       const OwnScript* own = nullptr);
-/// Brings the environment onto the disk: for a job that waits, and may wait when the machine stops.
+/// Brings them onto the disk: the machine may stop before the job has begun.
 void secure_start(const std::filesystem::path& folder, const LocalSpec& spec);
 /// kVerification where the script is not the one that was submitted. Those of a job that an older
 /// cybelectl submitted lie in its record.

@@ -206,3 +206,14 @@ groups() {
         END { if (removed != "" || synced < 3) print "only " synced " transactions" }' trace.*
     assert_output ''
 }
+
+@test "what a job starts from is on the disk when its id is printed, also where it begins immediately" {
+    printf '%s\n' 'kind: Job' 'name: begins' 'script: sleep 60' >begins.yaml
+    strace -f -y -qq -o trace -e trace=fsync,write -e signal=none "$CYBELECTL" submit begins.yaml --scheduler local >id 3>&-
+    # Of each process, a call that another one interrupts in the record is complete where it is resumed.
+    run awk 'match($0, /fsync\([0-9]+<.*\/local\/[0-9a-f-]+\/[a-z.]+>/) { file[$1] = substr($0, RSTART, RLENGTH - 1); sub(/.*\//, "", file[$1]) }
+        /fsync.*\) += 0$/ && $1 in file { print file[$1]; delete file[$1] }
+        /write\(1<.*"[0-9]+\\n"/ { print "id" }' trace
+    assert_output $'job.sh\nenvironment\nid'
+    run -0 "$CYBELECTL" job cancel "$(cat id)"
+}

@@ -5,8 +5,8 @@
 load ../parts/suite.bash
 
 # Per file system: prefixes, and of those with lost writes.
-prefixes=240
-subsets=40
+prefixes=100
+subsets=20
 
 setup_file() {
     enter_place
