@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
