@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# From the list of a log (read twice), what to read: TARGET OFFSET OLD NEW KIND SEED. The disk is brought to TARGET; the prefix ends at
-# OFFSET; a reader finds the state after the operation OLD or NEW. Kinds: mark (the end of each operation), flush (as many as `most` allows, evenly), write
-# (evenly, of the rest), subset (some of the writes since the last flush, TARGET, are lost; `subsets` of them). To be sorted by TARGET.
+# From the list of a log (read twice), what to read: TARGET OFFSET OLD NEW KIND SEED, to be sorted by TARGET. The disk is brought to
+# TARGET; the prefix ends at OFFSET; a reader finds the state after the operation OLD or NEW. Kinds:
+#   mark     the end of each operation
+#   flush    as many as `most` allows, evenly, and each of the operation `last`, which is wrong on purpose
+#   write    evenly, of the rest
+#   subset   some of the writes since the last flush, TARGET, are lost; `subsets` of them
 FNR == 1 { pass++; old = -1; over = 0; previous = "" }
 over { next }
 
@@ -12,7 +15,8 @@ previous != "" && old >= 0 {
         total[kind]++
         if (kind == "write" && since > 2) total["subset"]++
     } else {
-        if (kind == "mark" || takes(kind, share(kind))) print $1, $1, old, new, kind, 0
+        is_due = takes(kind, share(kind))
+        if (kind == "mark" || is_due || (kind == "flush" && new == last && old != last)) print $1, $1, old, new, kind, 0
         if (kind == "write" && since > 2 && takes("subset", subsets)) print flush, $1, old, new, "subset", $1
     }
 }
