@@ -28,7 +28,7 @@ constexpr std::array kSupplyRules = {
     Rule{"CD304",
          Severity::kError,
          "package manager that asks",
-         "a build cannot answer, so it stops",
+         "a build without a terminal cannot answer, so it stops",
          "add -y",
          "T20"},
     Rule{"CD305",
@@ -91,6 +91,12 @@ constexpr std::array kSupplyRules = {
          "the build is root already, and sudo may be missing",
          "remove it",
          "9"},
+    Rule{"CD315",
+         Severity::kWarning,
+         "package manager that may ask",
+         "at a terminal the build waits for an answer",
+         "add -y",
+         "T20"},
 };
 
 } // namespace

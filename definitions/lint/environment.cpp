@@ -16,9 +16,10 @@ using Names = std::set<std::string, std::less<>>;
 /// Always set when %environment is read or %post runs.
 constexpr std::array<std::string_view, 8> kAlwaysSet = {
     "PATH", "HOME", "LANG", "TERM", "PS1", "PWD", "LD_LIBRARY_PATH", "IFS"};
-/// Exported by the runtime before %environment is read, so that an assignment changes them.
-constexpr std::array<std::string_view, 7> kExported = {
-    "PATH", "HOME", "LANG", "TERM", "PS1", "PWD", "LD_LIBRARY_PATH"};
+/// Exported before %environment is read, by the runtime or by each login, so that an assignment
+/// changes them.
+constexpr std::array<std::string_view, 10> kExported = {
+    "PATH", "HOME", "LANG", "TERM", "PS1", "PWD", "LD_LIBRARY_PATH", "SHELL", "USER", "LOGNAME"};
 /// Lists in which an empty element is the current directory: of the loader, of compilers, of
 /// Python and of Java. Others skip it (PKG_CONFIG_PATH) or give it another meaning (MANPATH).
 constexpr std::array<std::string_view, 11> kEmptyMeansHere = {"LD_LIBRARY_PATH",
@@ -40,16 +41,25 @@ constexpr std::array<std::string_view, 4> kRunSearch = {
 constexpr std::array<std::string_view, 2> kReadByTheRuntime = {"APPTAINER_SHELL",
                                                                "SINGULARITY_SHELL"};
 /// What base images often export; of a base that is not known, nothing is said about them.
-constexpr std::array<std::string_view, 10> kOftenExported = {"LC_ALL",
+constexpr std::array<std::string_view, 14> kOftenExported = {"LC_ALL",
                                                              "LANGUAGE",
                                                              "JAVA_HOME",
                                                              "CUDA_HOME",
+                                                             "CUDA_VERSION",
+                                                             "NVIDIA_VISIBLE_DEVICES",
+                                                             "NVIDIA_DRIVER_CAPABILITIES",
+                                                             "NVIDIA_REQUIRE_CUDA",
                                                              "ROS_DISTRO",
                                                              "PYTHONPATH",
                                                              "GOPATH",
                                                              "R_HOME",
                                                              "CONDA_DIR",
                                                              "DEBIAN_FRONTEND"};
+/// Set where a container is started: by a login, and by a scheduler or a launcher for each job.
+constexpr std::array<std::string_view, 7> kOfTheUser = {
+    "USER", "LOGNAME", "SHELL", "HOSTNAME", "DISPLAY", "TMPDIR", "XDG_RUNTIME_DIR"};
+constexpr std::array<std::string_view, 9> kOfTheJob = {
+    "SLURM_", "PBS_", "LSB_", "LSF_", "SGE_", "JOB_ID", "OMPI_", "PMI_", "PMIX_"};
 
 template <class List>
 bool holds_variable(const List& list, std::string_view name) {
@@ -59,6 +69,20 @@ bool holds_variable(const List& list, std::string_view name) {
 bool is_build_variable(std::string_view name) {
     return name.starts_with("APPTAINER_") || name.starts_with("SINGULARITY_") ||
            holds_variable(kAlwaysSet, name);
+}
+
+/// Whether the host may set it for the container.
+bool is_of_the_start(std::string_view name) {
+    return holds_variable(kOfTheUser, name) ||
+           std::any_of(kOfTheJob.begin(), kOfTheJob.end(), [&](std::string_view begin) {
+               return name.starts_with(begin);
+           });
+}
+
+/// A colour of a terminal, which serves a prompt.
+bool is_colour(std::string_view value) {
+    return value.find("\\e[") != std::string_view::npos ||
+           value.find("\\033[") != std::string_view::npos;
 }
 
 struct Assignment {
@@ -259,7 +283,7 @@ void environment_value(Lint& lint,
     const bool is_empty = unquoted(assignment.value).empty() || assignment.value == "''";
     const bool is_of_apt = assignment.name == "DEBIAN_FRONTEND";
     if (!is_empty && !is_of_apt && !reaches_programs(all, script, assignment) &&
-        !serves_others(all, assignment.name)) {
+        !serves_others(all, assignment.name) && !is_colour(assignment.value)) {
         lint.tell("CD202",
                   section,
                   *assignment.word,
@@ -274,7 +298,8 @@ void environment_value(Lint& lint,
     }
     for (const std::string& used : used_names(assignment.value)) {
         if (used != assignment.name && !known.contains(used) && !so_far.may_hold(used) &&
-            !is_build_variable(used) && !base_may_set(*script.stage, used)) {
+            !is_build_variable(used) && !is_of_the_start(used) &&
+            !base_may_set(*script.stage, used)) {
             lint.tell("CD204",
                       section,
                       *assignment.word,

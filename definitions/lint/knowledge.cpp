@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/lint/knowledge.hpp"
 
+#include "definitions/grammar/grammar.hpp"
+#include "definitions/lint/script.hpp"
+
 #include <algorithm>
 #include <array>
 #include <string>
@@ -127,7 +130,78 @@ const KnownBase* known_base(const Stage& stage) {
     return row == kKnownBases.end() ? nullptr : row;
 }
 
+/// What says which program is /bin/sh: a part of an image's name or tag, a bootstrap agent, or a
+/// program of the package manager.
+struct ShellSign {
+    std::string_view sign;
+    BaseShell shell;
+};
+constexpr std::array kImageSigns = {
+    ShellSign{"centos", BaseShell::kBash},      ShellSign{"rocky", BaseShell::kBash},
+    ShellSign{"almalinux", BaseShell::kBash},   ShellSign{"fedora", BaseShell::kBash},
+    ShellSign{"redhat", BaseShell::kBash},      ShellSign{"rhel", BaseShell::kBash},
+    ShellSign{"ubi7", BaseShell::kBash},        ShellSign{"ubi8", BaseShell::kBash},
+    ShellSign{"ubi9", BaseShell::kBash},        ShellSign{"amazonlinux", BaseShell::kBash},
+    ShellSign{"oraclelinux", BaseShell::kBash}, ShellSign{"scientificlinux", BaseShell::kBash},
+    ShellSign{"opensuse", BaseShell::kBash},    ShellSign{"archlinux", BaseShell::kBash},
+    ShellSign{"alpine", BaseShell::kBusybox},   ShellSign{"busybox", BaseShell::kBusybox},
+    ShellSign{"ubuntu", BaseShell::kDash},      ShellSign{"debian", BaseShell::kDash},
+    ShellSign{"buster", BaseShell::kDash},      ShellSign{"bullseye", BaseShell::kDash},
+    ShellSign{"bookworm", BaseShell::kDash},    ShellSign{"trixie", BaseShell::kDash},
+};
+constexpr std::array kAgentSigns = {
+    ShellSign{"debootstrap", BaseShell::kDash},
+    ShellSign{"yum", BaseShell::kBash},
+    ShellSign{"dnf", BaseShell::kBash},
+    ShellSign{"zypper", BaseShell::kBash},
+    ShellSign{"arch", BaseShell::kBash},
+    ShellSign{"busybox", BaseShell::kBusybox},
+};
+constexpr std::array kManagerSigns = {
+    ShellSign{"apt-get", BaseShell::kDash},
+    ShellSign{"apt", BaseShell::kDash},
+    ShellSign{"dpkg", BaseShell::kDash},
+    ShellSign{"yum", BaseShell::kBash},
+    ShellSign{"dnf", BaseShell::kBash},
+    ShellSign{"microdnf", BaseShell::kBash},
+    ShellSign{"zypper", BaseShell::kBash},
+    ShellSign{"pacman", BaseShell::kBash},
+    ShellSign{"apk", BaseShell::kBusybox},
+};
+
+BaseShell shell_of_manager(const Stage& stage) {
+    for (const Section& section : stage.sections) {
+        if (section.name != "post") {
+            continue;
+        }
+        for (const ScriptCommand& command : script_commands(section.text)) {
+            for (const ShellSign& row : kManagerSigns) {
+                if (command.program() == row.sign) {
+                    return row.shell;
+                }
+            }
+        }
+    }
+    return BaseShell::kUnknown;
+}
+
 } // namespace
+
+BaseShell base_shell(const Stage& stage) {
+    const std::string agent = stage.header_value("bootstrap");
+    for (const ShellSign& row : kAgentSigns) {
+        if (agent == row.sign) {
+            return row.shell;
+        }
+    }
+    const std::string from = lower(stage.header_value("from"));
+    for (const ShellSign& row : kImageSigns) {
+        if (from.find(row.sign) != std::string::npos) {
+            return row.shell;
+        }
+    }
+    return shell_of_manager(stage);
+}
 
 bool base_may_set(const Stage& stage, std::string_view variable) {
     const KnownBase* base = known_base(stage);

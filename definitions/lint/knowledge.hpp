@@ -18,6 +18,11 @@ namespace cybele::definitions {
 /// Whether the base is a distribution without more, so that its folders are known.
 [[nodiscard]] bool has_plain_base(const Stage& stage);
 
+/// The program that is /bin/sh in the stage's image, by the name of its base, else by the package
+/// manager that the stage calls.
+enum class BaseShell { kUnknown, kDash, kBash, kBusybox };
+[[nodiscard]] BaseShell base_shell(const Stage& stage);
+
 /// Whether every usual base has a folder of that path; a slash at the end does not count.
 [[nodiscard]] bool is_usual_folder(std::string_view path);
 

@@ -76,6 +76,16 @@ void configure_options(Lint& lint, const Script& script) {
     }
 }
 
+/// Whether a program that the container starts sees the variable.
+bool is_exported(const Script& script, const ScriptCommand& command, std::string_view name) {
+    return command.program() == "export" ||
+           std::any_of(
+               script.commands.begin(), script.commands.end(), [&](const ScriptCommand& other) {
+                   return (other.program() == "export" && other.has_word(name)) ||
+                          (other.program() == "set" && other.has_word("-a"));
+               });
+}
+
 void launch_settings(Lint& lint, const Script& script) {
     constexpr std::array<std::string_view, 4> kBegins = {
         "OMP_NUM_THREADS", "OMPI_MCA_", "UCX_", "PMIX_MCA_"};
@@ -88,7 +98,7 @@ void launch_settings(Lint& lint, const Script& script) {
             const bool is_message = mentions(low, {"warn", "allow_run_as_root", "show_help"});
             const bool is_place = name.ends_with("_DIR") || name.ends_with("_HOME") ||
                                   name.ends_with("_VERSION") || name.ends_with("_ROOT");
-            if (!is_default && !is_place && !is_message &&
+            if (!is_default && !is_place && !is_message && is_exported(script, command, name) &&
                 std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) {
                     return name.starts_with(begin);
                 })) {

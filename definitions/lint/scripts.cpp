@@ -15,6 +15,9 @@ namespace {
 /// Programs that do not fail, or whose failure is an answer.
 constexpr std::array<std::string_view, 11> kNeverFail = {
     "echo", "printf", "yes", "true", ":", "ls", "uname", "lsb_release", "nproc", "export", "set"};
+/// Filters of their input: they fail only where a file cannot be read.
+constexpr std::array<std::string_view, 8> kFilters = {
+    "tr", "sort", "uniq", "cut", "sed", "rev", "tac", "wc"};
 /// What a pipeline ends with whose failure is meant to be ignored.
 constexpr std::array<std::string_view, 2> kIgnores = {"true", ":"};
 constexpr std::array<std::string_view, 13> kTests = {"[",
@@ -40,6 +43,11 @@ constexpr std::array<std::string_view, 25> kNoticesLoss = {
 template <class List>
 bool is_program_of(const List& list, std::string_view program) {
     return std::find(list.begin(), list.end(), program) != list.end();
+}
+
+/// In the middle of a pipeline, so that its input is what came before.
+bool is_filter(const ScriptCommand& command) {
+    return command.joined == Join::kPipe && is_program_of(kFilters, command.program());
 }
 
 /// grep without a line to print ends with 1, too; the end of the pipeline is what -e looks at.
@@ -83,6 +91,14 @@ bool begins_with_errexit(const Section& section) {
     return false;
 }
 
+/// Whether the script is one list, whose result is the script's own.
+bool is_one_list(const Section& section) {
+    const std::vector<ScriptCommand> commands = script_commands(section.text);
+    return std::none_of(commands.begin(), commands.end(), [&](const ScriptCommand& command) {
+        return command.is_nested || (command.join == Join::kEnd && &command != &commands.back());
+    });
+}
+
 void interpreter(Lint& lint, const Section& section) {
     const auto words = argument_words(section);
     const auto option = std::find(words.begin(), words.end(), "-c");
@@ -92,7 +108,7 @@ void interpreter(Lint& lint, const Section& section) {
         const bool stops = std::any_of(option + 2, words.end(), [](const std::string& word) {
             return word.starts_with('-') && word.find('e') != std::string::npos;
         });
-        if (!stops && !begins_with_errexit(section)) {
+        if (!stops && !begins_with_errexit(section) && !is_one_list(section)) {
             lint.tell(
                 "CD101",
                 {section.line, 0},
@@ -115,7 +131,10 @@ void shebang(Lint& lint, const Section& section) {
         rest.remove_prefix(rest.find('\n') + 1);
         ++index;
     }
-    if (index > 0 && trim(rest).starts_with("#!")) {
+    const std::string_view first = trim(rest.substr(0, rest.find('\n')));
+    // /bin/sh runs the script without one, too.
+    const bool is_sh = first.ends_with("/sh") || first.ends_with("/env sh");
+    if (index > 0 && first.starts_with("#!") && !is_sh) {
         lint.tell("CD103", {section.line + 1 + index, 0}, "this shebang is not on the first line");
     }
 }
@@ -175,8 +194,8 @@ void failures(Lint& lint, const Script& script, bool is_last) {
         const std::size_t end = chain_end(commands, i);
         const bool has_next = command.join != Join::kEnd && i + 1 < commands.size();
         if (command.join == Join::kPipe && has_next && !has_pipefail &&
-            !is_program_of(kNeverFail, program) && !is_loss_seen(commands[i + 1]) &&
-            !has_alternative(commands, i, end) &&
+            !is_program_of(kNeverFail, program) && !is_filter(command) &&
+            !is_loss_seen(commands[i + 1]) && !has_alternative(commands, i, end) &&
             !is_program_of(kIgnores, commands[i + 1].program()) &&
             !is_interpreter(commands[i + 1].program())) {
             lint.tell(
@@ -257,20 +276,24 @@ void runscript(Lint& lint, const Script& script) {
         return; // a shebang of its own may be another language
     }
     const bool passes = uses_arguments(text);
+    // exec replaces a shell by a program, not by a group, by what a keyword measures, or by words.
+    const ScriptCommand& last = script.commands.back();
+    const bool prints_last = is_program_of(kPrinters, last.program());
+    const bool cannot_exec = last.ends_group || last.words.front().text == "time" || prints_last;
     const bool executes =
+        cannot_exec ||
         std::any_of(script.commands.begin(), script.commands.end(), [](const auto& command) {
             return std::any_of(command.words.begin(), command.words.end(), [](const auto& word) {
                 return word.text == "exec";
             });
         });
-    const bool prints_last = is_program_of(kPrinters, script.commands.back().program());
-    const bool is_pipeline = script.commands.back().joined == Join::kPipe; // exec replaces no pipe
-    if ((passes && (executes || prints_last)) || is_pipeline) {
+    const bool is_pipeline = last.joined == Join::kPipe; // exec replaces no pipe
+    if ((passes && executes) || is_pipeline) {
         return; // a script that ends with its own words has no program to replace it
     }
     lint.tell("CD106",
               *script.section,
-              script.commands.back().words.front(),
+              last.words.front(),
               !executes && !passes ? "%runscript ends without exec and without \"$@\""
               : !executes          ? "%runscript ends without exec"
                                    : "%runscript drops the arguments it is given");

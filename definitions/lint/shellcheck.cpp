@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/lint/context.hpp"
+#include "definitions/lint/knowledge.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -22,13 +23,16 @@ constexpr std::chrono::milliseconds kLimit{20000};
 
 /// The scripts of one name in a stage as the reference joins them, with each line's place.
 struct Joined {
+    std::string_view name;
     std::string text;
     std::vector<std::size_t> lines;
     std::string shell = "sh";
+    BaseShell base = BaseShell::kUnknown; ///< what runs it where `shell` is sh
 };
 
 Joined join(const Stage& stage, std::string_view name) {
     Joined joined;
+    joined.name = name;
     for (const Section& section : stage.sections) {
         if (section.name != name) {
             continue;
@@ -79,11 +83,159 @@ struct Advice {
 };
 using AllAdvice = std::map<int, Advice>;
 
+/// What shellcheck says of one place.
+struct Comment {
+    int code = 0;
+    bool is_low = false;     ///< its own level is info or style
+    std::string_view before; ///< of its line
+    std::string_view marked; ///< what it is about
+    std::string_view behind;
+};
+
+/// The name of the variable that a text begins with; "" without one.
+std::string_view variable_of(std::string_view text) {
+    constexpr std::string_view kLetters =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+    if (!text.starts_with('$')) {
+        return {};
+    }
+    text.remove_prefix(text.starts_with("${") ? 2 : 1);
+    return text.substr(0, text.find_first_not_of(kLetters));
+}
+
+/// Variables whose value in %post is the runtime's, without a blank.
+bool is_fixed_in_post(std::string_view name) {
+    constexpr std::array<std::string_view, 5> kFixed = {
+        "PATH", "HOME", "LD_LIBRARY_PATH", "APPTAINER_ENVIRONMENT", "SINGULARITY_ENVIRONMENT"};
+    return std::find(kFixed.begin(), kFixed.end(), name) != kFixed.end();
+}
+
+/// Whether a script gives the variable several words or none: `NAME="a b"`, `NAME=""`.
+bool holds_words(std::string_view script, std::string_view name) {
+    for (const char quote : {'"', '\''}) {
+        const std::string begin = fmt::format("{}={}", name, quote);
+        for (std::size_t at = script.find(begin); at != std::string_view::npos;
+             at = script.find(begin, at + 1)) {
+            const std::size_t value = at + begin.size();
+            const std::string_view words = script.substr(value, script.find(quote, value) - value);
+            const bool is_name = at == 0 || std::string_view(" \t\n;").find(script[at - 1]) !=
+                                                std::string_view::npos;
+            const bool is_list =
+                words.empty() || words.find_first_of(" \n") != std::string_view::npos;
+            if (is_name && is_list && words.find("$(") == std::string_view::npos &&
+                words.find('`') == std::string_view::npos) {
+                return true;
+            }
+        }
+    }
+    return false;
+}
+
+/// Whether a line hands packages to a package manager.
+bool installs_packages(std::string_view before) {
+    constexpr std::array<std::string_view, 11> kPackageVerbs = {" install ",
+                                                                " add ",
+                                                                " create ",
+                                                                " update ",
+                                                                " remove ",
+                                                                " purge ",
+                                                                " localinstall ",
+                                                                " autoremove ",
+                                                                " del ",
+                                                                " erase ",
+                                                                " groupinstall "};
+    return std::any_of(kPackageVerbs.begin(), kPackageVerbs.end(), [&](std::string_view word) {
+        return before.find(word) != std::string_view::npos;
+    });
+}
+
+/// Whether `$(PROGRAM …)` prints one word.
+bool prints_one_word(std::string_view substitution) {
+    constexpr std::array<std::string_view, 9> kPrograms = {"nproc",
+                                                           "arch",
+                                                           "uname -",
+                                                           "hostname",
+                                                           "whoami",
+                                                           "id -",
+                                                           "getconf ",
+                                                           "lsb_release -",
+                                                           "dpkg --print-architecture"};
+    substitution.remove_prefix(substitution.starts_with("$(") ? 2 : 1);
+    const std::string_view command = trim(substitution);
+    return std::any_of(kPrograms.begin(), kPrograms.end(), [&](std::string_view program) {
+        return command.starts_with(program);
+    });
+}
+
+bool is_gap(char c) {
+    return c == ' ' || c == '\t';
+}
+
+/// `apt-get install $(cat list)`: a substitution that is a word of its own may stand for several.
+bool is_word(const Comment& comment) {
+    constexpr std::string_view kEnds = " \t;|&)";
+    return (comment.before.empty() || is_gap(comment.before.back())) &&
+           (comment.behind.empty() || kEnds.find(comment.behind.front()) != std::string_view::npos);
+}
+
+/// What is known of the runtime, the base and the section, and makes the comment wrong.
+bool is_refuted(const Comment& comment, const Joined& script) {
+    constexpr int kGlobInAssignment = 2125;
+    constexpr int kIndentedShebang = 1114;
+    constexpr int kLateShebang = 1128;
+    constexpr int kMaskedResult = 2155;
+    constexpr int kSource = 3046;
+    constexpr int kUnquotedCommand = 2046;
+    constexpr int kUnquotedVariable = 2086;
+    const std::string_view name = variable_of(comment.marked);
+    switch (comment.code) {
+    case kIndentedShebang: // read by the runtime, which skips the blanks
+        return true;
+    case kLateShebang: // CD103, where it matters
+        return true;
+    case kMaskedResult: // nothing looks at results there
+        return script.name == "environment";
+    case kSource:
+        return script.base == BaseShell::kBusybox;
+    case kGlobInAssignment: // `?` of an address
+        return comment.marked.find("://") != std::string_view::npos;
+    case kUnquotedCommand:
+        return prints_one_word(comment.marked);
+    case kUnquotedVariable:
+        return (script.name == "post" && is_fixed_in_post(name)) ||
+               (installs_packages(comment.before) && holds_words(script.text, name));
+    default:
+        return false;
+    }
+}
+
 /// An unquoted variable is a fault wherever a blank gets into it.
-bool is_advice(const nlohmann::json& comment, int code) {
-    constexpr int kUnquoted = 2086;
-    const std::string level = comment.value("level", "");
-    return (level == "info" || level == "style") && code != kUnquoted;
+bool is_advice(const Comment& comment, const Joined& script) {
+    constexpr int kUnquotedCommand = 2046;
+    constexpr int kUnquotedVariable = 2086;
+    constexpr int kFirstOfPosix = 3000;
+    constexpr int kLastOfPosix = 3999;
+    if (comment.code >= kFirstOfPosix && comment.code <= kLastOfPosix) {
+        return script.base == BaseShell::kUnknown; // many images have bash as /bin/sh
+    }
+    const bool is_printed = trim(comment.before).starts_with("echo ");
+    return (comment.is_low && comment.code != kUnquotedVariable) ||
+           (comment.code == kUnquotedCommand && (is_word(comment) || is_printed));
+}
+
+Comment comment_of(const nlohmann::json& row, std::string_view line) {
+    Comment comment;
+    const std::string level = row.value("level", "");
+    const auto begin = std::min(row.value("column", std::size_t{1}) - 1, line.size());
+    const auto end = row.value("endLine", std::size_t{1}) != row.value("line", std::size_t{1})
+                         ? line.size()
+                         : std::clamp(row.value("endColumn", begin + 1) - 1, begin, line.size());
+    comment.code = row.value("code", 0);
+    comment.is_low = level == "info" || level == "style";
+    comment.before = line.substr(0, begin);
+    comment.marked = line.substr(begin, end - begin);
+    comment.behind = line.substr(end);
+    return comment;
 }
 
 void check(Lint& lint, const Joined& script, const std::string& program, AllAdvice& advice) {
@@ -103,16 +255,19 @@ void check(Lint& lint, const Joined& script, const std::string& program, AllAdvi
     if (answer.is_discarded() || !answer.contains("comments")) {
         return;
     }
-    for (const auto& comment : answer["comments"]) {
-        const auto index = comment.value("line", std::size_t{1}) - 1;
-        const int code = comment.value("code", 0);
+    for (const auto& row : answer["comments"]) {
+        const auto index = row.value("line", std::size_t{1}) - 1;
+        const int code = row.value("code", 0);
         if (index >= script.lines.size() || is_of_template(lint, script.lines[index], code)) {
             continue;
         }
-        const Lint::Spot spot{script.lines[index], comment.value("column", std::size_t{1})};
-        std::string message =
-            fmt::format("SC{}: {}", code, printable(comment.value("message", "")));
-        if (is_advice(comment, code)) {
+        const Comment comment = comment_of(row, lint.line(script.lines[index]));
+        if (is_refuted(comment, script)) {
+            continue;
+        }
+        const Lint::Spot spot{script.lines[index], comment.before.size() + 1};
+        std::string message = fmt::format("SC{}: {}", code, printable(row.value("message", "")));
+        if (is_advice(comment, script)) {
             advice.try_emplace(code, Advice{spot, std::move(message)});
         } else {
             lint.tell("CD107",
@@ -140,6 +295,11 @@ void lint_shellcheck(Lint& lint) {
             const bool has_own = name == "runscript" || name == "startscript" || name == "test";
             if (const std::string shell = shell_of(script.text); has_own && shell != "sh") {
                 script.shell = shell;
+            }
+            const bool is_of_image = name != "pre" && name != "setup";
+            script.base = is_of_image ? base_shell(stage) : BaseShell::kUnknown;
+            if (script.shell == "sh" && script.base == BaseShell::kBash) {
+                script.shell = "bash"; // by the name of sh
             }
             if (name == "environment") {
                 script.shell = "bash"; // read by the runtime's own shell, which knows its words

@@ -165,6 +165,49 @@ bool installs_something(const ScriptCommand& command, const Manager& manager) {
     });
 }
 
+/// Whether one package is named, or none, as `-f` alone does: then it may be that nothing is asked.
+bool names_one_package(const ScriptCommand& command, const Manager& manager) {
+    std::size_t packages = 0;
+    bool is_behind_verb = false;
+    for (const ScriptWord& word : command.words) {
+        const bool is_list = word.text.find_first_of("$*`{") != std::string::npos;
+        if (is_behind_verb && !word.text.starts_with('-')) {
+            packages += is_list ? 2U : 1U;
+        }
+        is_behind_verb = is_behind_verb || word.text == manager.verb;
+    }
+    return packages <= 1;
+}
+
+/// Without a terminal apt and yum take the end of input for no, and conda takes it for yes; apt
+/// asks only where it would install more than what is named.
+void question(Lint& lint,
+              const Section& section,
+              const ScriptCommand& command,
+              const Manager& manager) {
+    const ScriptWord& word = command.words[command.program_index()];
+    const std::string help = fmt::format("add {}", manager.yes.front());
+    const bool is_conda = manager.program == "conda" || manager.program == "mamba";
+    const bool is_apt = manager.program.starts_with("apt");
+    if (is_conda || (is_apt && names_one_package(command, manager))) {
+        lint.tell(
+            "CD315",
+            {section.line + 1 + word.line, word.column},
+            is_conda
+                ? fmt::format("'{} {}' asks before it installs", manager.program, manager.verb)
+                : fmt::format("'{} {}' asks if others are needed", manager.program, manager.verb),
+            is_conda ? "at a terminal the build waits; without one, conda assumes yes"
+                     : "at a terminal the build waits; without one, it stops",
+            help);
+        return;
+    }
+    lint.tell("CD304",
+              section,
+              word,
+              fmt::format("'{} {}' asks before it installs", manager.program, manager.verb),
+              help);
+}
+
 void install(Lint& lint, const Script& script, const ScriptCommand& command, bool is_last_stage) {
     const Manager* manager = manager_of(command);
     if (manager == nullptr || !installs_something(command, *manager)) {
@@ -173,11 +216,7 @@ void install(Lint& lint, const Script& script, const ScriptCommand& command, boo
     const Section& section = *script.section;
     const ScriptWord& word = command.words[command.program_index()];
     if (!is_answered(script, command, *manager)) {
-        lint.tell("CD304",
-                  section,
-                  word,
-                  fmt::format("'{} {}' asks before it installs", manager->program, manager->verb),
-                  fmt::format("add {}", manager->yes.front()));
+        question(lint, section, command, *manager);
     }
     if (has_package_without_version(command, *manager)) {
         lint.tell(

@@ -97,7 +97,7 @@ const std::vector<LintRow> kLintRows = {
     {"CD026", "# nothing\n", 1, kLintHead},
     {"CD028", kLintHead + "OSVersion: bookworm\n", 3, kLintHead + "Fingerprints: 0\n"},
     {"CD101",
-     kLintHead + "%post -c /bin/bash\ntrue\n",
+     kLintHead + "%post -c /bin/bash\ntrue\ntrue\n",
      3,
      kLintHead + "%post -c /bin/bash -eu\ntrue\n"},
     {"CD102", post("#!/bin/bash\ntrue"), 4, post("true")},
@@ -146,7 +146,7 @@ const std::vector<LintRow> kLintRows = {
     {"CD301", docker("debian"), 2, docker("debian:12")},
     {"CD302", docker("debian:latest"), 2, docker("localhost:5000/debian:12")},
     {"CD303", docker("debian:12"), 2, docker("debian@sha256:0")},
-    {"CD304", post("apt-get install a=1"), 4, post("apt-get install -y a=1")},
+    {"CD304", post("apt-get install a=1 b=1"), 4, post("apt-get install -y a=1 b=1")},
     {"CD305", post("apt-get install -y a"), 4, post("apt-get install -y a=1")},
     {"CD306",
      post("apt-get install -y a=1"),
@@ -177,6 +177,7 @@ const std::vector<LintRow> kLintRows = {
     {"CD312", environment("export API_TOKEN=abc"), 4, environment("export API_TOKEN=$X")},
     {"CD313", post("apt-get -y dist-upgrade"), 4, post("apt-get update")},
     {"CD314", post("sudo true"), 4, post("true")},
+    {"CD315", post("conda install a=1"), 4, post("conda install -y a=1")},
     {"CD401", kLintHead + "%files\n/a # note\n", 4, kLintHead + "%files\n# note\n/a\n"},
     {"CD402",
      docker("debian:12") + "%files\n/a.c /f\n/b /f\n",
@@ -235,13 +236,23 @@ TEST_CASE("what the runtime and the bases know is not reported") {
         {"CD106", kLintHead + "%runscript\nexec a \"${@}\"\n"},
         {"CD016", kLintHead + "%environment # a\nexport A=1\n%environment # b\nexport B=1\n"},
         {"CD101", kLintHead + "%post -c /bin/bash\nexport A=1\nset -euo pipefail\nmake\n"},
+        {"CD101", kLintHead + "%post -c /bin/bash\n\tapt-get update && apt-get upgrade -y\n"},
+        {"CD104",
+         post("dpkg-query -W | sed 's#:.*##' | sort > x || true\necho $a | tr a b | sort")},
+        {"CD304", post("conda install a b\nmamba install c\napt-get install time\napt install -f")},
+        {"CD103", kLintHead + "%runscript\n\n#!/bin/sh\nexec a \"$@\"\n"},
+        {"CD202", environment("GREEN='\\e[0;32m'")},
+        {"CD202", docker("own/cuda:1") + "%environment\nNVIDIA_VISIBLE_DEVICES=all\n"},
+        {"CD204",
+         docker("debian:12") + "%environment\nexport D=/x/$USER/$PBS_JOBID/$SLURM_JOB_ID\n"},
+        {"CD506", environment("OMP_NUM_THREADS=5")},
         {"CD201", docker("debian:12") + "%post\nexport LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH\n"},
         {"CD201",
          docker("nvidia/cuda:12") + "%environment\nexport LD_LIBRARY_PATH=/x:$LD_LIBRARY_PATH\n"},
         {"CD202", environment("PATH=/x:$PATH")},
         {"CD202", environment("A=1") + "%environment\nexport A\n"},
         {"CD202", environment("XDG_RUNTIME_DIR=\"\"")},
-        {"CD202", environment("SINGULARITY_SHELL=/bin/bash")},
+        {"CD202", environment("SINGULARITY_SHELL=/bin/bash\nSHELL=/bin/bash")},
         {"CD206", environment("if [ -n \"$A\" ]; then exit 1; fi\n[ -n \"$B\" ] || exit 1")},
         {"CD206", environment("set -- --login")},
         {"CD210",
@@ -287,8 +298,20 @@ TEST_CASE("what the runtime and the bases know is not reported") {
         CHECK(find(lint_of(text), rule) == nullptr);
     }
     CHECK(find(lint_of(post("a && b\ntrue")), "CD104") != nullptr);
-    CHECK(find(lint_of(post("apt-get -q install a")), "CD304") != nullptr);
-    CHECK(find(lint_of(post("conda install -cy a b")), "CD304") != nullptr);
+    CHECK(find(lint_of(post("apt-get -q install a b")), "CD304") != nullptr);
+    CHECK(find(lint_of(docker("debian:12") + "%environment\nexport D=/x/$SET_BY_NONE\n"),
+               "CD204") != nullptr);
+    CHECK(find(lint_of(kLintHead + "%runscript\na\necho done\n"), "CD106")->fault.message ==
+          "%runscript drops the arguments it is given");
+    CHECK(find(lint_of(kLintHead + "%runscript\n(a &) && (b)\n"), "CD106")->fault.message ==
+          "%runscript drops the arguments it is given");
+    CHECK(find(lint_of(post("apt-get install $A")), "CD304") != nullptr);
+    CHECK(find(lint_of(post("yum install a")), "CD304") != nullptr);
+    CHECK(find(lint_of(post("apt-get install a")), "CD315") != nullptr);
+    CHECK(find(lint_of(post("conda install -cy a b")), "CD315") != nullptr);
+    CHECK(find(lint_of(kLintHead + "%post -c /bin/bash\nif a; then b; fi\n"), "CD101") != nullptr);
+    CHECK(find(lint_of(environment("OMP_NUM_THREADS=5\nexport OMP_NUM_THREADS")), "CD506") !=
+          nullptr);
     CHECK(find(lint_of(post("a | grep b | c")), "CD104") != nullptr);
     CHECK(find(lint_of(post("curl https://a | python3.11")), "CD309") != nullptr);
     CHECK(find(lint_of(environment("export A_TOKEN=abc '' ")), "CD312") != nullptr);
@@ -383,8 +406,8 @@ TEST_CASE("shellcheck's findings have the place in the definition") {
     LintOptions options;
     options.shellcheck = find_program("shellcheck");
     REQUIRE(options.shellcheck);
-    const LintReport report =
-        lint_of(post("a='x y'\n  rm $a\ncd /x") + "%post\nsource /y\n", options);
+    const LintReport report = lint_of(
+        docker("debian:12") + "%post\na='x y'\n  rm $a\ncd /x\n%post\nsource /y\n", options);
     std::set<std::pair<std::size_t, std::string>> told;
     for (const Finding& finding : report.findings) {
         if (finding.rule == "CD107") {

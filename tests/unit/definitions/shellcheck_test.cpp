@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "definitions/lint/lint.hpp"
+#include "support/process.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <doctest/doctest.h>
+
+using namespace cybele;
+using namespace cybele::definitions;
+
+namespace {
+
+/// The findings of shellcheck on a definition: "CD107 SC2086" for a warning, "CD110 …" for a note.
+std::vector<std::string> shellcheck_of(const std::string& text) {
+    LintOptions options;
+    options.shellcheck = find_program("shellcheck");
+    REQUIRE(options.shellcheck);
+    std::vector<std::string> found;
+    for (const Finding& finding : lint_definition(text, "x.def", options).findings) {
+        if (finding.rule == "CD107" || finding.rule == "CD110") {
+            found.push_back(std::string(finding.rule) + " " + finding.fault.message.substr(0, 6));
+        }
+    }
+    return found;
+}
+
+std::string on(const std::string& base, const std::string& rest) {
+    return "Bootstrap: docker\nFrom: " + base + "\n" + rest;
+}
+
+using Expected = std::vector<std::string>;
+
+} // namespace
+
+TEST_CASE("words of bash are wrong only where /bin/sh is another shell") {
+    const std::string script = "%post\npushd /opt\nsource /x\n";
+    CHECK(shellcheck_of(on("ubuntu:22.04", script)) == Expected{"CD107 SC3044", "CD107 SC3046"});
+    CHECK(shellcheck_of(on("rockylinux:9", script)).empty());
+    CHECK(shellcheck_of(on("nvidia/cuda:10.0-runtime-centos7", script)).empty());
+    CHECK(shellcheck_of(on("alpine:3.20", script)) == Expected{"CD107 SC3044"});
+    CHECK(shellcheck_of("Bootstrap: yum\nInclude: yum\n" + script).empty());
+    CHECK(shellcheck_of(on("own/image:1", script)) == Expected{"CD110 SC3044"});
+    CHECK(shellcheck_of(on("own/image:1", script + "yum install -y a\n")).empty());
+    CHECK(shellcheck_of(on("own/image:1", script + "apt-get update\n")) ==
+          Expected{"CD107 SC3044", "CD107 SC3046"});
+}
+
+TEST_CASE("what the runtime sets and reads is not reported") {
+    const std::vector<std::string> right = {
+        "%post\nexport PATH=/x:$PATH LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/x\ncd $HOME\n",
+        "%post\necho A=1 >>$SINGULARITY_ENVIRONMENT\necho B=2 >>${APPTAINER_ENVIRONMENT}\n",
+        "%runscript\n\t#!/bin/bash\n\tsource /x\n",
+        "%environment\nexport A=/tmp/$(id -u)/x\n",
+    };
+    for (const std::string& text : right) {
+        CAPTURE(text);
+        CHECK(shellcheck_of(on("debian:12", text)).empty());
+    }
+    CHECK(shellcheck_of(on("debian:12", "%runscript\ncd $HOME\n")) == Expected{"CD107 SC2086"});
+    CHECK(shellcheck_of(on("debian:12", "%post\ncd $PREFIX\n")) == Expected{"CD107 SC2086"});
+    CHECK(shellcheck_of(on("debian:12", "%post\nexport A=$(x)\n")).front() == "CD107 SC2155");
+}
+
+TEST_CASE("splitting that is meant is not reported") {
+    CHECK(shellcheck_of(on("debian:12", "%post\nP=\"a b\"\napt-get install -y $P\n")).empty());
+    CHECK(shellcheck_of(on("debian:12", "%post\nP=\"a b\"\nrm $P\n")) == Expected{"CD107 SC2086"});
+    CHECK(shellcheck_of(on("debian:12", "%post\nP=\"$(a b)\"\napt-get install -y $P\n")) ==
+          Expected{"CD107 SC2086"});
+    CHECK(shellcheck_of(on("debian:12", "%post\nP=\"\"\nconda create -yn a b ${P}\n")).empty());
+    CHECK(shellcheck_of(on("debian:12", "%post\necho \"a: \"$(b)\n")) == Expected{"CD110 SC2046"});
+    CHECK(shellcheck_of(on("debian:12", "%runscript\n\n#!/bin/sh\na\n")).empty());
+    CHECK(shellcheck_of(on("debian:12", "%post\nmake -j$(nproc)\n")).empty());
+    CHECK(shellcheck_of(on("debian:12", "%post\napt-get install -y $(cat /list)\n")) ==
+          Expected{"CD110 SC2046"});
+    CHECK(shellcheck_of(on("debian:12", "%post\n./configure --prefix=$(pwd)\n")) ==
+          Expected{"CD107 SC2046"});
+    CHECK(shellcheck_of(on("debian:12", "%post\nU=https://a.example/?b=1\necho \"$U\"\n")).empty());
+}
