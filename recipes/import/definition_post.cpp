@@ -2,6 +2,7 @@
 #include "recipes/forms/words.hpp"
 #include "recipes/import/commands.hpp"
 #include "recipes/import/definition.hpp"
+#include "recipes/import/definition_front.hpp"
 #include "recipes/import/dockerfile_words.hpp"
 #include "recipes/import/shell_lines.hpp"
 #include "recipes/stage/render_text.hpp"
@@ -131,25 +132,28 @@ private:
         return true;
     }
 
-    Sense sense_of(const std::string& command) {
-        auto words = dockerfile::split_words(command, '\\');
-        std::size_t at = 0;
+    Sense sense_of(const std::string& written) {
+        FrontCommand own;
+        own.text = without_questions(written);
+        own.words = dockerfile::split_words(own.text, '\\');
+        const std::string& command = own.text;
+        const auto& words = own.words;
+        std::size_t& at = own.at;
         while (at < words.size() && words[at].text.find('=') != std::string::npos &&
                !words[at].text.starts_with('-')) {
-            const std::string name = words[at].text.substr(0, words[at].text.find('='));
-            if (is_read_by_managers(name) && !(name == "TZ" && sets_localtime())) {
+            if (!may_be_set(words[at].text)) {
                 return Sense::kUnknown;
             }
             ++at;
         }
-        if (sets_time_zone(command, words, at)) {
+        if (sets_time_zone(own) || writes_environment(own)) {
             return Sense::kKept;
         }
         if (command.find_first_of("`<>") != std::string::npos ||
             command.find("$(") != std::string::npos) {
             return Sense::kUnknown;
         }
-        if (at == words.size()) {
+        if (at == words.size() || reads_base_environment(state_, own)) {
             return Sense::kHarmless;
         }
         const std::string& program = words[at].text;
@@ -160,28 +164,21 @@ private:
         if (has_word(kHarmlessPrograms, program)) {
             return is_harmless(words, at) ? Sense::kHarmless : Sense::kUnknown;
         }
-        if (has_word(kKeptPrograms, program)) {
+        if (has_word(kKeptPrograms, program) || changes_own_modes(own)) {
             return Sense::kKept;
         }
         const ProgramRow* row = program_row(program);
+        if (row != nullptr && installs_group(own) && !manager_of(*row).empty()) {
+            return Sense::kKept; // the same packages, before the others or after them
+        }
         return row != nullptr ? install(*row, command, words) : idle(command);
     }
 
-    /// The machine's time zone, set before the packages or after them: it stays as it was set last.
-    static bool sets_time_zone(const std::string& command,
-                               const std::vector<dockerfile::Word>& words,
-                               std::size_t at) {
-        if (at + 1 >= words.size() || command.find_first_of("`<") != std::string::npos ||
-            command.find("$(") != std::string::npos) {
-            return false;
-        }
-        const std::string& last = words.back().text;
-        return (words[at].text == "ln" && last == "/etc/localtime" &&
-                command.find('>') == std::string::npos) ||
-               (words[at].text == "echo" &&
-                (last == ">/etc/timezone" ||
-                 (last == "/etc/timezone" && words[words.size() - 2].text == ">")) &&
-                command.find('>') == command.rfind('>'));
+    /// An assignment that no installation reads, or one that changes nothing for it.
+    [[nodiscard]] bool may_be_set(std::string_view assignment) const {
+        const std::string_view name = assignment.substr(0, assignment.find('='));
+        return !is_read_by_managers(name) || (name == "TZ" && sets_localtime()) ||
+               adds_absent_folders(state_, assignment);
     }
 
     /// With it, TZ is the time zone that the script sets.
@@ -193,9 +190,7 @@ private:
                                    std::size_t at) const {
         for (std::size_t i = at + 1; i < words.size(); ++i) {
             const std::string& word = words[i].text;
-            if ((words[at].text == "set" && word.starts_with('+')) ||
-                (is_read_by_managers(word.substr(0, word.find('='))) &&
-                 !(word.starts_with("TZ=") && sets_localtime()))) {
+            if ((words[at].text == "set" && word.starts_with('+')) || !may_be_set(word)) {
                 return false;
             }
         }
@@ -268,13 +263,18 @@ private:
         return Sense::kInstall;
     }
 
-    Sense idle(const std::string& command) {
+    /// Whether only what a manager leaves behind is removed.
+    [[nodiscard]] Sense idle(const std::string& command) const {
         dockerfile::LiftContext context;
-        context.manager = manager_;
         context.lookup = [](std::string_view) { return std::nullopt; };
-        return !manager_.empty() && dockerfile::lift_packages(command, context).is_idle
-                   ? Sense::kIdle
-                   : Sense::kUnknown;
+        for (const std::string_view manager : {"apt", "dnf", "yum", "zypper", "apk"}) {
+            context.manager = manager;
+            if ((manager_.empty() || manager == manager_) &&
+                dockerfile::lift_packages(command, context).is_idle) {
+                return Sense::kIdle;
+            }
+        }
+        return Sense::kUnknown;
     }
 
     Sense stays(std::string why) {

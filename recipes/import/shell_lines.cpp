@@ -4,6 +4,7 @@
 #include "recipes/forms/words.hpp"
 
 #include <algorithm>
+#include <array>
 
 namespace cybele::recipes {
 namespace {
@@ -79,20 +80,27 @@ private:
             close(own, at_);
             at_ += c == '&' ? 1U : 0U;
             begin_ = at_ + 1;
-        } else if (c == '>' && writes_time_zone()) {
-            return; // of one word, as definition files set it before they install
+        } else if (c == '>' && writes_known_file()) {
+            return; // as definition files do before they install
         } else if (c == '&' || c == '|' || c == ';' || c == '(' || c == ')' || c == '<' ||
                    c == '>' || c == '`') {
             own.is_plain = false;
         }
     }
 
-    [[nodiscard]] bool writes_time_zone() const {
-        constexpr std::string_view kFile = "/etc/timezone";
-        const std::size_t to = text_.find_first_not_of(' ', at_ + 1);
+    [[nodiscard]] bool writes_known_file() const {
+        constexpr std::array<std::string_view, 6> kKnownFiles = {"/etc/timezone",
+                                                                 "/environment",
+                                                                 "$APPTAINER_ENVIRONMENT",
+                                                                 "${APPTAINER_ENVIRONMENT}",
+                                                                 "$SINGULARITY_ENVIRONMENT",
+                                                                 "${SINGULARITY_ENVIRONMENT}"};
+        const std::size_t to = text_.find_first_not_of("> ", at_ + 1);
         const std::string_view rest = text_.substr(std::min(to, text_.size()));
-        return rest.starts_with(kFile) &&
-               (rest.size() == kFile.size() || ends_word(rest[kFile.size()]));
+        return std::any_of(kKnownFiles.begin(), kKnownFiles.end(), [&](std::string_view file) {
+            return rest.starts_with(file) &&
+                   (rest.size() == file.size() || ends_word(rest[file.size()]));
+        });
     }
 
     void close(ShellLine& own, std::size_t end) {

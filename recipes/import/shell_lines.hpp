@@ -21,7 +21,7 @@ struct ShellLine {
     ShellSpan bytes;                 ///< with its LF
     std::vector<ShellSpan> commands; ///< none: the line is blank or a comment
     bool is_plain = true; ///< commands joined by `&&` or `;`, without pipes, groups or redirections
-                          ///< (but to /etc/timezone)
+                          ///< (but to /etc/timezone and files of the environment)
 };
 
 /// The lines of a script up to the first one that is not plain, which is the last of the list.

@@ -127,6 +127,73 @@ TEST_CASE("installations in front of %post become packages, with what they recom
     }
 }
 
+TEST_CASE("what has the same effect after the packages stays a step, and the packages are lifted") {
+    const std::string install = "apt-get update\napt-get install -y jq\n";
+    const std::vector<std::pair<const char*, std::string>> lifted = {
+        {"ubuntu:22.04", "export PATH=/opt/conda/bin:$PATH\n"},
+        {"ubuntu:22.04", "PATH=\"${PATH}:/usr/local/x/bin:/miniconda/bin\"\n"},
+        {"ubuntu:22.04", "export LD_LIBRARY_PATH=/opt/x/lib:$LD_LIBRARY_PATH\n"},
+        {"ubuntu:22.04",
+         "PATH=/opt/a/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"},
+        {"own/image:1", ". /environment\necho 'A=1' >> /environment\nchmod +x /environment\n"},
+        {"own/image:1", "echo \"export A=1\" >>$SINGULARITY_ENVIRONMENT\n"},
+        {"own/image:1", "chmod -R 755 '/code' && chmod u+x /run.sh /usr/local/x/run\n"},
+        {"own/image:1", "export MAKEFLAGS=\"-j$(nproc)\"\n"},
+        {"own/image:1", "rm -rf /var/lib/apt/lists/*\nmkdir /data\n"},
+    };
+    for (const auto& [from, head] : lifted) {
+        CAPTURE(head);
+        const Recipe recipe = recipe_from(std::string("Bootstrap: docker\nFrom: ") + from +
+                                          "\n\n%post\n" + head + install + "make\n");
+        CHECK(recipe.packages.system == Texts{"jq"});
+        REQUIRE(recipe.steps.size() == 1);
+        const std::string kept = head.starts_with("rm") ? "mkdir /data\n" : head;
+        CHECK(recipe.steps[0].run.find(kept) != std::string::npos);
+        CHECK(recipe.steps[0].run.ends_with("make\n"));
+    }
+    const std::vector<std::pair<const char*, std::string>> steps = {
+        {"own/image:1", "export PATH=/opt/conda/bin:$PATH\n"}, // may be there, with a python
+        {"ubuntu:22.04", "export PATH=/usr/local/bin:$PATH\n"},
+        {"ubuntu:22.04", "export PATH=/opt/bin\n"},
+        {"ubuntu:22.04", "export PATH=$TOOLS/bin:$PATH\n"},
+        {"ubuntu:22.04", "chmod 1777 /tmp\n"},
+        {"ubuntu:22.04", "chmod -R 777 /opt\n"},
+        {"ubuntu:22.04", "chmod 755 $FILE\n"},
+        {"ubuntu:22.04", "chmod -R 755 /usr/share/x\n"},
+        {"ubuntu:22.04", "echo deb x > /etc/apt/sources.list\n"},
+        {"ubuntu:22.04", "echo $(make) >> /environment\n"},
+        {"ubuntu:22.04", "cat a >> /environment\n"},
+        {"ubuntu:22.04", "export A=\"$(make)\"\n"},
+        {"ubuntu:22.04", ". /opt/environment\n"},
+    };
+    for (const auto& [from, head] : steps) {
+        CAPTURE(head);
+        const Recipe recipe = recipe_from(std::string("Bootstrap: docker\nFrom: ") + from +
+                                          "\n\n%post\n" + head + install);
+        CHECK(recipe.packages.system.empty());
+    }
+    const std::string copied =
+        "Bootstrap: docker\nFrom: ubuntu:22.04\n%files\na /opt/a/bin/python3\n"
+        "%post\nexport PATH=/opt/a/bin:$PATH\n" +
+        install;
+    CHECK(recipe_from(copied).packages.system.empty());
+    const std::string file = "Bootstrap: localimage\nFrom: base.sif\n%post\n. /environment\n";
+    CHECK(recipe_from(file + install).packages.system.empty());
+}
+
+TEST_CASE("a group of packages is installed after the packages that have names") {
+    const std::string head = "Bootstrap: docker\nFrom: centos:7\n%post\n";
+    for (const std::string group : {"yum -y groupinstall \"Development Tools\"\n",
+                                    "yum group install -y 'Development Tools'\n"}) {
+        const Recipe recipe = recipe_from(head + group + "yum -y install jq\n");
+        CHECK(recipe.packages.system == Texts{"jq"});
+        REQUIRE(recipe.steps.size() == 1);
+        CHECK(recipe.steps[0].run.ends_with(group));
+    }
+    CHECK(recipe_from(kUbuntu + "yum groupinstall -y a\napt-get install -y jq\n")
+              .packages.system.empty());
+}
+
 TEST_CASE("a base of the closed Singularity Hub is named and becomes a file") {
     const std::string text = "Bootstrap: shub\nFrom: user/tool-kit:1.0\n%post\ntrue\n";
     CHECK(recipe_from(text).base->image == "tool-kit.sif");
