@@ -175,6 +175,12 @@ constexpr std::array kSyntaxRules = {
          "key names the signers of the base, or its registry",
          "remove it, or use the agent that reads it",
          "1.3"},
+    Rule{"CD029",
+         Severity::kError,
+         "stage without an image",
+         "its agent builds from the image that From names, so the build stops",
+         "add From: IMAGE",
+         "1.3"},
 };
 
 } // namespace

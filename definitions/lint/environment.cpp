@@ -272,6 +272,24 @@ bool reaches_programs(const std::vector<Script>& all,
            is_exported_later(all, assignment.name) || exports_all(script);
 }
 
+/// An assignment whose value no program of the container sees.
+void unexported(Lint& lint,
+                const std::vector<Script>& all,
+                const Script& script,
+                const Assignment& assignment) {
+    // An empty value unsets the host's variable, exported or not.
+    const bool is_empty = unquoted(assignment.value).empty() || assignment.value == "''";
+    const bool is_of_apt = assignment.name == "DEBIAN_FRONTEND";
+    if (!is_empty && !is_of_apt && !reaches_programs(all, script, assignment) &&
+        !serves_others(all, assignment.name) && !is_colour(assignment.value)) {
+        lint.tell("CD202",
+                  *script.section,
+                  *assignment.word,
+                  fmt::format("'{}' is not exported", assignment.name),
+                  fmt::format("write 'export {}=…'", assignment.name));
+    }
+}
+
 void environment_value(Lint& lint,
                        const std::vector<Script>& all,
                        const Script& script,
@@ -279,17 +297,8 @@ void environment_value(Lint& lint,
                        const Names& known,
                        const SoFar& so_far) {
     const Section& section = *script.section;
-    // An empty value unsets the host's variable, exported or not.
-    const bool is_empty = unquoted(assignment.value).empty() || assignment.value == "''";
     const bool is_of_apt = assignment.name == "DEBIAN_FRONTEND";
-    if (!is_empty && !is_of_apt && !reaches_programs(all, script, assignment) &&
-        !serves_others(all, assignment.name) && !is_colour(assignment.value)) {
-        lint.tell("CD202",
-                  section,
-                  *assignment.word,
-                  fmt::format("'{}' is not exported", assignment.name),
-                  fmt::format("write 'export {}=…'", assignment.name));
-    }
+    unexported(lint, all, script, assignment);
     if (runs_command(assignment.value)) {
         lint.tell("CD203",
                   section,

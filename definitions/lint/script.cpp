@@ -35,6 +35,10 @@ class Scanner {
 public:
     explicit Scanner(std::string_view script) : text_(script) {}
     std::vector<ScriptCommand> run();
+    /// After `run`.
+    [[nodiscard]] const std::optional<OpenDocument>& open_document() const {
+        return open_;
+    }
 
 private:
     void step();
@@ -54,6 +58,7 @@ private:
     std::size_t line_ = 0;
     std::size_t line_begin_ = 0;
     std::vector<std::pair<std::string, bool>> documents_; ///< delimiter, strips tabs
+    std::optional<OpenDocument> open_;
     bool wants_delimiter_ = false;
     bool strips_ = false;
     bool is_condition_ = false;
@@ -86,8 +91,10 @@ void Scanner::end_command(Join join) {
 }
 
 void Scanner::skip_documents() {
+    const std::size_t begin = line_ == 0 ? 0 : line_ - 1;
     for (const auto& [delimiter, strips] : documents_) {
-        while (at_ < text_.size()) {
+        bool is_closed = false;
+        while (at_ < text_.size() && !is_closed) {
             std::string_view line = text_.substr(at_, text_.find('\n', at_) - at_);
             at_ += std::min(line.size() + 1, text_.size() - at_);
             ++line_;
@@ -95,9 +102,10 @@ void Scanner::skip_documents() {
             while (strips && line.starts_with('\t')) {
                 line.remove_prefix(1);
             }
-            if (line == delimiter) {
-                break;
-            }
+            is_closed = line == delimiter;
+        }
+        if (!is_closed && !open_) {
+            open_ = OpenDocument{delimiter, begin};
         }
     }
     documents_.clear();
@@ -234,6 +242,8 @@ std::vector<ScriptCommand> Scanner::run() {
         step();
     }
     end_command(Join::kEnd);
+    ++line_; // a document that begins in the last line
+    skip_documents();
     return std::move(commands_);
 }
 
@@ -271,6 +281,12 @@ bool ScriptCommand::has_word(std::string_view word) const {
 
 std::vector<ScriptCommand> script_commands(std::string_view script) {
     return Scanner(script).run();
+}
+
+std::optional<OpenDocument> open_document(std::string_view script) {
+    Scanner scanner(script);
+    scanner.run();
+    return scanner.open_document();
 }
 
 std::string_view assigned_name(std::string_view word) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,6 +36,13 @@ struct ScriptCommand {
 };
 
 [[nodiscard]] std::vector<ScriptCommand> script_commands(std::string_view script);
+
+/// A here-document that the script's end ends.
+struct OpenDocument {
+    std::string delimiter;
+    std::size_t line = 0; ///< of its beginning, from 0
+};
+[[nodiscard]] std::optional<OpenDocument> open_document(std::string_view script);
 
 /// `NAME=` at the beginning of a word: the name, or "".
 [[nodiscard]] std::string_view assigned_name(std::string_view word);

@@ -299,6 +299,46 @@ void runscript(Lint& lint, const Script& script) {
                                    : "%runscript drops the arguments it is given");
 }
 
+/// Whether a shell runs the section.
+bool is_shell_script(const Section& section) {
+    const std::string_view first =
+        trim(std::string_view(section.text).substr(0, section.text.find('\n')));
+    const std::string& other = section.arguments;
+    return (!first.starts_with("#!") || first.find("sh") != std::string_view::npos) &&
+           (other.find("-c") == std::string::npos || other.find("sh") != std::string::npos);
+}
+
+/// The sections of one name are one script.
+void open_documents(Lint& lint, const Stage& stage) {
+    for (const std::string_view name :
+         {"pre", "setup", "post", "environment", "runscript", "startscript", "test"}) {
+        const bool is_script =
+            std::none_of(stage.sections.begin(), stage.sections.end(), [&](const Section& own) {
+                return own.name == name && !is_shell_script(own);
+            });
+        const auto open = is_script ? open_document(stage.joined(name)) : std::nullopt;
+        std::size_t line = open ? open->line : 0;
+        for (const Section& section : stage.sections) {
+            const auto lines = static_cast<std::size_t>(
+                std::count(section.text.begin(), section.text.end(), '\n'));
+            if (section.name != name || !open) {
+                continue;
+            }
+            if (line < lines || &section == &stage.sections.back()) {
+                lint.tell(
+                    "CD111",
+                    {section.line + 1 + line, 0},
+                    fmt::format("no line ends the here-document '{}'", printable(open->delimiter)),
+                    "",
+                    fmt::format("end it with a line that is '{}', without blanks",
+                                printable(open->delimiter)));
+                break;
+            }
+            line -= lines;
+        }
+    }
+}
+
 } // namespace
 
 void lint_scripts(Lint& lint) {
@@ -321,6 +361,7 @@ void lint_scripts(Lint& lint) {
         for (const Script& script : scripts_of(stage, {"runscript", "apprun"})) {
             runscript(lint, script);
         }
+        open_documents(lint, stage);
         umask(lint, stage);
     }
 }

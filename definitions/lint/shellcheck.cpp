@@ -190,8 +190,7 @@ bool is_refuted(const Comment& comment, const Joined& script) {
     const std::string_view name = variable_of(comment.marked);
     switch (comment.code) {
     case kIndentedShebang: // read by the runtime, which skips the blanks
-        return true;
-    case kLateShebang: // CD103, where it matters
+    case kLateShebang:     // CD103, where it matters
         return true;
     case kMaskedResult: // nothing looks at results there
         return script.name == "environment";
@@ -262,7 +261,9 @@ void check(Lint& lint, const Joined& script, const std::string& program, AllAdvi
             continue;
         }
         const Comment comment = comment_of(row, lint.line(script.lines[index]));
-        if (is_refuted(comment, script)) {
+        const bool is_of_document = // CD111
+            row.value("message", "").find("here document") != std::string::npos;
+        if (is_refuted(comment, script) || is_of_document) {
             continue;
         }
         const Lint::Spot spot{script.lines[index], comment.before.size() + 1};

@@ -252,6 +252,38 @@ void unread_keys(Lint& lint) {
     }
 }
 
+/// Agents that build from an image, and have none.
+void missing_images(Lint& lint) {
+    constexpr std::array<std::string_view, 9> kFromImages = {"docker",
+                                                             "library",
+                                                             "shub",
+                                                             "oras",
+                                                             "localimage",
+                                                             "oci",
+                                                             "oci-archive",
+                                                             "docker-archive",
+                                                             "docker-daemon"};
+    const auto& stages = lint.stages();
+    const bool is_refused = !lint.outcome().refusals.empty(); // for its headers, it may be
+    for (std::size_t i = 0; i < stages.size() && !is_refused; ++i) {
+        const Stage& stage = stages[i];
+        const std::string agent = stage.header_value("bootstrap");
+        if (!stage.header_value("from").empty() ||
+            std::find(kFromImages.begin(), kFromImages.end(), agent) == kFromImages.end()) {
+            continue;
+        }
+        const bool is_repeated = stage.sections.empty() && i + 1 < stages.size();
+        const auto line = stage.header_lines.find("bootstrap");
+        lint.tell("CD029",
+                  {line == stage.header_lines.end() ? stage.line : line->second.number, 0},
+                  fmt::format("'Bootstrap: {}' has no From", agent),
+                  is_repeated ? fmt::format("the Bootstrap of line {} begins another stage",
+                                            stages[i + 1].line)
+                              : "",
+                  is_repeated ? "remove one of the two, or give this one From" : "");
+    }
+}
+
 } // namespace
 
 void lint_structure(Lint& lint) {
@@ -270,6 +302,7 @@ void lint_structure(Lint& lint) {
     accidental_stages(lint, tree);
     stages_by_name(lint);
     unread_keys(lint);
+    missing_images(lint);
     dialect(lint);
 }
 

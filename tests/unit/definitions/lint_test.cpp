@@ -96,6 +96,12 @@ const std::vector<LintRow> kLintRows = {
     {"CD025", "Bootstrap:\nFrom: /b\n", 1, kLintHead},
     {"CD026", "# nothing\n", 1, kLintHead},
     {"CD028", kLintHead + "OSVersion: bookworm\n", 3, kLintHead + "Fingerprints: 0\n"},
+    {"CD029", "Bootstrap: docker\n%post\ntrue\n", 1, "Bootstrap: debootstrap\nOSVersion: sid\n"},
+    {"CD111",
+     kLintHead + "%post\nb\n%post\ncat <<EOF\na\n EOF\nmake\n",
+     6,
+     kLintHead + "%post\ncat <<-'A' <<B; echo $((1<<2))\n\tA\nB\n%runscript\n#!/usr/bin/python3\n" +
+         "print(1 <<a)\n%post\ncat <<E\n%post\nE\n"},
     {"CD101",
      kLintHead + "%post -c /bin/bash\ntrue\ntrue\n",
      3,
@@ -378,6 +384,16 @@ TEST_CASE("comments pass rules over, but never a refusal") {
         lint_of("# cybelectl: ignore-file CD004\n" + kLintHead + "%enviroment\n");
     CHECK_FALSE(refused.is_accepted);
     CHECK(find(refused, "CD004") != nullptr);
+}
+
+TEST_CASE("a second Bootstrap is reported, because it begins another stage") {
+    const LintReport report = lint_of("Bootstrap: docker\nBootstrap: library\nFrom: a:1\n");
+    const Finding* finding = find(report, "CD029");
+    REQUIRE(finding != nullptr);
+    CHECK(finding->fault.where->line == 1);
+    CHECK(finding->fault.because == "the Bootstrap of line 2 begins another stage");
+    CHECK(find(lint_of(kLintHead), "CD029") == nullptr);
+    CHECK(find(lint_of(post("cat <<EOF")), "CD111") != nullptr);
 }
 
 TEST_CASE("near names are suggested") {
