@@ -290,6 +290,24 @@ void unexported(Lint& lint,
     }
 }
 
+/// The variables that a value uses and nothing sets.
+void unset_names(Lint& lint,
+                 const Script& script,
+                 const Assignment& assignment,
+                 const Names& known,
+                 const SoFar& so_far) {
+    for (const std::string& used : used_names(assignment.value)) {
+        if (used != assignment.name && !known.contains(used) && !so_far.may_hold(used) &&
+            !is_build_variable(used) && !is_of_the_start(used) &&
+            !base_may_set(*script.stage, used)) {
+            lint.tell("CD204",
+                      *script.section,
+                      *assignment.word,
+                      fmt::format("'${}' is set by nothing that stands here", used));
+        }
+    }
+}
+
 void environment_value(Lint& lint,
                        const std::vector<Script>& all,
                        const Script& script,
@@ -305,16 +323,7 @@ void environment_value(Lint& lint,
                   *assignment.word,
                   fmt::format("'{}' is computed at every start", assignment.name));
     }
-    for (const std::string& used : used_names(assignment.value)) {
-        if (used != assignment.name && !known.contains(used) && !so_far.may_hold(used) &&
-            !is_build_variable(used) && !is_of_the_start(used) &&
-            !base_may_set(*script.stage, used)) {
-            lint.tell("CD204",
-                      section,
-                      *assignment.word,
-                      fmt::format("'${}' is set by nothing that stands here", used));
-        }
-    }
+    unset_names(lint, script, assignment, known, so_far);
     if (is_of_apt && (assignment.is_exported || is_exported_later(all, assignment.name))) {
         lint.tell("CD207", section, *assignment.word, "DEBIAN_FRONTEND reaches the users");
     }

@@ -18,6 +18,7 @@ teardown_file() { leave_place; }
 @test "pip install, init, build, submit: two ranks of a program of one's own, and how long that takes" {
     cat >as_root <<'STEPS'
 set -euo pipefail
+unset "${!CYBELE_@}" # folders of this suite, which belong to root
 apt-get -q update
 DEBIAN_FRONTEND=noninteractive apt-get -q install -y --no-install-recommends python3-venv mmdebstrap openmpi-bin uidmap
 useradd -m newcomer
