@@ -70,7 +70,7 @@ constexpr std::array kScriptRules = {
     Rule{"CD111",
          Severity::kWarning,
          "here-document without an end",
-         "the shell takes all that follows for its text, so no command of it runs",
+         "the shell reads all that follows as its text, so no command of it runs",
          "end it with a line that holds its delimiter alone",
          "5.1"},
     Rule{"CD201",
