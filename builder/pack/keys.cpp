@@ -60,7 +60,9 @@ StepKey key_of_step(const Step& step,
         add_copies(step, context.files, parts);
     } else if (step.kind == Step::Kind::kStageCopy) {
         // The other stage's key stands for its files, so that they need not be made to know it.
-        const std::string& other = earlier[step.from_stage].result();
+        // Of its own stage it copies what the steps before have left.
+        const bool is_own = step.from_stage >= earlier.size();
+        const std::string& other = is_own ? parent : earlier[step.from_stage].result();
         is_known = is_known && !other.empty();
         parts.push_back({"the stage it copies from", digest_of(other)});
         parts.push_back({"the list of its files", digest_of(step.section->text)});

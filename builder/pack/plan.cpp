@@ -41,6 +41,7 @@ private:
     void check_sections(const Stage& stage);
     void plan_copies(const std::vector<definitions::FileLine>& lines, Step& step);
     void plan_files(const Stage& stage, StagePlan& plan, FilesOrigin::Kind kind);
+    void refuse_later_stage(const Section& section, const std::string& name);
     void plan_scripts(const Stage& stage, StagePlan& plan);
     void plan_setup(const Stage& stage, StagePlan& plan);
     void plan_apps(const Stage& stage, StagePlan& plan);
@@ -144,6 +145,16 @@ void Planner::plan_copies(const std::vector<definitions::FileLine>& lines, Step&
     }
 }
 
+void Planner::refuse_later_stage(const Section& section, const std::string& name) {
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.set(problem("files-from-later-stage",
+                      "stage '" + printable(name) + "' is built after this one"));
+    fault.because = "stages are built in the order of the file, and can copy from earlier ones";
+    fault.help = "move the stage that provides the files to the front";
+    refuse(section.line, section_line(section), std::move(fault));
+}
+
 void Planner::plan_files(const Stage& stage, StagePlan& plan, FilesOrigin::Kind kind) {
     for (const Section& section : stage.sections) {
         if (section.name != "files") {
@@ -158,7 +169,12 @@ void Planner::plan_files(const Stage& stage, StagePlan& plan, FilesOrigin::Kind 
         step.name = section_line(section);
         if (kind == FilesOrigin::Kind::kStage) {
             step.kind = Step::Kind::kStageCopy;
-            step.from_stage = stage_named(origin.stage).value_or(0);
+            const auto earlier = stage_named(origin.stage);
+            if (!earlier && origin.stage != stage.name()) {
+                refuse_later_stage(section, origin.stage);
+                continue;
+            }
+            step.from_stage = earlier.value_or(plan_.stages.size()); // else its own files
             plan.steps.push_back(std::move(step));
             continue;
         }

@@ -19,7 +19,7 @@ std::vector<StageNeed> find_needs(const BuildPlan& plan,
             need.is_needed || stage + 1 == plan.stages.size() || keys[stage].result().empty();
         const std::vector<Step>& steps = plan.stages[stage].steps;
         for (std::size_t i = kept[stage]; need.is_needed && i < steps.size(); ++i) {
-            if (steps[i].kind == Step::Kind::kStageCopy) {
+            if (steps[i].kind == Step::Kind::kStageCopy && steps[i].from_stage != stage) {
                 need.copies_from.push_back(steps[i].from_stage);
                 needs[steps[i].from_stage].is_needed = true; // it is an earlier one
             }

@@ -110,7 +110,8 @@ private:
             {section, name, end, root_, is_cached, system_certificates(context_.environment)});
     }
     [[nodiscard]] CopyFrom from_stage(const Step& step) const {
-        return {context_.roots[step.from_stage], "/", true};
+        const bool is_own = step.from_stage == number_;
+        return {is_own ? root_ : context_.roots[step.from_stage], "/", true};
     }
     [[nodiscard]] const Section* last_section(std::string_view name) const;
 
@@ -296,7 +297,8 @@ Result<void> StageBuilder::run_step(const Step& step) {
         }
         return {};
     case Step::Kind::kStageCopy: {
-        if (auto make = std::exchange(context_.put_off[step.from_stage], {})) {
+        const bool is_own = step.from_stage == number_;
+        if (auto make = is_own ? nullptr : std::exchange(context_.put_off[step.from_stage], {})) {
             CYBELE_CHECK(make());
         }
         CYBELE_TRY(const auto copies, stage_copies(step));

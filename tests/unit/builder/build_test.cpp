@@ -144,6 +144,24 @@ TEST_CASE("stages: files are taken from an earlier one, only the last is kept") 
                   (built ? "" : built.error().message() + built.error().faults().front().because));
 }
 
+TEST_CASE("stages: a stage copies files of its own, and none of a later one") {
+    Bench bench;
+    const std::string make = "Bootstrap: scratch\nStage: make\n";
+    const auto own = build(bench.request(make + kBase.substr(kBase.find("%files")) +
+                                         "%files from make\n/.singularity.d/env /own\n" + kInstall +
+                                         "%test\n/bin/busybox test -d /own\n"),
+                           bench.environment);
+    CHECK_MESSAGE(own, (own ? "" : own.error().message()));
+    auto request =
+        bench.request("Bootstrap: scratch\nStage: one\n%files from make\n/out /opt\n" + make);
+    request.force = true;
+    const auto later = build(request, bench.environment);
+    REQUIRE_FALSE(later);
+    CHECK(later.error().faults().front().id == "files-from-later-stage");
+    CHECK(later.error().faults().front().where.value_or(Place{}).line == 3);
+    bench.check_clean();
+}
+
 TEST_CASE("certificates and proxies are seen by %post, and are not in the image") {
     Bench bench;
     put(bench.here / "ca.pem", "certificates of this place");
