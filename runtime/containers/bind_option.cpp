@@ -62,7 +62,7 @@ std::string take_option(BindOption& bind, std::string_view word) {
         bind.image_source = word.substr(kImageSource.size());
         return bind.image_source.empty() ? "image-src= accepts a path in the image" : "";
     }
-    bind.is_read_only = word == "ro";
+    bind.is_read_only = bind.is_read_only || word == "ro"; // of both, the stronger one
     return is_option(word) ? "" : "the mode is neither ro nor rw";
 }
 
@@ -132,7 +132,8 @@ std::string take_field(BindOption& bind, const std::string& field) {
     }
     if (key == "ro" || key == "readonly") {
         bind.is_read_only = true;
-        return equals == std::string::npos ? "" : "'" + key + "' accepts no value";
+        return equals == std::string::npos || value == "true" ? ""
+                                                              : "'" + key + "' accepts no value";
     }
     if (key == "image-src") {
         bind.image_source = value;

@@ -37,13 +37,17 @@ Result<std::filesystem::path> need_fuse_program(const char* name, const char* pa
                 std::string("install ") + package + ", or use a directory: --overlay DIR");
 }
 
-/// With one id in this namespace, every file is its owner's.
+/// With one id in this namespace, every file is its owner's. A range has a second line.
 bool has_single_id() {
     std::ifstream map("/proc/self/uid_map");
     unsigned long inside = 0;
     unsigned long outside = 0;
     unsigned long count = 0;
-    return (map >> inside >> outside >> count) && count == 1;
+    unsigned long ids = 0;
+    while (map >> inside >> outside >> count) {
+        ids += count;
+    }
+    return ids == 1;
 }
 
 } // namespace
@@ -94,7 +98,7 @@ Result<UniqueFd>
 mount_overlay_by_program(const Stage& stage, const std::string& folders, const char* name) {
     CYBELE_TRY(const std::filesystem::path program,
                need_fuse_program("fuse-overlayfs", "fuse-overlayfs"));
-    const namespaces::FuseProgram served{{program.native(), "-f", "-o", "allow_other," + folders},
+    const namespaces::FuseProgram served{{program.native(), "-f", "-o", "allow_other,noacl," + folders},
                                          {}};
     return namespaces::mount_by_program(served, stage.fd(), name);
 }

@@ -64,7 +64,7 @@ void inject(PayloadEnvironment& layers, const std::string& name, const std::stri
     } else if (name == "PATH") {
         layers.path = value;
     } else if (name == "LD_LIBRARY_PATH") {
-        layers.injected[name] = value + ':' + std::string(kLibraryFolder);
+        layers.injected[name] = value.empty() ? "" : value + ':' + std::string(kLibraryFolder);
     } else if (name != "HOME") { // the home directory is --home's
         layers.injected[name] = value;
     }

@@ -3,7 +3,6 @@
 
 #include "runtime/containers/bind_option.hpp"
 #include "runtime/containers/isolation.hpp"
-#include "runtime/namespaces/accounts.hpp"
 #include "runtime/namespaces/small_devices.hpp"
 #include "support/quote.hpp"
 
@@ -184,6 +183,21 @@ void leave_out(std::vector<Mount>& mounts,
     });
 }
 
+/// The image of --writable gets no mount points: where it lacks that of the home, a directory of
+/// memory hides the one at the root in which that would be made.
+void add_writable_place(std::vector<Mount>& mounts, const Request& request, const Home& home) {
+    std::error_code ignored;
+    const std::filesystem::path below_root = home.target.lexically_normal().relative_path();
+    const std::filesystem::path top = "/" / *below_root.begin();
+    if (!request.writable || top == home.target || top == "/tmp" || top == "/var" ||
+        !std::filesystem::is_directory(request.image, ignored) ||
+        std::filesystem::exists(request.image / below_root, ignored)) {
+        return;
+    }
+    mounts.push_back(fresh(Mount::Kind::kTmpfs, top, "mode=0755,size=64m"));
+    mounts.back().is_optional = true;
+}
+
 /// The home directory comes after /tmp, below which it may lie.
 Result<void> add_user_folders(std::vector<Mount>& mounts,
                               const Request& request,
@@ -195,11 +209,17 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
         const auto open_to_all = std::filesystem::perms(01777);
         CYBELE_TRY(mounts.emplace_back(), own_folder(request, "/tmp", "tmp", open_to_all));
         CYBELE_TRY(mounts.emplace_back(), own_folder(request, "/var/tmp", "var_tmp", open_to_all));
-        if (has_home && (request.home.empty() || request.workdir.empty())) {
-            CYBELE_TRY(mounts.emplace_back(),
-                       own_folder(request, home.target, "home", std::filesystem::perms(0750)));
+        if (!has_home) {
+            return {};
         }
-        if (has_home && !request.home.empty()) { // named by the user: meant to be there
+        add_writable_place(mounts, request, home);
+        const bool is_bound = !request.home.empty() && !home.is_missing;
+        if (!is_bound || request.workdir.empty()) {
+            CYBELE_TRY(mounts.emplace_back(),
+                       own_folder(request, home.target, "home", std::filesystem::perms(0700)));
+            mounts.back().is_named = true;
+        }
+        if (is_bound) { // named by the user: meant to be there
             mounts.push_back(bind(home.source, home.target));
             mounts.back().options = kUserFlags;
             mounts.back().is_optional = false;
@@ -210,6 +230,9 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
     mounts.push_back(bind("/tmp", "/tmp"));
     mounts.push_back(bind("/var/tmp", "/var/tmp"));
     if (has_home) {
+        add_writable_place(mounts, request, home);
+    }
+    if (has_home && !home.is_missing) {
         mounts.push_back(bind(home.source, home.target));
         mounts.back().is_optional = request.home.empty();
         mounts.back().is_named = !request.home.empty();
@@ -221,6 +244,11 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
     if (!is_system_folder(directory.native()) && directory.is_absolute() && !is_in_named_home) {
         mounts.push_back(bind(directory, directory));
         mounts.back().skip_if_same = true;
+    }
+    if (has_home && home.is_missing) { // behind the working directory, in which it may be made
+        mounts.push_back(fresh(Mount::Kind::kTmpfs, home.target, "mode=0755,size=64m"));
+        mounts.back().is_optional = request.home.empty();
+        mounts.back().is_named = !request.home.empty();
     }
     for (Mount& mount : mounts) {
         const std::string& target = mount.target.native();
@@ -318,63 +346,7 @@ void finish(std::vector<Mount>& mounts,
     }
 }
 
-/// By the name of Apptainer, the account's; else, or where it has none, that of $HOME.
-std::filesystem::path usual_home(const Request& request, const Environment& environment) {
-    constexpr std::size_t kHomeField = 5; // of passwd(5)
-    if (const auto account = request.is_compatible ? namespaces::passwd_line(getuid())
-                                                   : std::optional<std::string>()) {
-        std::filesystem::path home = namespaces::account_field(*account, kHomeField);
-        if (home.is_absolute()) {
-            return home;
-        }
-    }
-    return environment.home();
-}
-
 } // namespace
-
-Result<Home> home_of(const Request& request, const Environment& environment) {
-    const std::filesystem::path usual = usual_home(request, environment);
-    Home home{usual, usual};
-    if (request.fakeroot) {
-        home.target = "/root";
-    }
-    if (request.home.empty()) {
-        return home;
-    }
-    const auto colon = request.home.find(':');
-    if (colon != std::string::npos && request.home.find(':', colon + 1) != std::string::npos) {
-        return fail(ErrorCode::kUsage,
-                    problem("home-malformed",
-                            "cannot read the home directory '" + printable(request.home) + "'"),
-                    "it has more parts than a source and a target",
-                    "write --home SRC:DST");
-    }
-    home.source = request.home.substr(0, colon);
-    home.target = colon == std::string::npos
-                      ? home.source
-                      : std::filesystem::path(request.home.substr(colon + 1));
-    if (colon == std::string::npos && request.is_compatible && !home.source.is_absolute()) {
-        return fail(ErrorCode::kInput,
-                    problem("home-relative",
-                            "--home: '" + printable(request.home) + "' is not an absolute path"),
-                    "its place in the container is the same as on the host",
-                    "write --home \"$PWD\"/" + shell_quote(request.home));
-    }
-    std::error_code ignored;
-    home.source = std::filesystem::absolute(home.source, ignored);
-    if (colon == std::string::npos) {
-        home.target = request.fakeroot ? std::filesystem::path("/root") : home.source;
-    }
-    if (!home.target.is_absolute()) {
-        return fail(ErrorCode::kUsage,
-                    problem("home-malformed",
-                            "cannot read the home directory '" + printable(request.home) + "'"),
-                    "its place in the container is not an absolute path",
-                    "write --home SRC:DST");
-    }
-    return home;
-}
 
 Result<MountPlan> plan_mounts(const Request& request,
                               const Environment& environment,

@@ -16,6 +16,7 @@ namespace cybele::runtime {
 struct Home {
     std::filesystem::path source;
     std::filesystem::path target;
+    bool is_missing = false; ///< by the name of Apptainer: an empty one in memory stands for it
 };
 [[nodiscard]] Result<Home> home_of(const Request& request, const Environment& environment);
 

@@ -224,6 +224,19 @@ void note_offers(const SiteSettings& settings, std::vector<std::string>& warning
                                "' of this host has no effect: " + instead);
         }
     }
+    if (const auto driver = settings.find("image driver");
+        driver != settings.end() && !driver->second.front().empty()) {
+        warnings.push_back("'image driver = " + printable(driver->second.front()) +
+                           "' of this host has no effect: images are mounted by the kernel or "
+                           "by FUSE programs");
+    }
+    constexpr std::string_view kUsualSize = "64"; // MiB, in both programs
+    if (const auto size = settings.find("sessiondir max size");
+        size != settings.end() && size->second.front() != kUsualSize) {
+        warnings.push_back("'sessiondir max size = " + printable(size->second.front()) +
+                           "' of this host has no effect: directories in memory hold 64 MiB; "
+                           "--workdir names one on disk");
+    }
 }
 
 /// Takes back what was asked for and is not allowed.

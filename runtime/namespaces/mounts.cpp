@@ -108,17 +108,13 @@ Result<UniqueFd> RootBuilder::target_of(const Mount& mount, bool directory) cons
     if (auto fd = open_in_root(root_.get(), mount.target)) {
         return std::move(*fd);
     }
-    if (!mount.make_target) {
-        if (mount.is_optional) {
-            return UniqueFd();
-        }
-        return fail(
-            system_error("cannot mount on '" + printable(mount.target.string()) + "'", errno));
-    }
     Making making;
     making.is_directory = directory;
     making.may_make_in = [this, &mount](int parent, bool passed_link) {
         const std::uint64_t id = mount_id(parent);
+        if (!mount.make_target && id == own_mounts_.front()) {
+            return false; // the root itself stays as it is
+        }
         const auto has = [&](const std::vector<std::uint64_t>& ids) {
             return std::find(ids.begin(), ids.end(), id) != ids.end();
         };

@@ -59,7 +59,7 @@ struct Mount {
     bool is_recursive = true;
     bool is_read_only = false;
     bool is_optional = false; ///< a missing source or target is skipped
-    bool make_target = true;  ///< where the root can be written
+    bool make_target = true;  ///< also in the root itself, where that can be written
     /// kBind of a folder that can be written to: missing targets of later mounts are made in it,
     /// where the way there passes no link.
     bool may_hold_targets = false;

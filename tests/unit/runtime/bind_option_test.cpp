@@ -2,6 +2,9 @@
 #include "runtime/containers/bind_option.hpp"
 #include "runtime/containers/plan.hpp"
 
+#include <filesystem>
+#include <string>
+
 #include <doctest/doctest.h>
 
 using namespace cybele;
@@ -18,6 +21,8 @@ TEST_CASE("binds as Apptainer writes them") {
                         {"/a:/b", "/a", "/b", false},
                         {"/a:/b:ro", "/a", "/b", true},
                         {"/a:/b:rw", "/a", "/b", false},
+                        {"/a:/b:ro,rw", "/a", "/b", true},
+                        {"/a:/b:rw,ro", "/a", "/b", true},
                         {"/a::ro", "/a", "/a", true},
                         {"rel/x:/b", "/base dir/rel/x", "/b", false},
                         {"/a\\:b\\,c:/d", "/a:b,c", "/d", false}};
@@ -72,6 +77,64 @@ TEST_CASE("the mounts come in Apptainer's order") {
     CHECK(!home_of(request, host));
     request.binds = {"/etc:/"};
     CHECK(!plan_mounts(request, host, Home{"/h", "/h"}, "/"));
+}
+
+TEST_CASE("by the name of Apptainer a home directory that does not exist is one in memory") {
+    using Kind = cybele::namespaces::Mount::Kind;
+    Request request;
+    request.is_compatible = true;
+    request.home = "/no/such/home";
+    const Environment host({{"HOME", "/"}, {"USER", "ann"}});
+    const auto mount_of = [&](const std::string& target) {
+        const auto home = home_of(request, host);
+        REQUIRE(home);
+        const auto plan = plan_mounts(request, host, *home, "/usr/share");
+        REQUIRE(plan);
+        for (const auto& mount : plan->mounts) {
+            if (mount.target == target) {
+                return mount;
+            }
+        }
+        return cybele::namespaces::Mount();
+    };
+    CHECK(mount_of("/no/such/home").kind == Kind::kTmpfs);
+    request.contain = true;
+    CHECK(mount_of("/no/such/home").kind == Kind::kTmpfs);
+    request.contain = false;
+    request.fakeroot = true; // a home that is named stays at its place
+    CHECK(mount_of("/no/such/home").kind == Kind::kTmpfs);
+    request.home = ":/inside";
+    CHECK(mount_of("/inside").source == std::filesystem::current_path());
+    request.home = "/etc/passwd";
+    CHECK(!home_of(request, host));
+    // By its own name a home that is missing is a mistake.
+    request.is_compatible = false;
+    request.fakeroot = false;
+    request.home = "/no/such/home";
+    CHECK(mount_of("/no/such/home").kind == Kind::kBind);
+    CHECK(!mount_of("/no/such/home").is_optional);
+}
+
+TEST_CASE("an image that is written gets its home in memory, and no mount points") {
+    using Kind = cybele::namespaces::Mount::Kind;
+    Request request;
+    request.image = "/proc"; // it has no folder home
+    request.writable = true;
+    const Environment host({{"HOME", "/home/ann"}, {"USER", "ann"}});
+    const auto plan = plan_mounts(request, host, Home{"/home/ann", "/home/ann"}, "/usr/share");
+    REQUIRE(plan);
+    bool has_place = false;
+    for (const auto& mount : plan->mounts) {
+        CHECK(!mount.make_target);
+        has_place = has_place || (mount.target == "/home" && mount.kind == Kind::kTmpfs);
+    }
+    CHECK(has_place);
+    request.image = "/"; // it has /tmp, below which this home is
+    const auto other = plan_mounts(request, host, Home{"/tmp", "/tmp/x"}, "/usr/share");
+    REQUIRE(other);
+    for (const auto& mount : other->mounts) {
+        CHECK(mount.kind != Kind::kTmpfs);
+    }
 }
 
 TEST_CASE(
