@@ -216,12 +216,16 @@ Result<std::vector<std::string>> same_flags(const OtherCall& call) {
                                     " is not supported"),
                         std::string(flag->ours));
         }
-        if (flag->kind == OtherFlag::Kind::kSame) {
+        if (flag->kind != OtherFlag::Kind::kSame) {
+            continue;
+        }
+        const bool is_list = flag->has_name("--build-arg");
+        for (const std::string& part : is_list ? read_list(value) : std::vector{value}) {
             words.emplace_back(flag->ours);
-            if (flag->takes_value && value.empty()) {
+            if (flag->takes_value && part.empty()) {
                 words.emplace_back(); // after `=` it would be taken for no value
             } else if (flag->takes_value) {
-                words.back() += "=" + value;
+                words.back() += "=" + part;
             }
         }
     }
@@ -322,7 +326,10 @@ Result<OwnWords> group_words(Session& session, const GlobalFlags& flags, const s
 } // namespace
 
 Result<OwnWords> own_words(Session& session) {
-    const auto flags = read_global_flags(session.words);
+    const auto flags = read_global_flags(session.words, session.environment);
+    if (!flags && flags.error().code() != ErrorCode::kUsage) {
+        return tl::unexpected(flags.error());
+    }
     if (!flags) {
         return wrong_usage(session, "", flags.error());
     }

@@ -184,7 +184,8 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
     request.steps.fixes_oci_only = request.definition.is_compatible;
     request.settings.bases.architecture = options.sandbox.architecture;
     CYBELE_CHECK(take_binds(options));
-    if (options.sandbox.is_update) {
+    // By the name of Apptainer --force makes the sandbox anew.
+    if (options.sandbox.is_update && !(request.definition.is_compatible && request.force)) {
         CYBELE_CHECK(check_update(options));
         request.definition.update = std::filesystem::absolute(options.output);
         request.force = true;

@@ -3,6 +3,7 @@
 
 #include "cli/run/flag_words.hpp"
 #include "runtime/containers/root_image.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -66,7 +67,41 @@ const StartVerb* start_verb(std::string_view name) {
     return row == std::end(kStartVerbs) ? nullptr : row;
 }
 
-Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words) {
+namespace {
+
+/// What the variables of global flags say; each wrong value is refused.
+Result<void> add_global_variables(GlobalFlags& flags, const Environment& environment) {
+    constexpr std::string_view kSwitches[] = {"DEBUG", "NOCOLOR", "QUIET", "SILENT", "VERBOSE"};
+    const auto value_of = [&](std::string_view name) {
+        const std::string text(name);
+        return environment.get_or("APPTAINER_" + text,
+                                  environment.get_or("SINGULARITY_" + text, ""));
+    };
+    for (const std::string_view name : kSwitches) {
+        const std::string value = value_of(name);
+        if (value.empty()) {
+            continue;
+        }
+        const auto is_on = read_switch({"APPTAINER_" + std::string(name), value});
+        if (!is_on) {
+            return fail(ErrorCode::kInput,
+                        problem("apptainer-variable-malformed",
+                                "APPTAINER_" + std::string(name) + ": '" + printable(value) +
+                                    "' is neither true nor false"),
+                        "the variable sets a flag of each command",
+                        "unset APPTAINER_" + std::string(name));
+        }
+        flags.verbosity += *is_on && (name == "DEBUG" || name == "VERBOSE") ? 1 : 0;
+        flags.is_quiet = flags.is_quiet || (*is_on && (name == "QUIET" || name == "SILENT"));
+    }
+    flags.config = value_of("CONFIG_FILE");
+    return {};
+}
+
+} // namespace
+
+Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words,
+                                      const Environment& environment) {
     struct Row {
         std::string_view name;
         std::string_view letter;
@@ -97,6 +132,7 @@ Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words) {
                    },
                    false));
     GlobalFlags flags;
+    CYBELE_CHECK(add_global_variables(flags, environment));
     flags.at = words.size() - read.rest.size();
     for (const FlagWord& flag : read.flags) {
         const std::string_view name = row_of(flag.name)->name;

@@ -15,8 +15,9 @@ struct StartAs {
     bool is_quiet = false;
 };
 
-/// The flags that Apptainer takes before its verb, from words[0] on; `at` is left at the verb.
-/// kUsage: a flag that it does not know.
+/// The flags that Apptainer takes before its verb, from words[0] on, and what variables set of
+/// them; `at` is left at the verb. kUsage: a flag that it does not know; kInput: a variable's
+/// value.
 struct GlobalFlags {
     int verbosity = 0;
     bool is_quiet = false;
@@ -25,7 +26,8 @@ struct GlobalFlags {
     std::string config; ///< --config
     std::size_t at = 0;
 };
-[[nodiscard]] Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words);
+[[nodiscard]] Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words,
+                                                    const Environment& environment);
 
 /// The flags and the image of a start: `verb` is one of the four, `at` the word after it. kUsage
 /// for what Apptainer refuses; nothing where help is asked for.

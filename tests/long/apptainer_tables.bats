@@ -111,3 +111,15 @@ load ../parts/cases.bash
 @test "both programs do the same: messages, and what users bind, overlay and set" {
     compare practice 'sayings|vessels'
 }
+
+@test "both programs do the same: binds, homes, and mounts that are left out" {
+    compare suites 'volumes|nomounts'
+}
+
+@test "both programs do the same: ends of programs, environments, variables of commands" {
+    compare suites 'stops|settings|cmdvars'
+}
+
+@test "both programs do the same: sections and stages of definition files, owners in overlays" {
+    compare suites 'sections|vaults'
+}
