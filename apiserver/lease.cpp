@@ -128,6 +128,7 @@ void Lease::lose() {
 /// Notes whether the Lease changed since it was seen last.
 void Lease::observe(const Json& object, Moment now) {
     const Json spec = part_of(object, "spec");
+    uid_ = word_of(part_of(object, "metadata"), "uid");
     const std::string seen =
         word_of(part_of(object, "metadata"), "resourceVersion") + " " + word_of(spec, "renewTime");
     holder_ = word_of(spec, "holderIdentity");

@@ -54,6 +54,11 @@ public:
     [[nodiscard]] const std::string& holder() const {
         return holder_;
     }
+    /// The uid that the server gave the Lease: the same for all who share it, different for a Lease
+    /// of the same name elsewhere. Empty: not known yet.
+    [[nodiscard]] const std::string& uid() const {
+        return uid_;
+    }
     /// The last failure since the last success.
     [[nodiscard]] const std::optional<Error>& trouble() const {
         return trouble_;
@@ -95,6 +100,7 @@ private:
     Moment still_since_ = kNever; ///< since when the Lease has not changed; of others' Leases
     std::chrono::milliseconds other_duration_{0}; ///< what its holder wrote
     std::string holder_;
+    std::string uid_;
     std::string seen_;                       ///< resourceVersion and renewTime that stood still
     std::unique_ptr<nlohmann::json> object_; ///< as read last; null: it does not exist
     bool is_releasing_ = false;

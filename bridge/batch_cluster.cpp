@@ -34,22 +34,6 @@ constexpr CommandsRow kCommands[] = {{"slurm", submission::slurm_commands},
                                      {"slurm-torque", submission::slurm_torque_commands},
                                      {"pbspro", submission::pbspro_commands}};
 
-SeenJob seen_job(const submission::JobStatus& status) {
-    SeenJob job;
-    job.id = status.id;
-    job.owner = status.owner;
-    job.token = status.uuid;
-    job.state = status.state;
-    job.native = status.native;
-    job.reason = status.is_held_by_admin ? "JobHeldAdmin" : status.reason;
-    job.code = status.code;
-    job.signal = status.signal;
-    job.restarts = status.restarts;
-    job.started = status.began;
-    job.ended = status.ended;
-    return job;
-}
-
 /// The object's queue and name, where the script itself says nothing of them.
 std::vector<std::string>
 further_options(const Object& object, const std::string& default_queue, bool is_slurm) {
@@ -80,6 +64,22 @@ std::map<std::string, std::vector<std::string>> by_account(const std::vector<Nam
 }
 
 } // namespace
+
+SeenJob seen_job(const submission::JobStatus& status) {
+    SeenJob job;
+    job.id = status.id;
+    job.owner = status.owner;
+    job.token = status.uuid;
+    job.state = status.state;
+    job.native = status.native;
+    job.reason = status.is_held_by_admin ? "JobHeldAdmin" : status.reason;
+    job.code = status.code;
+    job.signal = status.signal;
+    job.restarts = status.restarts;
+    job.started = status.began;
+    job.ended = status.ended;
+    return job;
+}
 
 fs::path record_of(const Object& object, const fs::path& workdir) {
     return workdir / ".cybelectl" / object.uid;
@@ -253,22 +253,49 @@ Call BatchCluster::hand_over_call(const Object& object, const Login& login, int 
 
 RecordSight
 BatchCluster::exchange(Login& login, const Object& object, const std::vector<Call>& calls) {
+    // Many objects do not each wait for a login host that is down.
+    if (!login.trouble.empty() && login.unreachable_at == polls_) {
+        return failed(login.trouble);
+    }
     const auto answers = login.host->exchange(calls, {});
     if (!answers) {
-        const Fault& fault = answers.error().faults().front();
-        return failed(fault.message + ": " + fault.because);
+        login.unreachable_at = polls_;
+        return hinder(login, answers.error());
     }
     for (std::size_t at = 0; at + 1 < calls.size(); ++at) {
         const cybele::Outcome& outcome = answers->outcomes[at];
         if (!outcome.ok() && outcome.code != kClaimTaken) {
-            return failed(submission::words_of(outcome));
+            return hinder(login, submission::words_of(outcome));
         }
     }
-    const cybele::Outcome& last = answers->outcomes.back();
-    if (!last.ok()) {
-        return failed(submission::words_of(last));
+    RecordSight sight = record_in(answers->outcomes.back(), object);
+    if (!sight.failure.empty() || !login.token) { // files say nothing of a service
+        login.trouble = sight.failure;
     }
-    return read_record(last.output, *commands_, object.uid);
+    return sight;
+}
+
+RecordSight BatchCluster::hinder(Login& login, const std::string& words) const {
+    RecordSight sight = failed(words);
+    login.trouble = sight.failure;
+    return sight;
+}
+
+RecordSight BatchCluster::hinder(Login& login, const Error& error) const {
+    const Fault& fault = error.faults().front();
+    return hinder(login, fault.message + ": " + fault.because);
+}
+
+void BatchCluster::take_result(Login& login, const Result<void>& done) const {
+    login.trouble.clear();
+    if (!done) {
+        (void)hinder(login, done.error());
+    }
+}
+
+RecordSight BatchCluster::record_in(const cybele::Outcome& outcome, const Object& object) const {
+    return outcome.ok() ? read_record(outcome.output, *commands_, object.uid)
+                        : failed(submission::words_of(outcome));
 }
 
 RecordSight BatchCluster::search(const Object& object, const std::string& account, bool closes) {
@@ -277,36 +304,6 @@ RecordSight BatchCluster::search(const Object& object, const std::string& accoun
         return {};
     }
     return exchange(*login, object, {search_call(object, *login, closes)});
-}
-
-AccountedSight BatchCluster::inquire(const Object& object, const std::string& account) {
-    AccountedSight sight;
-    Login* login = login_of(account);
-    if (login == nullptr || object.status.job_id.empty() || object.status.job_id == "0") {
-        sight.was_asked = login != nullptr;
-        return sight;
-    }
-    submission::JobRef job;
-    job.id = object.status.job_id;
-    job.uuid = object.uid;
-    job.record = record_of(object, login->workdir).native();
-    job.folder = login->workdir.native();
-    job.name = object.name;
-    const submission::QueryResult found = login->backend->inquire({job});
-    if (found.failure) {
-        report(found.failure->faults().front().message);
-        return sight;
-    }
-    sight.was_asked = true;
-    for (const submission::JobStatus& status : found.seen) {
-        const bool is_other = (!status.owner.empty() && status.owner != account) ||
-                              (!status.uuid.empty() && status.uuid != object.uid);
-        if (status.id == job.id && !status.is_unknown && !is_other) {
-            sight.job = seen_job(status);
-            break;
-        }
-    }
-    return sight;
 }
 
 RecordSight
@@ -324,21 +321,23 @@ BatchCluster::submit_held(const Object& object, const std::string& account, int 
                  {hand_over_call(object, *login, attempt), search_call(object, *login, false)});
     if (!sight.trouble.empty() && sight.claims == attempt) {
         give_back(*login, object, attempt);
-        return failed(sight.trouble);
+        return hinder(*login, sight.trouble);
     }
     return sight;
 }
 
-/// Whose job a record is of, for `orphans` and after a restored backup.
+/// Whose job a record is of, for `orphans`, `check` and after a restored backup: read_owner() reads
+/// it.
 std::string BatchCluster::note_of(const Object& object) const {
-    return settings_.bridge + " " + object.space + "/" + object.name + " " +
-           object.resource_version;
+    std::string note =
+        settings_.bridge + " " + object.space + "/" + object.name + " " + object.resource_version;
+    const std::string lease = settings_.lease ? settings_.lease() : "";
+    return lease.empty() ? note : note + " " + lease;
 }
 
 RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, int attempt) {
     if (const auto wrong = check_token(*login.token, login.account)) {
-        report(wrong->message());
-        return {};
+        return hinder(login, *wrong);
     }
     const fs::path record = record_of(object, login.workdir);
     RecordSight sight = exchange(
@@ -369,6 +368,7 @@ RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, 
     const submission::Receipt receipt = login.backend->submit(submission);
     switch (receipt.kind) {
     case submission::Receipt::Kind::kAccepted:
+        login.trouble.clear();
         sight = exchange(login,
                          object,
                          {record_call(kNoteAnswerScript, login, {record.native(), receipt.id}),
@@ -380,7 +380,7 @@ RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, 
         break;
     case submission::Receipt::Kind::kUnreachable:
         give_back(login, object, attempt);
-        return failed(receipt.words);
+        return hinder(login, receipt.words);
     default:
         report(receipt.words); // the queue shows it, or the claim becomes old
         break;
@@ -409,15 +409,24 @@ BatchCluster::note_answer(const Object& object, const std::string& account, cons
          search_call(object, *login, false)});
 }
 
+/// A service with a token that is not good gives no clear answer.
+Result<void> BatchCluster::may_ask(Login& login) const {
+    if (login.token) {
+        if (auto wrong = check_token(*login.token, login.account)) {
+            return tl::unexpected(std::move(*wrong));
+        }
+    }
+    return {};
+}
+
 void BatchCluster::release(const std::vector<Named>& jobs) {
     for (const auto& [account, ids] : by_account(jobs)) {
         Login* login = login_of(account);
         if (login == nullptr || !may_act()) {
             continue;
         }
-        if (const auto done = login->backend->release(ids); !done) {
-            report(done.error().message());
-        }
+        const Result<void> allowed = may_ask(*login);
+        take_result(*login, allowed ? login->backend->release(ids) : allowed);
     }
 }
 
@@ -431,10 +440,8 @@ void BatchCluster::cancel(const std::vector<Named>& jobs) {
         for (const std::string& id : ids) {
             refs.push_back({id, {}, {}});
         }
-        if (const auto done = login->backend->cancel(refs); !done) {
-            const Fault& fault = done.error().faults().front();
-            report(fault.message + ": " + fault.because);
-        }
+        const Result<void> allowed = may_ask(*login);
+        take_result(*login, allowed ? login->backend->cancel(refs) : allowed);
     }
 }
 

@@ -31,12 +31,15 @@ struct ClusterSettings {
     std::filesystem::path program; ///< this one, next to which the HTTP helper is
     Environment environment;
     std::function<bool()> may_act;                    ///< the Lease is still this process's
+    std::function<std::string()> lease;               ///< its uid; unset: nothing is handed over
     std::function<std::int64_t()> clock;              ///< Unix seconds
     std::function<void(const std::string&)> on_words; ///< what failed, for the log
     submission::Meanwhile meanwhile = nullptr;
     /// Results for a claim; unset: not finished yet. Null: the Bridge has no collector.
     std::function<std::optional<Collected>(const Object&)> collect_for_claim = nullptr;
 };
+
+[[nodiscard]] SeenJob seen_job(const submission::JobStatus& status);
 
 /// The record of the object's job, below the folder of the records of its account.
 [[nodiscard]] std::filesystem::path record_of(const Object& object,
@@ -54,10 +57,15 @@ public:
     [[nodiscard]] bool serves(const std::string& account) const override {
         return logins_.contains(account);
     }
+    [[nodiscard]] std::string trouble_of(const std::string& account) const override {
+        const auto found = logins_.find(account);
+        return found == logins_.end() ? std::string() : found->second.trouble;
+    }
     [[nodiscard]] Poll poll() override;
     [[nodiscard]] RecordSight
     search(const Object& object, const std::string& account, bool closes) override;
-    [[nodiscard]] AccountedSight inquire(const Object& object, const std::string& account) override;
+    [[nodiscard]] std::vector<Inquired> inquire(const std::vector<const Object*>& objects,
+                                                const std::string& account) override;
     [[nodiscard]] RecordSight
     submit_held(const Object& object, const std::string& account, int attempt) override;
     [[nodiscard]] RecordSight
@@ -92,6 +100,8 @@ private:
         std::vector<std::string> results_roots;
         std::unique_ptr<submission::Host> host;
         std::unique_ptr<submission::Backend> backend;
+        std::string trouble;              ///< of the last commands; empty: none
+        std::uint64_t unreachable_at = 0; ///< the poll since which its shell was tried and failed
     };
 
     Login* login_of(const std::string& account);
@@ -101,6 +111,12 @@ private:
     search_call(const Object& object, const Login& login, bool closes) const;
     [[nodiscard]] submission::Call
     hand_over_call(const Object& object, const Login& login, int attempt) const;
+    void ask_accounting(Login& login,
+                        const std::vector<const Object*>& objects,
+                        std::vector<Inquired>& found);
+    void read_records(Login& login,
+                      const std::vector<const Object*>& objects,
+                      std::vector<Inquired>& found);
     /// Makes the calls; the last one is kSearchScript, which is read.
     RecordSight
     exchange(Login& login, const Object& object, const std::vector<submission::Call>& calls);
@@ -112,6 +128,13 @@ private:
     void report(const std::string& words) const;
     /// A record that could not be read, and why.
     [[nodiscard]] RecordSight failed(const std::string& words) const;
+    /// The same, and commands as the account fail until they succeed again.
+    RecordSight hinder(Login& login, const std::string& words) const;
+    RecordSight hinder(Login& login, const Error& error) const;
+    [[nodiscard]] Result<void> may_ask(Login& login) const;
+    void take_result(Login& login, const Result<void>& done) const;
+    /// Of the answer of kSearchScript.
+    [[nodiscard]] RecordSight record_in(const cybele::Outcome& outcome, const Object& object) const;
     [[nodiscard]] bool may_act() const {
         return !settings_.may_act || settings_.may_act();
     }

@@ -3,6 +3,7 @@
 
 #include "bridge/api_server.hpp"
 #include "bridge/batch_cluster.hpp"
+#include "bridge/check_owners.hpp"
 #include "bridge/probe.hpp"
 #include "bridge/pump.hpp"
 #include "bridge/ways.hpp"
@@ -311,6 +312,7 @@ private:
         const Poll poll = cluster.poll();
         if (poll.is_complete) {
             good(fmt::format("queue: {} jobs of all users", poll.jobs.size()));
+            check_owners(request_, poll, report_);
         } else {
             bad("queue",
                 fault_of(ErrorCode::kEnvironment,

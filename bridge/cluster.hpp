@@ -21,6 +21,12 @@ struct Named {
     std::string id;
 };
 
+/// What the accounting and the record show of the job in one object's status.
+struct Inquired {
+    AccountedSight accounted;
+    RecordSight record;
+};
+
 /// What became of an object's results.
 struct Collected {
     Condition condition; ///< ResultsCollected
@@ -42,14 +48,19 @@ public:
     [[nodiscard]] virtual bool serves(const std::string& /*account*/) const {
         return true;
     }
+    /// Why commands as the account failed when they were last tried; empty: they did not.
+    [[nodiscard]] virtual std::string trouble_of(const std::string& /*account*/) const {
+        return {};
+    }
     /// One query, however many jobs.
     [[nodiscard]] virtual Poll poll() = 0;
     /// The record of the object's job. `closes`: from then on no hand-over can begin through it.
     [[nodiscard]] virtual RecordSight
     search(const Object& object, const std::string& account, bool closes) = 0;
-    /// The accounting, of the job in the object's status.
-    [[nodiscard]] virtual AccountedSight inquire(const Object& object,
-                                                 const std::string& account) = 0;
+    /// Of jobs of one account that the queue does not show: one query of the accounting, however
+    /// many, and their records. In the order of the objects.
+    [[nodiscard]] virtual std::vector<Inquired> inquire(const std::vector<const Object*>& objects,
+                                                        const std::string& account) = 0;
     /// Hands the job over held, under the claim `attempt`. What came of it, the record says: a
     /// claim that somebody else has is one that was read and names neither answer nor refusal.
     [[nodiscard]] virtual RecordSight

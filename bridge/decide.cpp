@@ -3,6 +3,7 @@
 
 #include "bridge/ends.hpp"
 #include "bridge/refusals.hpp"
+#include "bridge/trouble.hpp"
 #include "bridge/written.hpp"
 
 #include <algorithm>
@@ -77,12 +78,21 @@ void admit(Decision& decision, const Case& one) {
     }
 }
 
+/// The object says why it waits. Once, although the words of it may differ each time.
+void hinder(Decision& decision, const Case& one) {
+    const bool is_known = one.object.status.reason == reason_of_trouble(one.view.trouble);
+    if (!one.view.trouble.empty() && !is_known && wish_of(one) == Wish::kKeep) {
+        write(decision, one, hindered_status(one));
+    }
+}
+
 void submit(Decision& decision, const Case& one) {
     if (one.object.job.is_suspended) {
         write(decision, one, suspended_status(one));
     } else if (const auto refusal = refusal_of(one)) {
         refuse(decision, one, *refusal);
     } else if (!one.world.is_rewound) {
+        hinder(decision, one);
         act(decision, Do::kSubmit);
         decision.actions.back().attempt = one.view.record.claims + 1;
     }
@@ -114,6 +124,7 @@ void release(Decision& decision, const Case& one) {
     if (one.object.job.is_suspended) {
         write(decision, one, suspended_status(one));
     } else if (!one.view.record.was_read) {
+        hinder(decision, one);
         act(decision, Do::kSearch);
     } else if (one.view.record.answer != id) {
         act(decision, Do::kNoteAnswer, {id});
@@ -196,7 +207,11 @@ void cancel(Decision& decision, const Case& one) {
     if (ids.empty() && !known.empty() && !is_of_another(known, one)) {
         ids.push_back(known);
     }
-    write(decision, one, cancelling_status(one, "True", "Deleted"));
+    const std::string& trouble = one.view.trouble;
+    write(decision,
+          one,
+          trouble.empty() ? cancelling_status(one, "True", "Deleted")
+                          : cancelling_status(one, "False", reason_of_trouble(trouble), trouble));
     const bool is_time = one.memory.cancel_asked == 0 ||
                          one.world.now - one.memory.cancel_asked >= one.world.times.cancel_again;
     if (is_time && !ids.empty()) {
@@ -352,6 +367,7 @@ void add_actions(Decision& decision, const Case& one) {
     case Step::kAdmit:
         return admit(decision, one);
     case Step::kSearch:
+        hinder(decision, one);
         return ask(decision, Do::kSearch, record.was_read);
     case Step::kClose:
         return ask(decision, Do::kClose, record.is_closed);

@@ -2,26 +2,18 @@
 #include "bridge/orphans.hpp"
 
 #include "bridge/batch_cluster.hpp"
-#include "bridge/patterns.hpp"
-#include "bridge/record_scripts.hpp"
+#include "bridge/owners.hpp"
 #include "bridge/server_session.hpp"
-#include "bridge/ways.hpp"
-#include "submission/backends/command_backend.hpp"
 #include "support/quote.hpp"
-#include "support/text.hpp"
 
 #include <algorithm>
 #include <chrono>
-#include <map>
 #include <set>
 #include <thread>
-
-#include <fmt/format.h>
+#include <utility>
 
 namespace cybele::bridge {
 namespace {
-
-constexpr std::size_t kMostUids = 200; ///< of one call: a command line is bounded
 
 BatchCluster cluster_of(const ServiceRequest& request, std::string& words) {
     ClusterSettings settings;
@@ -47,82 +39,11 @@ Result<Poll> whole_queue(Cluster& cluster) {
     return poll;
 }
 
-/// What the records of these jobs say, by uid.
-Result<std::map<std::string, std::string>> describe(const ServiceRequest& request,
-                                                    const launchers::BridgeAccount& row,
-                                                    const std::vector<std::string>& uids) {
-    const auto host =
-        host_of({row.way, row.account, request.sockets, request.environment, nullptr});
-    std::map<std::string, std::string> words;
-    for (std::size_t at = 0; at < uids.size(); at += kMostUids) {
-        submission::Call call;
-        call.argv = {"sh", "-c", std::string(kDescribe), "cybelectl", records_of(row).native()};
-        call.argv.insert(call.argv.end(),
-                         uids.begin() + static_cast<std::ptrdiff_t>(at),
-                         uids.begin() +
-                             static_cast<std::ptrdiff_t>(std::min(uids.size(), at + kMostUids)));
-        CYBELE_TRY(const submission::Answers answers, host->exchange({call}, {}));
-        const cybele::Outcome& outcome = answers.outcomes.front();
-        if (!outcome.ok()) {
-            return fail(ErrorCode::kEnvironment,
-                        problem("bridge-records-unreadable",
-                                fmt::format("the records of {} cannot be read", row.account)),
-                        printable(submission::words_of(outcome)),
-                        "cybelectl bridge check");
-        }
-        for (const auto& line : text::split(outcome.output, '\n')) {
-            const std::string whole(line);
-            const std::size_t space = whole.find(' ');
-            if (space != std::string::npos) {
-                words[whole.substr(0, space)] = whole.substr(space + 1);
-            }
-        }
-    }
-    return words;
-}
-
-/// Of the words of a record; unset: it is not a job of this bridge, or it is to go on without its
-/// object.
-std::optional<std::string> object_of_record(const std::string& words, const std::string& bridge) {
-    const auto parts = text::split(words, ' ');
-    if (parts.empty() || parts.front() != "claim") {
-        return std::nullopt;
-    }
-    if (parts.size() < 3 || parts[1].empty()) {
-        return std::string(); // of an earlier version
-    }
-    const std::string place(parts[2]);
-    if (parts[1] != bridge || !is_place_text(place)) {
-        return std::nullopt;
-    }
-    return place;
-}
-
-struct Candidates {
-    std::map<std::string, std::vector<SeenJob>> jobs; ///< by account
-};
-
-Candidates candidates_of(const Poll& poll,
-                         const launchers::Bridge& document,
-                         const std::set<std::string>& known) {
-    Candidates candidates;
-    for (const SeenJob& job : poll.jobs) {
-        const bool is_served =
-            std::any_of(document.accounts.begin(), document.accounts.end(), [&](const auto& row) {
-                return row.account == job.owner;
-            });
-        if (is_served && is_uid(job.token) && !submission::is_over(job.state) &&
-            !known.contains(job.token)) {
-            candidates.jobs[job.owner].push_back(job);
-        }
-    }
-    return candidates;
-}
-
 /// Jobs of one account, of which a record below one of its work folders says whose they are.
 Result<void> add_orphans(const ServiceRequest& request,
                          const launchers::BridgeAccount& row,
                          const std::vector<SeenJob>& jobs,
+                         const Owner& self,
                          ServerSession& server,
                          std::vector<Orphan>& orphans) {
     std::vector<std::string> uids;
@@ -130,19 +51,22 @@ Result<void> add_orphans(const ServiceRequest& request,
     for (const SeenJob& job : jobs) {
         uids.push_back(job.token);
     }
-    CYBELE_TRY(auto words, describe(request, row, uids));
+    CYBELE_TRY(auto owners, read_owners(request, row, uids));
     for (const SeenJob& job : jobs) {
-        const auto place = object_of_record(words[job.token], request.configuration.document.name);
-        if (!place) {
+        const RecordOwner& record = owners[job.token];
+        const bool is_noted = !record.object.empty(); // not by an earlier version
+        const bool is_ours =
+            !is_noted || (is_same(record.owner, self) && is_place_text(record.object));
+        if (!record.has_claim || !is_ours) {
             continue;
         }
-        if (!place->empty()) { // a namespace that is no longer served still has its objects
-            CYBELE_TRY(const bool is_there, server.exists(*place, job.token));
+        if (is_noted) { // a namespace that is no longer served still has its objects
+            CYBELE_TRY(const bool is_there, server.exists(record.object, job.token));
             if (is_there) {
                 continue;
             }
         }
-        orphans.push_back({job.id, job.owner, job.token, *place, job.native});
+        orphans.push_back({job.id, job.owner, job.token, record.object, job.native});
     }
     return {};
 }
@@ -157,14 +81,14 @@ Result<std::vector<Orphan>> find_orphans(const ServiceRequest& request) {
     std::set<std::string> known;
     CYBELE_CHECK(server->each_object([&](const Object& object) { known.insert(object.uid); }));
     const launchers::Bridge& document = request.configuration.document;
-    Candidates candidates = candidates_of(poll, document, known);
+    CYBELE_TRY(const Owner self, owner_of(*server, document.name));
     std::vector<Orphan> orphans;
     std::set<std::pair<std::string, std::string>> asked; ///< account and folder
     for (const launchers::BridgeAccount& row : document.accounts) {
-        const auto found = candidates.jobs.find(row.account);
-        if (found != candidates.jobs.end() &&
-            asked.emplace(row.account, row.workdir.native()).second) {
-            CYBELE_CHECK(add_orphans(request, row, found->second, *server, orphans));
+        std::vector<SeenJob> jobs = jobs_of_account(poll, row.account);
+        std::erase_if(jobs, [&](const SeenJob& job) { return known.contains(job.token); });
+        if (!jobs.empty() && asked.emplace(row.account, row.workdir.native()).second) {
+            CYBELE_CHECK(add_orphans(request, row, jobs, self, *server, orphans));
         }
     }
     return orphans;

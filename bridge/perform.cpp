@@ -18,6 +18,12 @@ public:
           is_gone_(one.is_gone), server_(sides.server), cluster_(sides.cluster),
           index_(sides.index), batch_(batch) {}
 
+    /// What was asked since the object's first turn in this round.
+    void take_inquired(const Inquired& inquired) {
+        view_.accounted = inquired.accounted;
+        take_record(inquired.record);
+    }
+
     Outcome run() {
         for (int turn = 0; turn < kMostTurns; ++turn) {
             const Decision decision = decide({object_, view_, memory_, world_, is_gone_});
@@ -76,9 +82,8 @@ private:
             return take_record(
                 cluster_.search(object_, account, action.kind == Action::Kind::kClose));
         case Action::Kind::kInquire:
-            view_.accounted = cluster_.inquire(object_, account);
-            return take_record(cluster_.search(object_, account, false)) &&
-                   view_.accounted.was_asked;
+            outcome_.needs_inquiry = true;
+            return false;
         case Action::Kind::kSubmit:
             return take_receipt(cluster_.submit_held(object_, account, action.attempt));
         case Action::Kind::kNoteAnswer:
@@ -106,7 +111,8 @@ private:
     /// Who made the object reads why it waits; once, since it waits long.
     void tell_failure() {
         if (view_.record.failure.empty()) {
-            memory_.has_told_failure = memory_.has_told_failure && !view_.record.was_read;
+            const bool has_passed = view_.record.was_read && view_.trouble.empty();
+            memory_.has_told_failure = memory_.has_told_failure && !has_passed;
         } else if (!std::exchange(memory_.has_told_failure, true)) {
             server_.tell(object_, {"ClusterUnavailable", view_.record.failure, true});
         }
@@ -185,8 +191,12 @@ private:
 
 } // namespace
 
-Outcome perform(const Case& one, const Sides& sides, Batch& batch) {
-    return Turn(one, sides, batch).run();
+Outcome perform(const Case& one, const Sides& sides, Batch& batch, const Inquired* inquired) {
+    Turn turn(one, sides, batch);
+    if (inquired != nullptr) {
+        turn.take_inquired(*inquired);
+    }
+    return turn.run();
 }
 
 void perform_batch(const Batch& batch, Cluster& cluster) {

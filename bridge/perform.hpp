@@ -20,6 +20,7 @@ struct Outcome {
     std::optional<Object> object; ///< as the server has it now; unset: gone, or nothing to remember
     Memory memory;
     bool must_read = false; ///< what is known of it may be old: read it before the next decision
+    bool needs_inquiry = false; ///< the queue does not say enough: decide again with an Inquired
     Step step = Step::kWait;
 };
 
@@ -31,8 +32,10 @@ struct Sides {
 };
 
 /// Decides and carries out, until nothing is left to do for the object before the next poll.
-/// Releases and cancellations are put into `batch`, which perform_batch() sends.
-[[nodiscard]] Outcome perform(const Case& one, const Sides& sides, Batch& batch);
+/// Releases and cancellations are put into `batch`, which perform_batch() sends. Who asks the
+/// accounting asks for many objects together, so this is left to the caller.
+[[nodiscard]] Outcome
+perform(const Case& one, const Sides& sides, Batch& batch, const Inquired* inquired = nullptr);
 
 void perform_batch(const Batch& batch, Cluster& cluster);
 

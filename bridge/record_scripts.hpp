@@ -133,7 +133,7 @@ mkdir -p "$1" && printf '%s\n' "$2" >"$1/answer.$$" && mv "$1/answer.$$" "$1/ans
 )sh";
 
 /// WORKDIR UID…: a line for each: `UID none`, `UID orphan`, or `UID claim BRIDGE NAMESPACE/NAME
-/// REVISION` of the last claim.
+/// REVISION LEASE` of the last claim, without LEASE by an earlier version.
 inline constexpr std::string_view kDescribe = R"sh(work=$1
 shift
 if [ ! -d "$work" ] || [ ! -x "$work" ] || [ ! -r "$work" ]; then

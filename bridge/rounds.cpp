@@ -43,18 +43,24 @@ void Rounds::each(const std::function<void(const Object&)>& take) const {
     }
 }
 
-void Rounds::turn(Tracked& tracked, const Sides& sides, const World& world, RoundReport& report) {
+void Rounds::turn(Tracked& tracked,
+                  const Sides& sides,
+                  const World& world,
+                  const Inquired* inquired,
+                  Silent& silent,
+                  RoundReport& report) {
     const Object& object = tracked.object;
     const Admitted admitted = admission_(object);
     View view;
     view.refusal = admitted.refusal;
     view.account = object.status.account.empty() ? admitted.account : object.status.account;
     view.has_way = view.account.empty() || sides.cluster.serves(view.account);
+    view.trouble = sides.cluster.trouble_of(view.account);
     view.queue = sides.index.sight_of(object);
     const Case seen{object, view, tracked.memory, world, tracked.is_gone};
-    const Memory memory = observed(seen);
+    const Memory memory = inquired == nullptr ? observed(seen) : tracked.memory;
     const Case one{object, view, memory, world, tracked.is_gone};
-    Outcome outcome = perform(one, sides, batch_);
+    Outcome outcome = perform(one, sides, batch_, inquired);
     const std::string uid = object.uid;
     if (outcome.must_read) {
         report.must_read.insert(uid);
@@ -67,9 +73,30 @@ void Rounds::turn(Tracked& tracked, const Sides& sides, const World& world, Roun
         objects_.erase(uid);
         return;
     }
+    if (outcome.needs_inquiry && inquired == nullptr && !outcome.must_read) {
+        silent[view.account].push_back(uid);
+    }
     tracked.object = std::move(*outcome.object);
     forget_script(tracked.object);
     tracked.memory = outcome.memory;
+}
+
+void Rounds::inquire(const Silent& silent,
+                     const Sides& sides,
+                     const World& world,
+                     RoundReport& report) {
+    Silent none;
+    for (const auto& [account, uids] : silent) {
+        std::vector<const Object*> objects;
+        objects.reserve(uids.size());
+        for (const std::string& uid : uids) {
+            objects.push_back(&objects_.at(uid).object);
+        }
+        const std::vector<Inquired> found = sides.cluster.inquire(objects, account);
+        for (std::size_t at = 0; at < uids.size(); ++at) {
+            turn(objects_.at(uids[at]), sides, world, &found.at(at), none, report);
+        }
+    }
 }
 
 void Rounds::end_late_jobs(const PollIndex& index) {
@@ -95,14 +122,16 @@ RoundReport Rounds::round(Server& server, Cluster& cluster, const World& world) 
     }
     const auto middle = std::upper_bound(order.begin(), order.end(), last_);
     std::rotate(order.begin(), middle, order.end());
+    Silent silent;
     for (const std::string& uid : order) {
         last_ = uid;
         const auto found = objects_.find(uid);
         if (found != objects_.end()) {
-            turn(found->second, {server, cluster, index}, world, report);
+            turn(found->second, {server, cluster, index}, world, nullptr, silent, report);
             ++report.objects;
         }
     }
+    inquire(silent, {server, cluster, index}, world, report);
     if (world.is_leader) {
         end_late_jobs(index);
         perform_batch(batch_, cluster);

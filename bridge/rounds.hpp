@@ -55,7 +55,18 @@ private:
         std::string orphan; ///< the id of the job that stays
     };
 
-    void turn(Tracked& tracked, const Sides& sides, const World& world, RoundReport& report);
+    /// Objects of which the queue does not say enough, by account.
+    using Silent = std::map<std::string, std::vector<std::string>>;
+
+    /// `inquired`: of a second turn in the same round; else the object may become `silent`.
+    void turn(Tracked& tracked,
+              const Sides& sides,
+              const World& world,
+              const Inquired* inquired,
+              Silent& silent,
+              RoundReport& report);
+    /// Their accounting is asked together, then each has its second turn.
+    void inquire(const Silent& silent, const Sides& sides, const World& world, RoundReport& report);
     void end_late_jobs(const PollIndex& index);
 
     Admission admission_;

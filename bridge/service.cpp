@@ -173,6 +173,7 @@ private:
         settings.program = request_.program;
         settings.environment = request_.environment;
         settings.may_act = [this] { return leads(); };
+        settings.lease = [this] { return lease_.uid(); };
         settings.clock = [this] { return request_.clock() / kNanoseconds; };
         settings.on_words = [this](const std::string& words) { report(words); };
         settings.meanwhile = meanwhile_;

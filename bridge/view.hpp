@@ -63,8 +63,9 @@ struct OutputSight {
 
 /// All that is known of one object's job at one moment.
 struct View {
-    std::string account; ///< as which the job is, or would be, submitted; empty: not known
-    bool has_way = true; ///< commands can be run as the account: the Bridge has a row with it
+    std::string account;      ///< as which the job is, or would be, submitted; empty: not known
+    bool has_way = true;      ///< commands can be run as the account: the Bridge has a row with it
+    std::string trouble = {}; ///< why commands as the account fail; empty: they do not
     std::optional<Refusal> refusal; ///< of the namespace's row and the queue's limits
     QueueSight queue;
     RecordSight record;

@@ -20,6 +20,8 @@ constexpr std::string_view kPassedOn[] = {
 /// What ssh needs to find its keys; it sends none of it on.
 constexpr std::string_view kForSsh[] = {"SSH_AUTH_SOCK"};
 
+constexpr std::int64_t kSecondOfToken = 1'000'000'000;
+
 EnvironmentMap passed_on(const Environment& environment, bool is_ssh) {
     EnvironmentMap kept;
     const auto keep = [&](std::string_view name) {
@@ -75,7 +77,6 @@ ServiceOfWay service_of(const launchers::BridgeWay& way,
     if (way.slurmrestd.empty()) {
         return {};
     }
-    constexpr std::int64_t kSecond = 1'000'000'000;
     submission::BackendRequest request;
     request.scheduler = "slurm";
     request.connection.kind = submission::Connection::Kind::kSlurmrestd;
@@ -89,7 +90,7 @@ ServiceOfWay service_of(const launchers::BridgeWay& way,
     request.environment.set("SLURM_JWT", ""); // of whoever started the bridge
     request.environment.set("CYBELE_TOKEN_FILE", way.token_file.native());
     request.program = program;
-    request.clock = [] { return nanoseconds_now() / kSecond; };
+    request.clock = [] { return nanoseconds_now() / kSecondOfToken; };
     ServiceOfWay service;
     service.token =
         std::make_unique<submission::Token>(way.token_command, request.environment, request.clock);
@@ -103,6 +104,15 @@ std::optional<Error> check_token(submission::Token& token, const std::string& ac
         return text.error();
     }
     const submission::TokenClaims claims = submission::read_claims(*text);
+    if (claims.expires != 0 && claims.expires <= nanoseconds_now() / kSecondOfToken) {
+        // slurmrestd itself says no more than that slurmctld cannot be reached.
+        return fail(ErrorCode::kEnvironment,
+                    problem("bridge-token-expired",
+                            "the token for " + printable(account) + " has expired"),
+                    "Slurm accepts no request with it",
+                    "make a new one as that user: scontrol token lifespan=SECONDS")
+            .value();
+    }
     if (claims.user == account) {
         return std::nullopt;
     }

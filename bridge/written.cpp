@@ -3,6 +3,7 @@
 
 #include "bridge/ends.hpp"
 #include "bridge/refusals.hpp"
+#include "bridge/trouble.hpp"
 
 #include <algorithm>
 
@@ -165,9 +166,22 @@ Status given_up_status(const Case& one, std::string_view reason, std::string_vie
     return status;
 }
 
-Status cancelling_status(const Case& one, std::string_view holds, std::string_view reason) {
+Status cancelling_status(const Case& one,
+                         std::string_view holds,
+                         std::string_view reason,
+                         const std::string& message) {
     Status status = begun(one);
-    put(status, one, {"Cancelling", holds, reason});
+    put(status, one, {"Cancelling", holds, reason, message});
+    return status;
+}
+
+Status hindered_status(const Case& one) {
+    Status status = begun(one);
+    status.phase = "Pending";
+    status.reason = reason_of_trouble(one.view.trouble);
+    if (status.job_id.empty()) {
+        put(status, one, {"Submitted", "False", status.reason, one.view.trouble});
+    }
     return status;
 }
 

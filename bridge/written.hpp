@@ -26,7 +26,11 @@ namespace cybele::bridge {
 [[nodiscard]] Status
 given_up_status(const Case& one, std::string_view reason, std::string_view message);
 /// A deletion that goes on (True), or cannot (False).
-[[nodiscard]] Status
-cancelling_status(const Case& one, std::string_view holds, std::string_view reason);
+[[nodiscard]] Status cancelling_status(const Case& one,
+                                       std::string_view holds,
+                                       std::string_view reason,
+                                       const std::string& message = {});
+/// Nothing can be done as the account; the object waits. Its trouble is one.view.trouble.
+[[nodiscard]] Status hindered_status(const Case& one);
 
 } // namespace cybele::bridge

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cybelectl bridge run` by Slurm's own REST service with a token of each account, on a real API server and the real slurmrestd. No
-# command of Slurm is called. A minute and a half.
+# command of Slurm is called. Four minutes.
 # shellcheck disable=SC2154 # user is of bridge_parts.bash
 load ../parts/suite.bash
 load nodes.bash
@@ -123,4 +123,56 @@ runs_of() { grep -cx "$1" slurm/guest/ran || true; }
     for one in $(seq 12); do ends "often-$one" Succeeded 120; done
     assert_equal "$(grep '^often' slurm/guest/ran | sort | uniq -c | awk '$1 != 1')" ''
     assert_equal "$(in_queue)" ''
+}
+
+# of_root NAME PATH: of the object in the namespace other, whose account has a good token.
+of_root() { kubectl get slurmjob -n other "$1" -o "jsonpath={$2}"; }
+
+@test "a token that has expired or whose file is gone: each object of its account says so, the other account goes on, and nothing is lost" {
+    local id way
+    kubectl create namespace other
+    mkdir -p records/guest records/root
+    way="slurmrestd: 'http://127.0.0.1:$(cat relay.port)', records: $place/records"
+    printf '%s\n' 'kind: Bridge' 'name: test' 'site: site.yaml' 'poll: 1 s' 'hand-over-patience: 4 s' "reader: {$way, token-file: root.token}" 'accounts:' \
+        "  - {namespace: default, account: guest, workdir: $place/slurm/guest, way: {$way, token-file: short.token}}" \
+        "  - {namespace: other, account: root, workdir: $place/work, way: {$way, token-file: root.token}}" >bridge.yaml
+    slurm scontrol token username=guest lifespan=25 | sed 's/SLURM_JWT=//' >short.token
+    start_bridge one
+    job early 'while [ ! -e early-may-end ]; do sleep 0.5; done'
+    job doomed "sleep 300.$unique"
+    wait_for 30 reaches early Running || { cat one.log && return 1; }
+    wait_for 30 reaches doomed Running
+    id=$(field doomed .status.jobId)
+    is_expired() { (($(date +%s) > $(stat -c %Y short.token) + 27)); }
+    wait_for 60 is_expired
+    job late true
+    kubectl delete slurmjob doomed --wait=false
+    is_hindered() { [[ $(condition "$1" "$2" status) == False && $(condition "$1" "$2" reason) == CredentialsFailed ]]; }
+    wait_for 40 is_hindered late Submitted || { kubectl get slurmjob late -o yaml && cat one.log && return 1; }
+    wait_for 40 is_hindered doomed Cancelling || { kubectl get slurmjob doomed -o yaml && cat one.log && return 1; }
+    assert_equal "$(slurm squeue -h -j "$id" -o %T)" RUNNING
+    # The file is gone: the same reason, other words. A job of the other account and one that runs are not concerned.
+    rm short.token
+    touch slurm/guest/early-may-end
+    printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: good, namespace: other}' \
+        "spec: {batch: \"#!/bin/sh\n#SBATCH --output=$place/work/good.out\necho fine\n\"}" | kubectl create -f -
+    has_ended() { [[ $(of_root good .status.status) == Succeeded ]]; }
+    wait_for 40 has_ended || { cat one.log && return 1; }
+    ends early Succeeded
+    job later true
+    wait_for 40 is_hindered later Submitted
+    assert_equal "$(field later .status.jobId)$(field late .status.jobId)" ''
+    slurm scontrol token username=guest lifespan=3600 | sed 's/SLURM_JWT=//' >new.token
+    mv new.token short.token
+    ends late Succeeded 90
+    ends later Succeeded
+    is_gone() { ! kubectl get slurmjob doomed 2>/dev/null; }
+    wait_for 60 is_gone
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" CANCELLED
+    assert_equal "$(runs_of early) $(runs_of doomed) $(runs_of late) $(runs_of later)" '1 1 1 1'
+    assert_equal "$(condition late Submitted status)" True
+    run ! grep -h 'eyJ' one.log
+    run ! grep eyJ <(kubectl get slurmjobs,events -A -o yaml)
+    kubectl delete namespace other --wait=true --timeout=60s
+    write_rest guest.token
 }

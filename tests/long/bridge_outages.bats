@@ -9,6 +9,7 @@ load ../cluster/bridge_parts.bash
 outage=${CYBELE_OUTAGE:-300}
 
 setup_file() {
+    export BATS_TEST_TIMEOUT=$((outage + 600)) # an outage, and what follows it
     start_bridge_parts
     # Slurm forgets ends after a minute.
     sed -i 's/^ClusterName/MinJobAge=60\n&/' slurm/slurm.conf

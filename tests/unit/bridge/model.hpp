@@ -123,18 +123,21 @@ public:
         return sight;
     }
 
-    bridge::AccountedSight inquire(const bridge::Object& object,
-                                   const std::string& /*account*/) override {
-        world_.point();
-        bridge::AccountedSight sight;
-        sight.was_asked = !world_.chance(10);
-        for (const Job& job : jobs) {
-            if (sight.was_asked && has_accounting && job.id == object.status.job_id &&
-                job.token == object.uid) {
-                sight.job = seen(job);
+    std::vector<bridge::Inquired> inquire(const std::vector<const bridge::Object*>& objects,
+                                          const std::string& account) override {
+        world_.count("inquiries");
+        const bool was_asked = !world_.chance(10);
+        std::vector<bridge::Inquired> all;
+        for (const bridge::Object* object : objects) {
+            bridge::Inquired& one = all.emplace_back();
+            one.accounted.was_asked = was_asked;
+            const Job* job = find_id(object->status.job_id);
+            if (was_asked && has_accounting && job != nullptr && job->token == object->uid) {
+                one.accounted.job = seen(*job);
             }
+            one.record = search(*object, account, false);
         }
-        return sight;
+        return all;
     }
 
     bridge::RecordSight
@@ -261,7 +264,6 @@ public:
         }
     }
 
-    /// The first time that an id is seen, it is counted as one that a person let go.
     [[nodiscard]] const Job* find_id(const std::string& id) const {
         const auto found =
             std::find_if(jobs.begin(), jobs.end(), [&](const Job& job) { return job.id == id; });

@@ -23,14 +23,14 @@ struct Peace {
         world.has_faults = false;
         server.runs = [](const std::string&) { return false; };
     }
-    void create() {
+    void create(const std::string& uid = kOne) {
         bridge::Object object;
-        object.uid = kOne;
+        object.uid = uid;
         object.space = "physics";
         object.name = "hello";
         object.created = world.now;
         server.stamp(object);
-        server.objects[kOne] = object;
+        server.objects[uid] = object;
     }
     bridge::RoundReport round() {
         for (const auto& [uid, object] : server.objects) {
@@ -130,4 +130,50 @@ TEST_CASE("the batch system is asked at most four times a minute, and less when 
     using std::chrono::milliseconds;
     CHECK(bridge::pause_after(milliseconds(15000), milliseconds(240)) == milliseconds(15000));
     CHECK(bridge::pause_after(milliseconds(15000), milliseconds(4600)) == milliseconds(27600));
+}
+
+TEST_CASE("jobs that the queue does not show are asked for together, each poll once") {
+    Peace peace;
+    constexpr int kJobs = 30;
+    for (int one = 0; one < kJobs; ++one) {
+        peace.create("00000000-0000-4000-8000-0000000000" + std::to_string(one + 10));
+    }
+    peace.round();
+    peace.round();
+    for (model::Job& job : peace.cluster.jobs) {
+        job.state = submission::State::kFailed;
+        job.native = "FAILED";
+        job.code = 3;
+        job.ended = peace.world.now;
+        job.is_purged = true;
+    }
+    peace.round();
+    CHECK(peace.world.counts["inquiries"] == 1);
+    for (const auto& [uid, object] : peace.server.objects) {
+        CHECK(object.status.holds("Failed"));
+        CHECK(object.status.exit_code == 3);
+    }
+}
+
+TEST_CASE(
+    "jobs that nobody knows cost one inquiry per poll, and all are given up after their time") {
+    Peace peace;
+    peace.cluster.has_accounting = false;
+    constexpr int kJobs = 30;
+    for (int one = 0; one < kJobs; ++one) {
+        peace.create("00000000-0000-4000-8000-0000000000" + std::to_string(one + 10));
+    }
+    peace.round();
+    peace.round();
+    peace.cluster.jobs.clear();
+    int polls = 0;
+    for (; polls < 100 && !peace.server.objects.begin()->second.status.holds("Failed"); ++polls) {
+        peace.round();
+        peace.world.now += 15;
+    }
+    CHECK(peace.world.counts["inquiries"] == static_cast<std::uint64_t>(polls));
+    CHECK(polls >= 20); // five minutes
+    for (const auto& [uid, object] : peace.server.objects) {
+        CHECK(object.status.find("Failed")->reason == "LeftNoTrace");
+    }
 }

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/batch_cluster.hpp"
+#include "bridge/record_sight.hpp"
+#include "submission/backends/command_backend.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace cybele::bridge {
+namespace {
+
+constexpr std::size_t kMostAccounted = 5000; ///< of one call: an argument is bounded
+constexpr std::size_t kMostRecords = 50;     ///< of one round trip
+
+/// What follows the number of a job's id: the name of its server. A server that does not answer
+/// fails a query for the jobs of all servers.
+std::string server_of_id(const std::string& id) {
+    const std::size_t dot = id.find('.');
+    return dot == std::string::npos ? std::string() : id.substr(dot);
+}
+
+/// Accounted jobs by id; several entries of one id are different runs of it, or other jobs.
+using Accounted = std::multimap<std::string, const submission::JobStatus*>;
+
+bool is_accounted_for(const submission::JobStatus& status,
+                      const Object& object,
+                      const std::string& account) {
+    const bool is_other = (!status.owner.empty() && status.owner != account) ||
+                          (!status.uuid.empty() && status.uuid != object.uid);
+    return !status.is_unknown && !is_other;
+}
+
+void take_accounted(const submission::QueryResult& answer,
+                    const std::vector<std::pair<const Object*, Inquired*>>& asked,
+                    const std::string& account) {
+    Accounted by_id;
+    for (const submission::JobStatus& status : answer.seen) {
+        by_id.emplace(status.id, &status);
+    }
+    for (const auto& [object, inquired] : asked) {
+        inquired->accounted.was_asked = true;
+        const auto [first, last] = by_id.equal_range(object->status.job_id);
+        for (auto at = first; at != last; ++at) {
+            if (is_accounted_for(*at->second, *object, account)) {
+                inquired->accounted.job = seen_job(*at->second);
+                break;
+            }
+        }
+    }
+}
+
+} // namespace
+
+std::vector<Inquired> BatchCluster::inquire(const std::vector<const Object*>& objects,
+                                            const std::string& account) {
+    std::vector<Inquired> found(objects.size());
+    if (Login* login = login_of(account); login != nullptr) {
+        ask_accounting(*login, objects, found);
+        read_records(*login, objects, found);
+    }
+    return found;
+}
+
+void BatchCluster::ask_accounting(Login& login,
+                                  const std::vector<const Object*>& objects,
+                                  std::vector<Inquired>& found) {
+    std::map<std::string, std::vector<std::pair<const Object*, Inquired*>>> by_server;
+    for (std::size_t at = 0; at < objects.size(); ++at) {
+        const std::string& id = objects[at]->status.job_id;
+        if (id.empty() || id == "0") {
+            found[at].accounted.was_asked = true; // there is nothing to ask for
+        } else {
+            by_server[server_of_id(id)].emplace_back(objects[at], &found[at]);
+        }
+    }
+    for (const auto& [server, all] : by_server) {
+        for (std::size_t at = 0; at < all.size(); at += kMostAccounted) {
+            const std::vector<std::pair<const Object*, Inquired*>> asked(
+                all.begin() + static_cast<std::ptrdiff_t>(at),
+                all.begin() +
+                    static_cast<std::ptrdiff_t>(std::min(all.size(), at + kMostAccounted)));
+            std::vector<submission::JobRef> jobs;
+            jobs.reserve(asked.size());
+            for (const auto& [object, inquired] : asked) {
+                submission::JobRef& job = jobs.emplace_back();
+                job.id = object->status.job_id;
+                job.uuid = object->uid;
+                job.record = record_of(*object, login.workdir).native();
+                job.folder = login.workdir.native();
+                job.name = object->name;
+            }
+            const submission::QueryResult answer = login.backend->inquire(jobs);
+            if (answer.failure) {
+                report(answer.failure->faults().front().message);
+            } else {
+                take_accounted(answer, asked, login.account);
+            }
+        }
+    }
+}
+
+void BatchCluster::read_records(Login& login,
+                                const std::vector<const Object*>& objects,
+                                std::vector<Inquired>& found) {
+    for (std::size_t at = 0; at < objects.size(); at += kMostRecords) {
+        const std::size_t end = std::min(objects.size(), at + kMostRecords);
+        std::vector<submission::Call> calls;
+        for (std::size_t one = at; one < end; ++one) {
+            calls.push_back(search_call(*objects[one], login, false));
+        }
+        const auto answers = login.host->exchange(calls, {});
+        if (!answers) {
+            login.unreachable_at = polls_;
+        }
+        for (std::size_t one = at; one < end; ++one) {
+            found[one].record = answers ? record_in(answers->outcomes[one - at], *objects[one])
+                                        : hinder(login, answers.error());
+        }
+        if (!answers) {
+            break; // the account's other records cannot be read either
+        }
+    }
+}
+
+} // namespace cybele::bridge

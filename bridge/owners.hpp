@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/cluster.hpp"
+#include "bridge/server_session.hpp"
+#include "bridge/service.hpp"
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace cybele::bridge {
+
+/// A Bridge, as the records of its jobs name it. Two API servers may each have one of the same
+/// name; their Leases have different uids.
+struct Owner {
+    std::string bridge;
+    std::string lease; ///< uid; empty: an earlier version noted none
+
+    bool operator<(const Owner& other) const;
+};
+
+/// What a record says of its job.
+struct RecordOwner {
+    bool has_claim = false;
+    bool is_orphan = false; ///< the job is to go on without its object
+    Owner owner;
+    std::string object; ///< NAMESPACE/NAME; empty: not known
+};
+
+/// Of the words of one record after its uid.
+[[nodiscard]] RecordOwner read_owner(std::string_view words);
+
+/// Whether the record is of this Bridge. One without a Lease is, by its name; one with a Lease is
+/// not while this Bridge never had one.
+[[nodiscard]] bool is_same(const Owner& owner, const Owner& self);
+
+/// This Bridge, with its Lease at the API server; an empty uid where none exists.
+[[nodiscard]] Result<Owner> owner_of(ServerSession& server, const std::string& bridge);
+
+/// What the records of these jobs of the row's account say, by uid.
+[[nodiscard]] Result<std::map<std::string, RecordOwner>>
+read_owners(const ServiceRequest& request,
+            const launchers::BridgeAccount& row,
+            const std::vector<std::string>& uids);
+
+/// The jobs of one account that have not ended and may be of a bridge.
+[[nodiscard]] std::vector<SeenJob> jobs_of_account(const Poll& poll, const std::string& account);
+
+} // namespace cybele::bridge
