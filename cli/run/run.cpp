@@ -64,7 +64,7 @@ struct Entrance {
 
 void install_entrance(CLI::App& app, Session& session, const Entrance& entrance) {
     auto options = std::make_shared<StartOptions>();
-    options->request.action = entrance.action;
+    options->request.program.action = entrance.action;
     CLI::App* verb = add_verb(app, entrance.name, entrance.description, entrance.examples);
     for (const StartOption& option : start_options()) {
         if (option.is_of(entrance.action, false)) {
@@ -77,7 +77,7 @@ void install_entrance(CLI::App& app, Session& session, const Entrance& entrance)
         ->type_name("IMAGE");
     verb->preparse_callback([&session](std::size_t) { session.refuses_with_255 = true; });
     verb->callback([&session, options] {
-        options->request.arguments = session.program_arguments;
+        options->request.program.arguments = session.program_arguments;
         session.action = [&session, options]() -> Result<int> {
             std::vector<std::string> warnings;
             CYBELE_CHECK(take_variables(*options, options->given, session.environment, warnings));

@@ -159,7 +159,7 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
                                              bool is_instance) {
     StartAs read;
     read.options.is_instance = is_instance;
-    read.options.request.action = action;
+    read.options.request.program.action = action;
     CYBELE_TRY(const FlagWords words,
                read_flag_words(
                    session.words,
@@ -194,7 +194,7 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
     if (is_instance) {
         read.options.request.instance.name = words.rest[1];
     }
-    read.options.request.arguments.assign(words.rest.begin() + before, words.rest.end());
+    read.options.request.program.arguments.assign(words.rest.begin() + before, words.rest.end());
     return std::optional(std::move(read));
 }
 

@@ -124,7 +124,7 @@ Result<void> take_variables(StartOptions& options,
                 return has_variable(one, name);
             });
             if (row == rows.end() || trimmed(value).empty() || is_read_elsewhere(*row) ||
-                !row->is_of(options.request.action, options.is_instance)) {
+                !row->is_of(options.request.program.action, options.is_instance)) {
                 continue;
             }
             const auto [known, is_new] = first.emplace(name, value);
@@ -177,10 +177,10 @@ Result<int> start(const Session& session, StartOptions& options) {
     for (const std::string& variable : options.variables) {
         CYBELE_TRY(const auto pairs, runtime::read_environment_option(variable));
         for (const auto& [name, value] : pairs) {
-            options.request.environment[name] = value;
+            options.request.variables.environment[name] = value;
         }
     }
-    CYBELE_TRY(options.request.image, session.find_image(options));
+    CYBELE_TRY(options.request.image.file, session.find_image(options));
     if (options.asks_for_signatures() && is_running_instance(options)) {
         return fail(ErrorCode::kUsage,
                     problem("instance-not-verified", "an instance cannot be verified"),
@@ -190,11 +190,12 @@ Result<int> start(const Session& session, StartOptions& options) {
     if (options.asks_for_signatures()) {
         CYBELE_CHECK(session.demand_signatures(session, options));
     }
-    options.request.is_verbose = session.verbosity > 0;
-    options.request.is_quiet = !session.has_warnings();
-    options.request.is_compatible = !session.other_name.empty();
-    if (options.request.is_compatible && options.request.action == runtime::Action::kShell) {
-        options.request.arguments.clear(); // as Apptainer: they are nobody's
+    options.request.manner.is_verbose = session.verbosity > 0;
+    options.request.manner.is_quiet = !session.has_warnings();
+    options.request.manner.is_compatible = !session.other_name.empty();
+    if (options.request.manner.is_compatible &&
+        options.request.program.action == runtime::Action::kShell) {
+        options.request.program.arguments.clear(); // as Apptainer: they are nobody's
     }
     if (!is_running_instance(options)) {
         CYBELE_CHECK(use_host(session, options));
@@ -204,8 +205,8 @@ Result<int> start(const Session& session, StartOptions& options) {
     }
     std::signal(SIGPIPE, session.sigpipe_before); // NOLINT: the program inherits it
     return runtime::start(options.request, session.environment)
-        .map_error(
-            during("starting a container of '" + printable(options.request.image.native()) + "'"));
+        .map_error(during("starting a container of '" +
+                          printable(options.request.image.file.native()) + "'"));
 }
 
 } // namespace cybele::cli

@@ -16,21 +16,21 @@ using runtime::LimitRequest;
 using runtime::Request;
 
 /// What a flag or a list does with a value, for the member that it belongs to.
-template <auto kMember>
+template <auto kGroup, auto kMember>
 std::string set_flag(StartOptions& options, std::string_view /*none*/) {
-    options.request.*kMember = true;
+    (options.request.*kGroup).*kMember = true;
     return {};
 }
 
-template <auto kMember>
+template <auto kGroup, auto kMember>
 std::string set_text(StartOptions& options, std::string_view value) {
-    options.request.*kMember = value;
+    (options.request.*kGroup).*kMember = value;
     return {};
 }
 
-template <auto kMember>
+template <auto kGroup, auto kMember>
 std::string add_text(StartOptions& options, std::string_view value) {
-    (options.request.*kMember).emplace_back(value);
+    ((options.request.*kGroup).*kMember).emplace_back(value);
     return {};
 }
 
@@ -38,7 +38,7 @@ std::string add_text(StartOptions& options, std::string_view value) {
 std::string add_mounts(StartOptions& options, std::string_view value) {
     for (const std::string_view line : split(value, '\n')) {
         if (!line.empty()) {
-            options.request.mounts.emplace_back(line);
+            options.request.files.mounts.emplace_back(line);
         }
     }
     return value.empty() ? "it is empty" : "";
@@ -100,29 +100,29 @@ std::string set_app(StartOptions& options, std::string_view name) {
     if (name.find('/') != std::string_view::npos || name == "." || name == "..") {
         return "an application's name has no '/'";
     }
-    options.request.app = name;
+    options.request.program.app = name;
     return {};
 }
 
 std::string set_network(StartOptions& options, std::string_view name) {
-    options.request.network = name;
-    options.request.net = true;
+    options.request.isolation.network = name;
+    options.request.isolation.net = true;
     return {};
 }
 
 std::string set_compat(StartOptions& options, std::string_view /*none*/) {
     Request& request = options.request;
-    request.containall = true;
-    request.no_init = true;
-    request.no_umask = true;
-    request.no_eval = true;
-    request.writable_tmpfs = true;
+    request.isolation.containall = true;
+    request.isolation.no_init = true;
+    request.user.no_umask = true;
+    request.variables.no_eval = true;
+    request.image.writable_tmpfs = true;
     return {};
 }
 
-template <auto kMember>
+template <auto kGroup, auto kMember>
 std::string unset_flag(StartOptions& options, std::string_view /*none*/) {
-    options.request.*kMember = false;
+    (options.request.*kGroup).*kMember = false;
     return {};
 }
 
@@ -145,8 +145,8 @@ std::string set_join(StartOptions& options, std::string_view word) {
 
 /// Programs that serve a file system inside end with the process ids of the container.
 std::string add_fuse_mount(StartOptions& options, std::string_view text) {
-    options.request.fuse_mounts.emplace_back(text);
-    options.request.pid = true;
+    options.request.devices.fuse_mounts.emplace_back(text);
+    options.request.isolation.pid = true;
     return {};
 }
 
@@ -161,52 +161,52 @@ constexpr bool kUsual = true;
 // clang-format off
 constexpr StartOption kOptions[] = {
     {"-B,--bind", "SPEC", "BIND BINDPATH", Use::kEach,
-     "SRC[:DST[:OPTIONS]], made visible inside; options: ro, rw, image-src=PATH, id=N", add_text<&Request::binds>, false, false, kUsual},
+     "SRC[:DST[:OPTIONS]], made visible inside; options: ro, rw, image-src=PATH, id=N", add_text<&Request::files, &runtime::FileOptions::binds>, false, false, kUsual},
     {"--mount", "SPEC", "MOUNT", Use::kEach,
      "bind, written as type=bind,source=SRC,destination=DST[,ro]", add_mounts, false, false, kUsual},
-    {"--nv", "", "NV", Use::kFlag, "add the host's NVIDIA driver", set_flag<&Request::nv>, false, false, kUsual},
-    {"--rocm", "", "ROCM", Use::kFlag, "add the host's ROCm", set_flag<&Request::rocm>, false, false, kUsual},
+    {"--nv", "", "NV", Use::kFlag, "add the host's NVIDIA driver", set_flag<&Request::devices, &runtime::DeviceOptions::nv>, false, false, kUsual},
+    {"--rocm", "", "ROCM", Use::kFlag, "add the host's ROCm", set_flag<&Request::devices, &runtime::DeviceOptions::rocm>, false, false, kUsual},
     {"--env", "NAME=VALUE", "", Use::kEach, "variables of the container: NAME=VALUE[,NAME=VALUE]",
      add_own_text<&StartOptions::variables>, false, false, kUsual},
     {"--env-file", "FILE", "ENV_FILE", Use::kList, "file of NAME=VALUE lines",
-     add_text<&Request::environment_files>, false, false, kUsual},
+     add_text<&Request::variables, &runtime::VariableOptions::environment_files>, false, false, kUsual},
     {"--no-env", "NAMES", "NOENV", Use::kList, "variables of the host that stay outside, separated by commas",
-     add_text<&Request::no_env>},
+     add_text<&Request::variables, &runtime::VariableOptions::no_env>},
     {"--no-eval", "", "NO_EVAL", Use::kFlag, "use the values of variables as they are (the default of cybelectl)",
-     set_flag<&Request::no_eval>},
+     set_flag<&Request::variables, &runtime::VariableOptions::no_eval>},
     {"--app", "NAME", "APP APPNAME", Use::kOnce, "SCIF application of the image that is started", set_app, false, false, kUsual},
     {"--cwd,--pwd", "DIR", "CWD TARGET_CWD PWD TARGET_PWD", Use::kOnce, "directory where the program starts",
-     set_text<&Request::directory>, false, false, kUsual},
-    {"-H,--home", "SPEC", "HOME", Use::kOnce, "home directory: SRC[:DST]", set_text<&Request::home>, false, false, kUsual},
-    {"-e,--cleanenv", "", "CLEANENV", Use::kFlag, "remove the variables of the host", set_flag<&Request::cleanenv>, false, false, kUsual},
-    {"-c,--contain", "", "CONTAIN", Use::kFlag, "use a separate /dev, /tmp and home", set_flag<&Request::contain>, false, false, kUsual},
+     set_text<&Request::program, &runtime::ProgramOptions::directory>, false, false, kUsual},
+    {"-H,--home", "SPEC", "HOME", Use::kOnce, "home directory: SRC[:DST]", set_text<&Request::files, &runtime::FileOptions::home>, false, false, kUsual},
+    {"-e,--cleanenv", "", "CLEANENV", Use::kFlag, "remove the variables of the host", set_flag<&Request::variables, &runtime::VariableOptions::cleanenv>, false, false, kUsual},
+    {"-c,--contain", "", "CONTAIN", Use::kFlag, "use a separate /dev, /tmp and home", set_flag<&Request::isolation, &runtime::IsolationOptions::contain>, false, false, kUsual},
     {"-C,--containall", "", "CONTAINALL", Use::kFlag, "--contain, --pid and --cleanenv",
-     set_flag<&Request::containall>, false, false, kUsual},
+     set_flag<&Request::isolation, &runtime::IsolationOptions::containall>, false, false, kUsual},
     {"--compat", "", "COMPAT", Use::kFlag,
      "like Docker: --containall, --no-init, --no-umask, --no-eval and --writable-tmpfs", set_compat},
-    {"--no-home", "", "NO_HOME", Use::kFlag, "do not bind the home directory", set_flag<&Request::no_home>, false, false, kUsual},
+    {"--no-home", "", "NO_HOME", Use::kFlag, "do not bind the home directory", set_flag<&Request::files, &runtime::FileOptions::no_home>, false, false, kUsual},
     {"--no-mount", "NAMES", "NO_MOUNT", Use::kList,
-     "mounts to leave out: proc, sys, dev, devpts, home, tmp, cwd, bind-paths or a path", add_text<&Request::no_mount>},
+     "mounts to leave out: proc, sys, dev, devpts, home, tmp, cwd, bind-paths or a path", add_text<&Request::files, &runtime::FileOptions::no_mount>},
     {"-S,--scratch", "DIR", "SCRATCH SCRATCHDIR", Use::kList, "an empty directory that lasts as long as the container",
-     add_text<&Request::scratch>},
+     add_text<&Request::files, &runtime::FileOptions::scratch>},
     {"-W,--workdir", "DIR", "WORKDIR", Use::kOnce, "hold /tmp and the home of --contain, and --scratch, in DIR",
-     set_text<&Request::workdir>},
-    {"-p,--pid", "", "PID UNSHARE_PID", Use::kFlag, "use separate process ids", set_flag<&Request::pid>, false, false, kUsual},
-    {"--no-pid", "", "NO_PID", Use::kFlag, "the host's process ids", unset_flag<&Request::pid>},
-    {"--no-init", "", "NOSHIMINIT", Use::kFlag, "with --pid: the program is process 1 itself", set_flag<&Request::no_init>},
-    {"-i,--ipc", "", "IPC UNSHARE_IPC", Use::kFlag, "own System V IPC and message queues", set_flag<&Request::ipc>},
-    {"-u,--userns", "", "USERNS UNSHARE_USERNS", Use::kFlag, "a user namespace for root, too", set_flag<&Request::userns>},
-    {"--uts", "", "UTS UNSHARE_UTS", Use::kFlag, "an own host name", set_flag<&Request::uts>},
-    {"--hostname", "NAME", "HOSTNAME", Use::kOnce, "the host name inside", set_text<&Request::hostname>},
-    {"-n,--net", "", "NET UNSHARE_NET", Use::kFlag, "an own network; with --network none", set_flag<&Request::net>},
+     set_text<&Request::files, &runtime::FileOptions::workdir>},
+    {"-p,--pid", "", "PID UNSHARE_PID", Use::kFlag, "use separate process ids", set_flag<&Request::isolation, &runtime::IsolationOptions::pid>, false, false, kUsual},
+    {"--no-pid", "", "NO_PID", Use::kFlag, "the host's process ids", unset_flag<&Request::isolation, &runtime::IsolationOptions::pid>},
+    {"--no-init", "", "NOSHIMINIT", Use::kFlag, "with --pid: the program is process 1 itself", set_flag<&Request::isolation, &runtime::IsolationOptions::no_init>},
+    {"-i,--ipc", "", "IPC UNSHARE_IPC", Use::kFlag, "own System V IPC and message queues", set_flag<&Request::isolation, &runtime::IsolationOptions::ipc>},
+    {"-u,--userns", "", "USERNS UNSHARE_USERNS", Use::kFlag, "a user namespace for root, too", set_flag<&Request::isolation, &runtime::IsolationOptions::userns>},
+    {"--uts", "", "UTS UNSHARE_UTS", Use::kFlag, "an own host name", set_flag<&Request::isolation, &runtime::IsolationOptions::uts>},
+    {"--hostname", "NAME", "HOSTNAME", Use::kOnce, "the host name inside", set_text<&Request::isolation, &runtime::IsolationOptions::hostname>},
+    {"-n,--net", "", "NET UNSHARE_NET", Use::kFlag, "an own network; with --network none", set_flag<&Request::isolation, &runtime::IsolationOptions::net>},
     {"--network", "NAME", "NETWORK", Use::kOnce, "none: loopback only; it makes an own network", set_network},
     {"--netns-path", "FILE", "NETNS_PATH", Use::kOnce, "join this network namespace (root only)",
-     set_text<&Request::netns_path>},
-    {"--dns", "ADDRESSES", "DNS", Use::kOnce, "name servers, separated by commas", set_text<&Request::dns>},
-    {"--no-umask", "", "NO_UMASK", Use::kFlag, "umask 0022 inside", set_flag<&Request::no_umask>},
-    {"-f,--fakeroot", "", "FAKEROOT", Use::kFlag, "become root in the container", set_flag<&Request::fakeroot>, false, false, kUsual},
+     set_text<&Request::isolation, &runtime::IsolationOptions::netns_path>},
+    {"--dns", "ADDRESSES", "DNS", Use::kOnce, "name servers, separated by commas", set_text<&Request::isolation, &runtime::IsolationOptions::dns>},
+    {"--no-umask", "", "NO_UMASK", Use::kFlag, "umask 0022 inside", set_flag<&Request::user, &runtime::UserOptions::no_umask>},
+    {"-f,--fakeroot", "", "FAKEROOT", Use::kFlag, "become root in the container", set_flag<&Request::user, &runtime::UserOptions::fakeroot>, false, false, kUsual},
     {"--ignore-subuid", "", "IGNORE_SUBUID", Use::kFlag, "with --fakeroot: do not use /etc/subuid",
-     set_flag<&Request::ignore_subuid>},
+     set_flag<&Request::user, &runtime::UserOptions::ignore_subuid>},
     {"--ignore-fakeroot-command", "", "IGNORE_FAKEROOT_COMMAND", Use::kFlag,
      "no effect: the program `fakeroot` is never used", nothing_to_do},
     {"--ignore-userns", "", "IGNORE_USERNS", Use::kFlag, "no effect for users, who always need a user namespace",
@@ -216,13 +216,13 @@ constexpr StartOption kOptions[] = {
     {"--sharens", "", "SHARENS", Use::kFlag, "the same as --join always", set_sharens, false, false, kUsual},
     {"-o,--overlay", "PATH", "OVERLAY OVERLAYIMAGE", Use::kList,
      "PATH[:ro], laid over the image: a directory or an ext3 file, which receive what is written, a "
-     "squashfs file or a SIF", add_text<&Request::overlays>, false, false, kUsual},
+     "squashfs file or a SIF", add_text<&Request::image, &runtime::ImageOptions::overlays>, false, false, kUsual},
     {"-w,--writable", "", "WRITABLE", Use::kFlag, "write changes to the image, which must be a directory",
-     set_flag<&Request::writable>, false, false, kUsual},
+     set_flag<&Request::image, &runtime::ImageOptions::writable>, false, false, kUsual},
     {"--writable-tmpfs", "", "WRITABLE_TMPFS", Use::kFlag, "write changes to memory; they are lost at the end",
-     set_flag<&Request::writable_tmpfs>, false, false, kUsual},
-    {"--underlay", "", "UNDERLAY", Use::kFlag, "make missing mount points without an overlay", set_flag<&Request::underlay>},
-    {"--unsquash", "", "UNSQUASH", Use::kFlag, "unpack the image instead of mounting it", set_flag<&Request::unsquash>},
+     set_flag<&Request::image, &runtime::ImageOptions::writable_tmpfs>, false, false, kUsual},
+    {"--underlay", "", "UNDERLAY", Use::kFlag, "make missing mount points without an overlay", set_flag<&Request::image, &runtime::ImageOptions::underlay>},
+    {"--unsquash", "", "UNSQUASH", Use::kFlag, "unpack the image instead of mounting it", set_flag<&Request::image, &runtime::ImageOptions::unsquash>},
     {"--device", "NAME", "DEVICE", Use::kList,
      "vendor.com/class=name: a device by the Container Device Interface", add_own_text<&StartOptions::devices>},
     {"--cdi-dirs", "DIRS", "CDI_DIRS", Use::kList, "directories with the files of such devices (/etc/cdi, /var/run/cdi)",
@@ -231,18 +231,18 @@ constexpr StartOption kOptions[] = {
      "'TYPE:PROGRAM ARGUMENTS DIR': a FUSE file system at DIR; TYPE: host, container, or one of them with -daemon",
      add_fuse_mount},
     {"--containlibs", "FILES", "CONTAINLIBS", Use::kList, "libraries of the host for /.singularity.d/libs",
-     add_text<&Request::libraries>},
-    {"--no-nv", "", "NV_OFF NO_NV", Use::kFlag, "no NVIDIA driver, whatever a variable says", unset_flag<&Request::nv>},
-    {"--no-rocm", "", "ROCM_OFF NO_ROCM", Use::kFlag, "no ROCm, whatever a variable says", unset_flag<&Request::rocm>},
+     add_text<&Request::files, &runtime::FileOptions::libraries>},
+    {"--no-nv", "", "NV_OFF NO_NV", Use::kFlag, "no NVIDIA driver, whatever a variable says", unset_flag<&Request::devices, &runtime::DeviceOptions::nv>},
+    {"--no-rocm", "", "ROCM_OFF NO_ROCM", Use::kFlag, "no ROCm, whatever a variable says", unset_flag<&Request::devices, &runtime::DeviceOptions::rocm>},
     {"--keep-privs", "", "KEEP_PRIVS", Use::kFlag, "root keeps its capabilities (the default)",
-     unset_flag<&Request::no_privs>},
-    {"--no-privs", "", "NO_PRIVS", Use::kFlag, "root gives up its capabilities", set_flag<&Request::no_privs>},
+     unset_flag<&Request::user, &runtime::UserOptions::no_privs>},
+    {"--no-privs", "", "NO_PRIVS", Use::kFlag, "root gives up its capabilities", set_flag<&Request::user, &runtime::UserOptions::no_privs>},
     {"--add-caps", "NAMES", "ADD_CAPS", Use::kOnce, "capabilities that root keeps despite --no-privs",
-     set_text<&Request::add_caps>},
-    {"--drop-caps", "NAMES", "DROP_CAPS", Use::kOnce, "capabilities that root gives up", set_text<&Request::drop_caps>},
+     set_text<&Request::user, &runtime::UserOptions::add_caps>},
+    {"--drop-caps", "NAMES", "DROP_CAPS", Use::kOnce, "capabilities that root gives up", set_text<&Request::user, &runtime::UserOptions::drop_caps>},
     {"--security", "SPEC", "SECURITY", Use::kList,
      "uid:N or gid:N inside, or seccomp:FILE, a profile of the OCI runtime specification",
-     add_text<&Request::security>},
+     add_text<&Request::user, &runtime::UserOptions::security>},
     {"--disable-cache", "", "DISABLE_CACHE", Use::kFlag, "do not store an image that comes from a registry",
      set_own_flag<&StartOptions::has_no_cache>},
     {"--no-https,--nohttps", "", "NOHTTPS NO_HTTPS", Use::kFlag, "use plain HTTP with registries",
@@ -283,7 +283,7 @@ constexpr StartOption kOptions[] = {
      add_own_text<&StartOptions::verify_keys>, false, kOurs, kUsual},
     {"--policy", "FILE", "", Use::kOnce, "start only what a Policy's signers have signed", set_policy, false, kOurs, kUsual},
     {"--require", "N", "", Use::kOnce, "any (default), all, or a number of these signers", set_require, false, kOurs, kUsual},
-    {"-s,--shell", "PATH", "SHELL", Use::kOnce, "shell to start (default: the image's)", set_text<&Request::shell>, kOfShell, false, kUsual},
+    {"-s,--shell", "PATH", "SHELL", Use::kOnce, "shell to start (default: the image's)", set_text<&Request::program, &runtime::ProgramOptions::shell>, kOfShell, false, kUsual},
     {"--pid-file", "FILE", "PID_FILE", Use::kOnce, "write the process id of the instance to FILE",
      set_own_text<&StartOptions::pid_file>, false, false, false, kOfInstance},
     {"--oom-kill-disable", "", "OOM_KILL_DISABLE", Use::kRefused,

@@ -74,7 +74,7 @@ Result<void> demand_signatures(const Session& session, StartOptions& options) {
     demand.verify = [request, &session](const images::Image& image) {
         return verify_start(session, image, request);
     };
-    options.request.demand = std::move(demand);
+    options.request.image.demand = std::move(demand);
     return {};
 }
 

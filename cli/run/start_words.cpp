@@ -70,7 +70,7 @@ bool take_option(Start& start, const std::vector<std::string>& words, std::size_
         return true;
     }
     const std::string_view name = word.substr(0, word.find('='));
-    const StartOption* const option = find_option(name, start.options.request.action);
+    const StartOption* const option = find_option(name, start.options.request.program.action);
     if (option == nullptr || (!start.given.insert(option).second && !option->may_repeat())) {
         return false;
     }
@@ -128,7 +128,7 @@ bool read_start(Session& session) {
     if (!action) {
         return false;
     }
-    read->options.request.action = *action;
+    read->options.request.program.action = *action;
     for (++at; at < words.size() && words[at].starts_with('-') && words[at] != "--";) {
         if (!take_option(*read, words, at)) {
             return false;
@@ -144,8 +144,8 @@ bool read_start(Session& session) {
         return false;
     }
     read->options.image = words[at];
-    read->options.request.arguments.assign(words.begin() + static_cast<std::ptrdiff_t>(at) + 1,
-                                           words.end());
+    read->options.request.program.arguments.assign(
+        words.begin() + static_cast<std::ptrdiff_t>(at) + 1, words.end());
     std::vector<std::string> warnings;
     if (!take_variables(read->options, read->given, session.environment, warnings) ||
         !warnings.empty()) {

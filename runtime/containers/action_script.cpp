@@ -118,9 +118,9 @@ Result<std::vector<std::string>> run_of_app(const std::string& name, const Image
 
 /// The words of the action before the user's own arguments.
 Result<std::vector<std::string>> action_words(const Request& request, const ImageTraits& traits) {
-    switch (request.action) {
+    switch (request.program.action) {
     case Action::kExec:
-        if (request.arguments.empty()) {
+        if (request.program.arguments.empty()) {
             return fail(ErrorCode::kUsage,
                         problem("exec-without-program", "no program was named"),
                         "exec starts a program of the container",
@@ -128,46 +128,46 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
         }
         return std::vector<std::string>();
     case Action::kRun:
-        if (!request.app.empty()) {
-            return run_of_app(request.app, traits);
+        if (!request.program.app.empty()) {
+            return run_of_app(request.program.app, traits);
         }
         if (traits.has_runscript) {
             return std::vector<std::string>{"/.singularity.d/runscript"};
         }
         break;
     case Action::kTest:
-        if (!request.app.empty()) {
-            return std::vector<std::string>{app_folder(request.app) + "/scif/test"};
+        if (!request.program.app.empty()) {
+            return std::vector<std::string>{app_folder(request.program.app) + "/scif/test"};
         }
         if (traits.has_test) {
             return std::vector<std::string>{"/.singularity.d/test"};
         }
-        if (request.is_compatible && traits.has_test_action) {
+        if (request.manner.is_compatible && traits.has_test_action) {
             constexpr const char* kNone =
                 "echo 'No test found in container, executing /bin/sh -c true'";
             return std::vector<std::string>{"/bin/sh", "-c", kNone};
         }
-        if (request.is_compatible) {
+        if (request.manner.is_compatible) {
             return std::vector<std::string>{
                 "/.singularity.d/test"}; // which says that it is missing
         }
         // An image without tests passes them.
         return std::vector<std::string>{"/bin/sh", "-c", ":"};
     case Action::kStart:
-        return std::vector<std::string>{request.app.empty()
-                                            ? "/.singularity.d/startscript"
-                                            : app_folder(request.app) + "/scif/startscript"};
+        return std::vector<std::string>{
+            request.program.app.empty() ? "/.singularity.d/startscript"
+                                        : app_folder(request.program.app) + "/scif/startscript"};
     case Action::kShell:
-        if (!request.shell.empty() && request.is_compatible && traits.has_sh) {
+        if (!request.program.shell.empty() && request.manner.is_compatible && traits.has_sh) {
             return std::vector<std::string>{
                 // sh where the image lacks it
                 "/bin/sh",
                 "-c",
                 "command -v \"$0\" >/dev/null && exec \"$0\"; exec /bin/sh",
-                request.shell};
+                request.program.shell};
         }
-        if (!request.shell.empty()) {
-            return std::vector<std::string>{request.shell};
+        if (!request.program.shell.empty()) {
+            return std::vector<std::string>{request.program.shell};
         }
         if (traits.has_bash) {
             return std::vector<std::string>{"/bin/bash", "--norc"};
@@ -276,14 +276,16 @@ std::string_view action_name(Action action) {
 
 Result<Program>
 make_program(const Request& request, const PayloadEnvironment& layers, const ImageTraits& traits) {
-    const bool is_run = request.action == Action::kRun || request.action == Action::kTest;
-    if (request.is_compatible && is_run && !request.app.empty() && traits.has_sh &&
-        (!traits.has_app || (request.action == Action::kRun && !traits.has_app_runscript))) {
-        return without_app(request.app);
+    const bool is_run =
+        request.program.action == Action::kRun || request.program.action == Action::kTest;
+    if (request.manner.is_compatible && is_run && !request.program.app.empty() && traits.has_sh &&
+        (!traits.has_app ||
+         (request.program.action == Action::kRun && !traits.has_app_runscript))) {
+        return without_app(request.program.app);
     }
-    CYBELE_CHECK(check_app(request.app, traits));
+    CYBELE_CHECK(check_app(request.program.app, traits));
     CYBELE_TRY(std::vector<std::string> words, action_words(request, traits));
-    words.insert(words.end(), request.arguments.begin(), request.arguments.end());
+    words.insert(words.end(), request.program.arguments.begin(), request.program.arguments.end());
     const bool is_old = !traits.has_metadata && traits.has_environment;
     if ((!traits.has_metadata && !is_old) || !traits.has_sh) {
         return Program{std::move(words), flatten(layers)};
@@ -294,7 +296,7 @@ make_program(const Request& request, const PayloadEnvironment& layers, const Ima
         return make_script(words, old);
     }
     if (auto all = without_shell(seen_by_files(layers), layers)) {
-        if (request.is_compatible) { // what cannot be started is told, and ends with 255
+        if (request.manner.is_compatible) { // what cannot be started is told, and ends with 255
             return Program{words, std::move(*all)};
         }
         return Program{

@@ -66,14 +66,14 @@ public:
         for (const yaml::Node& one : device_items(edits, "env")) {
             const std::size_t equals = one.scalar.find('=');
             if (equals != std::string::npos) {
-                request_.device_environment[one.scalar.substr(0, equals)] =
+                request_.devices.environment[one.scalar.substr(0, equals)] =
                     one.scalar.substr(equals + 1);
             }
         }
         for (const yaml::Node& one : device_items(edits, "deviceNodes")) {
             const std::string path = device_text(one, "path");
             const std::string host = device_text(one, "hostPath");
-            request_.device_binds.push_back({host.empty() ? path : host, path, false, true});
+            request_.devices.binds.push_back({host.empty() ? path : host, path, false, true});
         }
         for (const yaml::Node& one : device_items(edits, "mounts")) {
             DeviceBind bind{
@@ -81,7 +81,7 @@ public:
             for (const yaml::Node& option : device_items(one, "options")) {
                 bind.is_read_only = bind.is_read_only || option.scalar == "ro";
             }
-            request_.device_binds.push_back(std::move(bind));
+            request_.devices.binds.push_back(std::move(bind));
         }
         if (!device_items(edits, "hooks").empty() && with_hooks_.insert(file.path).second) {
             warnings_.push_back("the hooks of " + printable(file.path.native()) + " are not run");
@@ -169,11 +169,11 @@ Result<void> add_devices(const std::vector<std::string>& devices,
     for (const std::string& device : list_words(devices)) {
         CYBELE_CHECK(add_one_device(device, files, places, used, edits));
     }
-    for (const DeviceBind& bind : request.device_binds) {
+    for (const DeviceBind& bind : request.devices.binds) {
         // A node that the host's /dev has not can only be shown in a /dev of its own.
         std::error_code ignored;
-        request.has_small_devices =
-            request.has_small_devices || (bind.is_node && !fs::exists(bind.target, ignored));
+        request.site.has_small_devices =
+            request.site.has_small_devices || (bind.is_node && !fs::exists(bind.target, ignored));
         if (!bind.source.is_absolute() || !bind.target.is_absolute()) {
             return fail(
                 ErrorCode::kInput,

@@ -17,8 +17,8 @@ namespace {
 /// By the name of Apptainer, the account's; else, or where it has none, that of $HOME.
 std::filesystem::path usual_home(const Request& request, const Environment& environment) {
     constexpr std::size_t kHomeField = 5; // of passwd(5)
-    if (const auto account = request.is_compatible ? namespaces::passwd_line(getuid())
-                                                   : std::optional<std::string>()) {
+    if (const auto account = request.manner.is_compatible ? namespaces::passwd_line(getuid())
+                                                          : std::optional<std::string>()) {
         std::filesystem::path home = namespaces::account_field(*account, kHomeField);
         if (home.is_absolute()) {
             return home;
@@ -38,48 +38,52 @@ bool is_absent(const std::filesystem::path& folder) {
 Result<Home> home_of(const Request& request, const Environment& environment) {
     const std::filesystem::path usual = usual_home(request, environment);
     Home home{usual, usual, false};
-    if (request.fakeroot) {
+    if (request.user.fakeroot) {
         home.target = "/root";
     }
-    if (request.home.empty()) {
-        home.is_missing = request.is_compatible && is_absent(home.source);
+    if (request.files.home.empty()) {
+        home.is_missing = request.manner.is_compatible && is_absent(home.source);
         return home;
     }
-    const auto colon = request.home.find(':');
-    if (colon != std::string::npos && request.home.find(':', colon + 1) != std::string::npos) {
-        return fail(ErrorCode::kUsage,
-                    problem("home-malformed",
-                            "cannot read the home directory '" + printable(request.home) + "'"),
-                    "it has more parts than a source and a target",
-                    "write --home SRC:DST");
+    const auto colon = request.files.home.find(':');
+    if (colon != std::string::npos &&
+        request.files.home.find(':', colon + 1) != std::string::npos) {
+        return fail(
+            ErrorCode::kUsage,
+            problem("home-malformed",
+                    "cannot read the home directory '" + printable(request.files.home) + "'"),
+            "it has more parts than a source and a target",
+            "write --home SRC:DST");
     }
-    home.source = request.home.substr(0, colon);
+    home.source = request.files.home.substr(0, colon);
     home.target = colon == std::string::npos
                       ? home.source
-                      : std::filesystem::path(request.home.substr(colon + 1));
-    if (colon == std::string::npos && request.is_compatible && !home.source.is_absolute()) {
-        return fail(ErrorCode::kInput,
-                    problem("home-relative",
-                            "--home: '" + printable(request.home) + "' is not an absolute path"),
-                    "its place in the container is the same as on the host",
-                    "write --home \"$PWD\"/" + shell_quote(request.home));
+                      : std::filesystem::path(request.files.home.substr(colon + 1));
+    if (colon == std::string::npos && request.manner.is_compatible && !home.source.is_absolute()) {
+        return fail(
+            ErrorCode::kInput,
+            problem("home-relative",
+                    "--home: '" + printable(request.files.home) + "' is not an absolute path"),
+            "its place in the container is the same as on the host",
+            "write --home \"$PWD\"/" + shell_quote(request.files.home));
     }
     std::error_code failed;
-    home.source = home.source.empty() && request.is_compatible
+    home.source = home.source.empty() && request.manner.is_compatible
                       ? std::filesystem::current_path(failed)
                       : std::filesystem::absolute(home.source, failed);
     if (colon == std::string::npos) {
-        const bool is_root = request.fakeroot && !request.is_compatible;
+        const bool is_root = request.user.fakeroot && !request.manner.is_compatible;
         home.target = is_root ? std::filesystem::path("/root") : home.source;
     }
     if (!home.target.is_absolute()) {
-        return fail(ErrorCode::kUsage,
-                    problem("home-malformed",
-                            "cannot read the home directory '" + printable(request.home) + "'"),
-                    "its place in the container is not an absolute path",
-                    "write --home SRC:DST");
+        return fail(
+            ErrorCode::kUsage,
+            problem("home-malformed",
+                    "cannot read the home directory '" + printable(request.files.home) + "'"),
+            "its place in the container is not an absolute path",
+            "write --home SRC:DST");
     }
-    home.is_missing = request.is_compatible && is_absent(home.source);
+    home.is_missing = request.manner.is_compatible && is_absent(home.source);
     if (std::filesystem::exists(home.source, failed) &&
         !std::filesystem::is_directory(home.source, failed)) {
         return fail(ErrorCode::kInput,

@@ -142,7 +142,7 @@ int descriptor_of(const fs::path& image) {
                             const UniqueFd& report) {
     setsid();
     namespaces::keep_only(
-        {streams.out.get(), streams.err.get(), report.get(), descriptor_of(request.image)});
+        {streams.out.get(), streams.err.get(), report.get(), descriptor_of(request.image.file)});
     dup2(streams.out.get(), STDOUT_FILENO);
     dup2(streams.err.get(), STDERR_FILENO);
     const int told = report.get();
@@ -254,8 +254,8 @@ start_instance(const Request& request, const Environment& environment, const std
     CYBELE_CHECK(make_private(folders.logs));
     Instance one;
     one.name = name;
-    one.image = fs::absolute(request.image).lexically_normal().native();
-    if (!request.home.empty()) {
+    one.image = fs::absolute(request.image.file).lexically_normal().native();
+    if (!request.files.home.empty()) {
         CYBELE_TRY(const Home home, home_of(request, environment));
         one.home = home.target.native();
     }
@@ -286,7 +286,7 @@ start_instance(const Request& request, const Environment& environment, const std
 }
 
 Result<int> start_in_instance(const Request& request, const Environment& environment) {
-    const std::string name = request.image.native().substr(kScheme.size());
+    const std::string name = request.image.file.native().substr(kScheme.size());
     const auto found =
         is_valid_name(name) ? list_instances(environment, name) : std::vector<Instance>();
     if (found.size() != 1) {
@@ -296,10 +296,10 @@ Result<int> start_in_instance(const Request& request, const Environment& environ
                     "`apptainer instance list` shows those that run");
     }
     Request inside = request;
-    inside.image = found.front().image;
+    inside.image.file = found.front().image;
     inside.instance.name = name;
-    if (inside.home.empty() && !found.front().home.empty()) {
-        inside.home = found.front().home + ":" + found.front().home;
+    if (inside.files.home.empty() && !found.front().home.empty()) {
+        inside.files.home = found.front().home + ":" + found.front().home;
     }
     return start_in(found.front().pid, inside, environment);
 }

@@ -123,16 +123,19 @@ Result<void> join_network(const std::string& path) {
 
 /// Interfaces other than loopback are made by programs of the Container Network Interface.
 Result<void> check_network(const Request& request) {
-    if (!request.net || request.network == "none" || !request.netns_path.empty()) {
+    if (!request.isolation.net || request.isolation.network == "none" ||
+        !request.isolation.netns_path.empty()) {
         return {};
     }
-    return fail(ErrorCode::kEnvironment,
-                problem("network-not-supported",
-                        "network '" +
-                            (request.network.empty() ? "bridge" : printable(request.network)) +
-                            "' is not supported"),
-                "a network with interfaces needs root and CNI plugins; 'none' has loopback only",
-                "write `--net --network none`, or leave out --net to use the host's network");
+    return fail(
+        ErrorCode::kEnvironment,
+        problem("network-not-supported",
+                "network '" +
+                    (request.isolation.network.empty() ? "bridge"
+                                                       : printable(request.isolation.network)) +
+                    "' is not supported"),
+        "a network with interfaces needs root and CNI plugins; 'none' has loopback only",
+        "write `--net --network none`, or leave out --net to use the host's network");
 }
 
 } // namespace
@@ -157,49 +160,52 @@ std::vector<std::string> list_words(const std::vector<std::string>& lists) {
 
 Result<void> check_isolation(const Request& request, bool is_root) {
     CYBELE_CHECK(check_network(request));
-    if (!request.netns_path.empty() && !is_root) {
+    if (!request.isolation.netns_path.empty() && !is_root) {
         return fail(ErrorCode::kEnvironment,
                     problem("network-namespace-root-only", "--netns-path is for root only"),
                     "a network namespace of the host belongs to root",
                     "leave it out, or write `--net --network none`");
     }
-    if (request.hostname.size() > 64 || request.hostname.find('\n') != std::string::npos) {
-        return fail(ErrorCode::kUsage,
-                    problem("hostname-malformed",
-                            "'" + printable(request.hostname) + "' is not a valid host name"),
-                    "the kernel accepts at most 64 characters",
-                    "write --hostname NAME");
+    if (request.isolation.hostname.size() > 64 ||
+        request.isolation.hostname.find('\n') != std::string::npos) {
+        return fail(
+            ErrorCode::kUsage,
+            problem("hostname-malformed",
+                    "'" + printable(request.isolation.hostname) + "' is not a valid host name"),
+            "the kernel accepts at most 64 characters",
+            "write --hostname NAME");
     }
-    if (request.writable && request.writable_tmpfs && !request.is_compatible) {
+    if (request.image.writable && request.image.writable_tmpfs && !request.manner.is_compatible) {
         return fail(ErrorCode::kUsage,
                     problem("writable-twice", "--writable and --writable-tmpfs exclude each other"),
                     "what the program writes goes to the image or to memory",
                     "leave one of them out");
     }
-    if (request.writable && !request.overlays.empty()) {
+    if (request.image.writable && !request.image.overlays.empty()) {
         return fail(ErrorCode::kUsage,
                     problem("writable-with-overlay", "--writable and --overlay exclude each other"),
                     "what the program writes goes to the image or to an overlay",
                     "leave one of them out");
     }
-    if (!request.is_compatible) { // as the reference, which warns of names that it does not know
-        CYBELE_CHECK(read_capabilities(request.add_caps, "--add-caps"));
-        CYBELE_CHECK(read_capabilities(request.drop_caps, "--drop-caps"));
+    if (!request.manner
+             .is_compatible) { // as the reference, which warns of names that it does not know
+        CYBELE_CHECK(read_capabilities(request.user.add_caps, "--add-caps"));
+        CYBELE_CHECK(read_capabilities(request.user.drop_caps, "--drop-caps"));
     }
-    if (!request.dns.empty()) {
-        CYBELE_CHECK(resolv_conf_of(request.dns));
+    if (!request.isolation.dns.empty()) {
+        CYBELE_CHECK(resolv_conf_of(request.isolation.dns));
     }
     return {};
 }
 
 Result<void> isolate(const Request& request) {
     int spaces = 0;
-    spaces |= request.containall || request.ipc ? CLONE_NEWIPC : 0;
-    spaces |= request.uts || !request.hostname.empty() ? CLONE_NEWUTS : 0;
-    const bool has_own_network = request.net && request.netns_path.empty();
+    spaces |= request.isolation.containall || request.isolation.ipc ? CLONE_NEWIPC : 0;
+    spaces |= request.isolation.uts || !request.isolation.hostname.empty() ? CLONE_NEWUTS : 0;
+    const bool has_own_network = request.isolation.net && request.isolation.netns_path.empty();
     spaces |= has_own_network ? CLONE_NEWNET : 0;
-    if (!request.netns_path.empty()) {
-        CYBELE_CHECK(join_network(request.netns_path));
+    if (!request.isolation.netns_path.empty()) {
+        CYBELE_CHECK(join_network(request.isolation.netns_path));
     }
     if (spaces != 0 && unshare(spaces) != 0) {
         return fail(system_error("cannot make the namespaces of the container", errno));
@@ -207,21 +213,23 @@ Result<void> isolate(const Request& request) {
     if (has_own_network) {
         CYBELE_CHECK(raise_loopback());
     }
-    if (!request.hostname.empty() &&
-        sethostname(request.hostname.data(), request.hostname.size()) != 0) {
+    if (!request.isolation.hostname.empty() &&
+        sethostname(request.isolation.hostname.data(), request.isolation.hostname.size()) != 0) {
         return fail(system_error("cannot set the host name of the container", errno));
     }
     return {};
 }
 
 Result<std::optional<std::vector<int>>> kept_capabilities(const Request& request) {
-    if (!request.no_privs && request.drop_caps.empty()) {
+    if (!request.user.no_privs && request.user.drop_caps.empty()) {
         return std::optional<std::vector<int>>();
     }
-    CYBELE_TRY(const std::vector<int> added, read_capabilities(request.add_caps, "--add-caps"));
-    CYBELE_TRY(const std::vector<int> dropped, read_capabilities(request.drop_caps, "--drop-caps"));
+    CYBELE_TRY(const std::vector<int> added,
+               read_capabilities(request.user.add_caps, "--add-caps"));
+    CYBELE_TRY(const std::vector<int> dropped,
+               read_capabilities(request.user.drop_caps, "--drop-caps"));
     std::vector<int> kept = added;
-    if (!request.no_privs) {
+    if (!request.user.no_privs) {
         CYBELE_TRY(kept, read_capabilities("all", ""));
     }
     std::erase_if(kept, [&](int number) {

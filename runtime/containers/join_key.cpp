@@ -66,13 +66,21 @@ Result<std::string> join_key(const Request& request, const ContainerPlan& plan) 
     Lines key;
     key.add("version", kVersion);
     add_view(key);
-    CYBELE_CHECK(add_image(key, request.image));
-    key.add("contained", request.contain, request.writable_tmpfs, request.nv, request.rocm);
-    key.add(
-        "as", request.fakeroot, request.unsquash, request.underlay, request.ipc, request.userns);
-    key.add_text("servers", request.dns);
-    if (request.demand) { // who joins verifies nothing: the image was, for the same signers
-        key.add_text("signed", request.demand->identity);
+    CYBELE_CHECK(add_image(key, request.image.file));
+    key.add("contained",
+            request.isolation.contain,
+            request.image.writable_tmpfs,
+            request.devices.nv,
+            request.devices.rocm);
+    key.add("as",
+            request.user.fakeroot,
+            request.image.unsquash,
+            request.image.underlay,
+            request.isolation.ipc,
+            request.isolation.userns);
+    key.add_text("servers", request.isolation.dns);
+    if (request.image.demand) { // who joins verifies nothing: the image was, for the same signers
+        key.add_text("signed", request.image.demand->identity);
     }
     key.add_text("home", plan.home.string());
     key.add_text("user", plan.user);
@@ -80,7 +88,7 @@ Result<std::string> join_key(const Request& request, const ContainerPlan& plan) 
                  plan.launch.empty()
                      ? "parent " + std::to_string(getppid()) + ' ' + start_time(getppid())
                      : plan.launch);
-    for (const std::string& overlay : request.overlays) {
+    for (const std::string& overlay : request.image.overlays) {
         key.add_text("overlay", overlay);
     }
     for (const namespaces::Mount& mount : plan.mounts) {

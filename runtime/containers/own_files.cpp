@@ -81,18 +81,19 @@ Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
 HostView
 view_of(const Request& request, const std::filesystem::path& home, const Environment& environment) {
     HostView host{this_caller(home, environment.get_or("USER", "")), {}, {}};
-    if (request.fakeroot) {
+    if (request.user.fakeroot) {
         host.caller = {0, 0, "root:x:0:0:root:/root:/bin/bash", {"root:x:0:"}};
     }
-    host.hostname = request.hostname;
-    host.has_passwd = !request.has_image_passwd;
-    host.has_group = !request.has_image_group;
-    host.is_changing = request.writable || request.writable_tmpfs || !request.overlays.empty();
-    if (request.has_image_resolv_conf && request.dns.empty()) {
+    host.hostname = request.isolation.hostname;
+    host.has_passwd = !request.site.has_image_passwd;
+    host.has_group = !request.site.has_image_group;
+    host.is_changing =
+        request.image.writable || request.image.writable_tmpfs || !request.image.overlays.empty();
+    if (request.site.has_image_resolv_conf && request.isolation.dns.empty()) {
         return host;
     }
-    if (auto resolv_conf =
-            request.dns.empty() ? read_file("/etc/resolv.conf") : resolv_conf_of(request.dns)) {
+    if (auto resolv_conf = request.isolation.dns.empty() ? read_file("/etc/resolv.conf")
+                                                         : resolv_conf_of(request.isolation.dns)) {
         host.resolv_conf = std::move(*resolv_conf);
     }
     return host;

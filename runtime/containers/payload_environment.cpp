@@ -92,13 +92,13 @@ std::string bind_text(const Request& request, const Environment& environment) {
             std::for_each(read->begin(), read->end(), add);
         }
     };
-    for (const std::string& bind : request.binds) {
+    for (const std::string& bind : request.files.binds) {
         add_all(bind);
     }
     for (const std::string_view name : kBindVariables) {
         add_all(environment.get_or(std::string(name), ""));
     }
-    for (const std::string& mount : request.mounts) {
+    for (const std::string& mount : request.files.mounts) {
         if (const auto bind = read_mount(mount, "/")) {
             add(*bind);
         }
@@ -111,7 +111,7 @@ void add_facts(PayloadEnvironment& layers,
                const Environment& environment,
                const std::filesystem::path& home) {
     std::error_code ignored;
-    const auto image = std::filesystem::absolute(request.image, ignored).lexically_normal();
+    const auto image = std::filesystem::absolute(request.image.file, ignored).lexically_normal();
     const std::string binds = bind_text(request, environment);
     for (const std::string prefix : {"APPTAINER_", "SINGULARITY_"}) {
         layers.facts[prefix + "CONTAINER"] = image.string();
@@ -119,7 +119,8 @@ void add_facts(PayloadEnvironment& layers,
         layers.facts[prefix + "BIND"] = binds;
         layers.facts[prefix + "ENVIRONMENT"] = "/.singularity.d/env/91-environment.sh";
     }
-    if (!request.is_compatible || request.no_eval) { // what runscripts of OCI images ask
+    if (!request.manner.is_compatible ||
+        request.variables.no_eval) { // what runscripts of OCI images ask
         layers.facts["APPTAINER_NO_EVAL"] = "1";
         layers.facts["SINGULARITY_NO_EVAL"] = "1";
     }
@@ -127,13 +128,13 @@ void add_facts(PayloadEnvironment& layers,
         layers.facts["APPTAINER_INSTANCE"] = request.instance.name;
         layers.facts["SINGULARITY_INSTANCE"] = request.instance.name;
     }
-    layers.facts["APPTAINER_COMMAND"] = std::string(action_name(request.action));
-    layers.facts["APPTAINER_APPNAME"] = request.app;
-    if (!request.app.empty()) {
-        layers.facts["SINGULARITY_APPNAME"] = request.app;
+    layers.facts["APPTAINER_COMMAND"] = std::string(action_name(request.program.action));
+    layers.facts["APPTAINER_APPNAME"] = request.program.app;
+    if (!request.program.app.empty()) {
+        layers.facts["SINGULARITY_APPNAME"] = request.program.app;
     }
     layers.facts["HOME"] = home.string();
-    if (!request.cleanenv && !request.containall) {
+    if (!request.variables.cleanenv && !request.isolation.containall) {
         layers.facts["USER_PATH"] = environment.get_or("PATH", "");
     }
 }
@@ -144,9 +145,9 @@ Result<PayloadEnvironment> make_environment(const Request& request,
                                             const Environment& environment,
                                             const std::filesystem::path& home) {
     PayloadEnvironment layers;
-    const bool is_clean = request.cleanenv || request.containall;
-    const std::vector<std::string> blocked = list_words(request.no_env);
-    layers.is_evaluated = request.is_compatible && !request.no_eval;
+    const bool is_clean = request.variables.cleanenv || request.isolation.containall;
+    const std::vector<std::string> blocked = list_words(request.variables.no_env);
+    layers.is_evaluated = request.manner.is_compatible && !request.variables.no_eval;
     for (const auto& [name, value] : environment.all()) {
         if (passes(name, is_clean) && !contains_word(blocked, name)) {
             layers.host[name] = value;
@@ -156,21 +157,22 @@ Result<PayloadEnvironment> make_environment(const Request& request,
         layers.host["LANG"] = "C";
     }
     // The home directory is the host's; its ~/.local must not shadow the image's Python.
-    if (!request.is_compatible) {
+    if (!request.manner.is_compatible) {
         layers.host.try_emplace("PYTHONNOUSERSITE", "1");
     }
-    for (const auto& [name, value] : request.device_environment) {
+    for (const auto& [name, value] : request.devices.environment) {
         inject(layers, name, value);
     }
     inject_prefixed(layers, environment);
-    for (const auto& path : request.environment_files) {
-        CYBELE_TRY(const EnvironmentMap variables,
-                   read_environment_file(path, request.is_compatible ? &environment : nullptr));
+    for (const auto& path : request.variables.environment_files) {
+        CYBELE_TRY(
+            const EnvironmentMap variables,
+            read_environment_file(path, request.manner.is_compatible ? &environment : nullptr));
         for (const auto& [name, value] : variables) {
             inject(layers, name, value);
         }
     }
-    for (const auto& [name, value] : request.environment) {
+    for (const auto& [name, value] : request.variables.environment) {
         if (!is_variable_name(name)) {
             return fail(
                 ErrorCode::kUsage,

@@ -64,7 +64,7 @@ std::vector<std::pair<std::filesystem::path, std::filesystem::path>>
 host_files(const Request& request, bool is_contained) {
     std::vector<std::pair<std::filesystem::path, std::filesystem::path>> files;
     const std::vector<std::string> usual(kUsualFiles.begin(), kUsualFiles.end());
-    for (const std::string& word : request.bind_paths ? *request.bind_paths : usual) {
+    for (const std::string& word : request.site.bind_paths ? *request.site.bind_paths : usual) {
         const std::size_t colon = word.find(':');
         const std::string source = word.substr(0, colon);
         if (!is_contained || is_usual_file(source)) {
@@ -76,10 +76,10 @@ host_files(const Request& request, bool is_contained) {
 }
 
 void add_system(std::vector<Mount>& mounts, const Request& request) {
-    const bool is_contained = request.contain || request.containall;
-    if (is_contained || request.has_small_devices) {
+    const bool is_contained = request.isolation.contain || request.isolation.containall;
+    if (is_contained || request.site.has_small_devices) {
         namespaces::add_small_devices(mounts, namespaces::Terminal::kShared);
-        if (is_contained && (request.ipc || request.containall)) {
+        if (is_contained && (request.isolation.ipc || request.isolation.containall)) {
             mounts.push_back(fresh(Mount::Kind::kMqueue, "/dev/mqueue", ""));
             mounts.back().is_optional = true; // a kernel without such queues
         }
@@ -91,7 +91,7 @@ void add_system(std::vector<Mount>& mounts, const Request& request) {
         mounts.back().is_host_file = true;
         mounts.back().is_optional = is_usual_file(source.native());
     }
-    if (request.pid || request.containall || request.instance.when_started) {
+    if (request.isolation.pid || request.isolation.containall || request.instance.when_started) {
         mounts.push_back(fresh(Mount::Kind::kProc, "/proc", ""));
     } else {
         mounts.push_back(bind("/proc", "/proc"));
@@ -113,19 +113,19 @@ Result<Mount> own_folder(const Request& request,
                          const std::filesystem::path& target,
                          const std::filesystem::path& name,
                          std::filesystem::perms mode) {
-    if (request.workdir.empty()) {
+    if (request.files.workdir.empty()) {
         const bool is_open = mode == std::filesystem::perms(01777);
         return fresh(
             Mount::Kind::kTmpfs, target, is_open ? "mode=1777,size=64m" : "mode=0755,size=64m");
     }
     std::error_code failed;
-    const auto folder = std::filesystem::absolute(request.workdir, failed);
+    const auto folder = std::filesystem::absolute(request.files.workdir, failed);
     if (!std::filesystem::is_directory(folder, failed)) {
-        return fail(
-            ErrorCode::kInput,
-            problem("workdir-missing", "'" + printable(request.workdir) + "' is not a directory"),
-            "--workdir names the directory in which /tmp and the like are made",
-            "mkdir " + shell_quote(request.workdir));
+        return fail(ErrorCode::kInput,
+                    problem("workdir-missing",
+                            "'" + printable(request.files.workdir) + "' is not a directory"),
+                    "--workdir names the directory in which /tmp and the like are made",
+                    "mkdir " + shell_quote(request.files.workdir));
     }
     const bool is_new = std::filesystem::create_directories(folder / name, failed);
     if (failed) {
@@ -143,8 +143,8 @@ Result<Mount> own_folder(const Request& request,
 
 /// --scratch: directories that nothing else sees, and that go with the container without --workdir.
 Result<void> add_scratch(std::vector<Mount>& mounts, const Request& request) {
-    for (const std::string& word : list_words(request.scratch)) {
-        if (request.is_compatible && !word.starts_with('/')) {
+    for (const std::string& word : list_words(request.files.scratch)) {
+        if (request.manner.is_compatible && !word.starts_with('/')) {
             return fail(ErrorCode::kInput,
                         problem("scratch-relative",
                                 "--scratch: '" + printable(word) + "' is not an absolute path"),
@@ -189,9 +189,9 @@ void add_writable_place(std::vector<Mount>& mounts, const Request& request, cons
     std::error_code ignored;
     const std::filesystem::path below_root = home.target.lexically_normal().relative_path();
     const std::filesystem::path top = "/" / *below_root.begin();
-    if (!request.writable || top == home.target || top == "/tmp" || top == "/var" ||
-        !std::filesystem::is_directory(request.image, ignored) ||
-        std::filesystem::exists(request.image / below_root, ignored)) {
+    if (!request.image.writable || top == home.target || top == "/tmp" || top == "/var" ||
+        !std::filesystem::is_directory(request.image.file, ignored) ||
+        std::filesystem::exists(request.image.file / below_root, ignored)) {
         return;
     }
     mounts.push_back(fresh(Mount::Kind::kTmpfs, top, "mode=0755,size=64m"));
@@ -203,8 +203,8 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
                               const Request& request,
                               const Home& home,
                               const std::filesystem::path& directory) {
-    const bool is_contained = request.contain || request.containall;
-    const bool has_home = !request.no_home && home.target != "/";
+    const bool is_contained = request.isolation.contain || request.isolation.containall;
+    const bool has_home = !request.files.no_home && home.target != "/";
     if (is_contained) {
         const auto open_to_all = std::filesystem::perms(01777);
         CYBELE_TRY(mounts.emplace_back(), own_folder(request, "/tmp", "tmp", open_to_all));
@@ -213,8 +213,8 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
             return {};
         }
         add_writable_place(mounts, request, home);
-        const bool is_bound = !request.home.empty() && !home.is_missing;
-        if (!is_bound || request.workdir.empty()) {
+        const bool is_bound = !request.files.home.empty() && !home.is_missing;
+        if (!is_bound || request.files.workdir.empty()) {
             CYBELE_TRY(mounts.emplace_back(),
                        own_folder(request, home.target, "home", std::filesystem::perms(0700)));
             mounts.back().is_named = true;
@@ -234,12 +234,12 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
     }
     if (has_home && !home.is_missing) {
         mounts.push_back(bind(home.source, home.target));
-        mounts.back().is_optional = request.home.empty();
-        mounts.back().is_named = !request.home.empty();
+        mounts.back().is_optional = request.files.home.empty();
+        mounts.back().is_named = !request.files.home.empty();
     }
     // A home directory that the user names is not undone by the real one, where the caller is in
     // it.
-    const bool is_in_named_home = has_home && !request.home.empty() &&
+    const bool is_in_named_home = has_home && !request.files.home.empty() &&
                                   (directory == home.target || lies_in(directory, home.target));
     if (!is_system_folder(directory.native()) && directory.is_absolute() && !is_in_named_home) {
         mounts.push_back(bind(directory, directory));
@@ -247,8 +247,8 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
     }
     if (has_home && home.is_missing) { // behind the working directory, in which it may be made
         mounts.push_back(fresh(Mount::Kind::kTmpfs, home.target, "mode=0755,size=64m"));
-        mounts.back().is_optional = request.home.empty();
-        mounts.back().is_named = !request.home.empty();
+        mounts.back().is_optional = request.files.home.empty();
+        mounts.back().is_named = !request.files.home.empty();
     }
     for (Mount& mount : mounts) {
         const std::string& target = mount.target.native();
@@ -329,12 +329,12 @@ private:
 void finish(std::vector<Mount>& mounts,
             const Request& request,
             const std::filesystem::path& directory) {
-    for (const std::string& file : list_words(request.libraries)) {
+    for (const std::string& file : list_words(request.files.libraries)) {
         const std::filesystem::path path = directory / file;
         mounts.push_back(bind(path, kLibraries / path.filename()));
         mounts.back().is_optional = false;
     }
-    for (const DeviceBind& device : request.device_binds) {
+    for (const DeviceBind& device : request.devices.binds) {
         mounts.push_back(bind(device.source, device.target));
         mounts.back().is_optional = false;
         mounts.back().is_read_only = device.is_read_only;
@@ -342,7 +342,8 @@ void finish(std::vector<Mount>& mounts,
     }
     for (Mount& mount : mounts) {
         mount.may_hold_targets = mount.options == kUserFlags;
-        mount.make_target = !request.writable; // the image is the user's own, and stays as it is
+        mount.make_target =
+            !request.image.writable; // the image is the user's own, and stays as it is
     }
 }
 
@@ -356,18 +357,18 @@ Result<MountPlan> plan_mounts(const Request& request,
     plan.mounts.reserve(kUsualMounts);
     add_system(plan.mounts, request);
     CYBELE_CHECK(add_user_folders(plan.mounts, request, home, directory));
-    leave_out(plan.mounts, list_words(request.no_mount), home.target);
+    leave_out(plan.mounts, list_words(request.files.no_mount), home.target);
     CYBELE_CHECK(add_scratch(plan.mounts, request));
     UserBinds binds(directory, plan.warnings);
-    if (request.forbids_binds) {
+    if (request.site.forbids_binds) {
         plan.warnings.push_back("binds of users are not allowed by the settings of this host");
         finish(plan.mounts, request, directory);
         return plan;
     }
-    for (const std::string& text : request.binds) {
+    for (const std::string& text : request.files.binds) {
         CYBELE_CHECK(binds.add(text));
     }
-    for (const std::string& text : request.mounts) {
+    for (const std::string& text : request.files.mounts) {
         CYBELE_TRY(const BindOption one, read_mount(text, directory));
         CYBELE_CHECK(binds.add(one));
     }

@@ -65,16 +65,16 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
     all.directory = std::filesystem::current_path(failed);
     CYBELE_TRY(MountPlan plan, plan_mounts(request, environment, all.home, all.directory));
     for (const std::string& warning : plan.warnings) {
-        if (!request.is_quiet) {
+        if (!request.manner.is_quiet) {
             warn(warning);
         }
     }
     all.mounts = std::move(plan.mounts);
-    all.is_root = namespaces::is_privileged_root() && !request.userns;
+    all.is_root = namespaces::is_privileged_root() && !request.isolation.userns;
     CYBELE_CHECK(check_isolation(request, all.is_root));
     CYBELE_TRY(all.kept_capabilities, kept_capabilities(request));
-    CYBELE_TRY(all.security, read_security(request.security));
-    CYBELE_TRY(all.fuse, read_fuse_requests(request.fuse_mounts));
+    CYBELE_TRY(all.security, read_security(request.user.security));
+    CYBELE_TRY(all.fuse, read_fuse_requests(request.devices.fuse_mounts));
     return all;
 }
 
@@ -138,8 +138,8 @@ ImageTraits traits_of_this_root(Action action, const std::string& app) {
 /// What every program of the container has, the first as the members that join. It refers to both.
 Sandbox make_sandbox(const Request& request, Preparation& all) {
     Sandbox sandbox;
-    sandbox.new_pid_namespace = request.pid || request.containall;
-    sandbox.is_first_process = request.no_init;
+    sandbox.new_pid_namespace = request.isolation.pid || request.isolation.containall;
+    sandbox.is_first_process = request.isolation.no_init;
     if (request.instance.when_started) {
         sandbox.new_pid_namespace = true;
         sandbox.is_first_process = true;
@@ -153,24 +153,24 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
         };
     }
     sandbox.kept_capabilities = all.kept_capabilities;
-    if (request.no_umask) {
+    if (request.user.no_umask) {
         sandbox.umask = kUsualMask;
     }
-    if (!request.directory.empty()) {
-        sandbox.directory = request.directory;
+    if (!request.program.directory.empty()) {
+        sandbox.directory = request.program.directory;
     } else {
         sandbox.directory = all.directory.empty() ? "/" : all.directory;
         sandbox.other_directories = {all.home.target, "/"};
     }
-    sandbox.drop_privileges = request.fakeroot ? request.no_privs : !all.is_root;
+    sandbox.drop_privileges = request.user.fakeroot ? request.user.no_privs : !all.is_root;
     sandbox.before_exec = [&request, &all](Sandbox& inside) -> Result<void> {
-        if (request.action == Action::kExec && !request.arguments.empty()) {
-            namespaces::read_ahead(request.arguments.front());
+        if (request.program.action == Action::kExec && !request.program.arguments.empty()) {
+            namespaces::read_ahead(request.program.arguments.front());
         }
-        if (!request.is_compatible) {
+        if (!request.manner.is_compatible) {
             fall_back_to_known_locale(all.layers.host, "/");
         }
-        const ImageTraits traits = traits_of_this_root(request.action, request.app);
+        const ImageTraits traits = traits_of_this_root(request.program.action, request.program.app);
         CYBELE_TRY(Program program, make_program(request, all.layers, traits));
         if (program.by_shell) {
             inside.otherwise = [by_shell = std::move(program.by_shell)](Sandbox& again) {
@@ -204,15 +204,16 @@ void add_gpus(std::vector<Mount>& mounts, const Request& request, const Environm
         if (!is_wanted) {
             return;
         }
-        const auto found = gpu_mounts(maker, request.contain || request.containall, environment);
-        tell_if(found.empty() || request.is_verbose,
+        const auto found = gpu_mounts(
+            maker, request.isolation.contain || request.isolation.containall, environment);
+        tell_if(found.empty() || request.manner.is_verbose,
                 std::string(option) +
                     (found.empty() ? " finds no such driver on this host: no GPU in the container"
                                    : " brings in " + std::to_string(found.size()) + " files"));
         mounts.insert(mounts.end(), found.begin(), found.end());
     };
-    add(request.nv, GpuMaker::kNvidia, "--nv");
-    add(request.rocm, GpuMaker::kAmd, "--rocm");
+    add(request.devices.nv, GpuMaker::kNvidia, "--nv");
+    add(request.devices.rocm, GpuMaker::kAmd, "--rocm");
 }
 
 /// What no stage may cover.
@@ -245,8 +246,8 @@ namespaces::IdMap map_of(const Request& request, bool is_root) {
     if (is_root) {
         return IdMap::kNone;
     }
-    const bool has_range =
-        request.fakeroot && !request.ignore_subuid && namespaces::probe_abilities().subordinate_ids;
+    const bool has_range = request.user.fakeroot && !request.user.ignore_subuid &&
+                           namespaces::probe_abilities().subordinate_ids;
     return has_range ? IdMap::kSubordinate : IdMap::kOwnRoot;
 }
 
@@ -254,7 +255,7 @@ namespaces::IdMap map_of(const Request& request, bool is_root) {
 Sandbox make_first_sandbox(const Request& request, Preparation& all, const Caller& caller) {
     Sandbox sandbox = make_sandbox(request, all);
     sandbox.mounts = all.mounts;
-    if (!all.is_root && !request.fakeroot) {
+    if (!all.is_root && !request.user.fakeroot) {
         sandbox.final_ids = Sandbox::Ids{all.security.uid.value_or(caller.uid),
                                          all.security.gid.value_or(caller.gid)};
     }
@@ -264,7 +265,7 @@ Sandbox make_first_sandbox(const Request& request, Preparation& all, const Calle
             return served ? next(inside) : served;
         };
     }
-    if (request.contain || request.containall) {
+    if (request.isolation.contain || request.isolation.containall) {
         sandbox.before_exec = [next = sandbox.before_exec](Sandbox& inside) {
             namespaces::link_small_devices();
             return next(inside);
@@ -278,31 +279,32 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
                                                const Environment& environment,
                                                Preparation& all,
                                                const std::optional<FirstMember>& first_member) {
-    const ImageDemand* const demand = request.demand ? &*request.demand : nullptr;
+    const ImageDemand* const demand = request.image.demand ? &*request.image.demand : nullptr;
     CYBELE_TRY(const ImageFile file,
-               open_image(request.image, images::host_architecture(), demand));
+               open_image(request.image.file, images::host_architecture(), demand));
     add_gpus(all.mounts, request, environment);
     const HostView host = view_of(request, all.home.target, environment);
-    auto server = request.unsquash ? std::nullopt : start_early(file, all.is_root);
+    auto server = request.image.unsquash ? std::nullopt : start_early(file, all.is_root);
     CYBELE_CHECK(namespaces::enter_namespaces(map_of(request, all.is_root)));
     CYBELE_CHECK(isolate(request));
     CYBELE_TRY(const std::vector<UniqueFd> sources, open_sources(all.mounts));
     CYBELE_TRY(ImageBinds image_binds, ImageBinds::open(all.mounts));
     // Like them: a folder of another mount namespace cannot be bound.
     CYBELE_TRY(std::vector<Overlay> overlays,
-               open_overlays(request.overlays, request.writable_tmpfs, demand));
-    CYBELE_CHECK(add_own_overlay(overlays, file, request.writable));
-    const bool is_image_writable = request.writable && !file.extended;
+               open_overlays(request.image.overlays, request.image.writable_tmpfs, demand));
+    CYBELE_CHECK(add_own_overlay(overlays, file, request.image.writable));
+    const bool is_image_writable = request.image.writable && !file.extended;
     const Overlay* const kept = writable_overlay(overlays);
-    const bool is_writable = (request.writable_tmpfs && !request.writable) || kept != nullptr;
+    const bool is_writable =
+        (request.image.writable_tmpfs && !request.image.writable) || kept != nullptr;
     const MountRequest mount{all.is_root,
                              is_writable,
-                             request.is_verbose,
+                             request.manner.is_verbose,
                              is_image_writable,
-                             request.unsquash,
+                             request.image.unsquash,
                              sources_of(all.mounts, overlays),
                              server ? &*server : nullptr,
-                             request.is_quiet};
+                             request.manner.is_quiet};
     CYBELE_TRY(MountedImage image, mount_image(file, mount, environment));
     CYBELE_CHECK(mount_overlays(image.stage, overlays));
     CYBELE_CHECK(image_binds.mount(image.stage, image.way, all.mounts));
@@ -318,8 +320,8 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
                             has_needs ? needed_targets(all.mounts) : std::vector<NeededTarget>(),
                             is_writable,
                             kept == nullptr ? -1 : kept->folder(),
-                            !request.underlay));
-    tell_if(request.is_verbose,
+                            !request.image.underlay));
+    tell_if(request.manner.is_verbose,
             "the image is mounted by " + image.way + ", its mount points come by " + root.how);
     Sandbox sandbox = make_first_sandbox(request, all, host.caller);
     sandbox.root = file.path;
@@ -327,7 +329,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     sandbox.is_root_read_only = !is_writable && !is_image_writable;
     if (first_member) {
         sandbox.when_entered = [&](int proc) {
-            return keep_for_others(proc, *first_member, all.is_root, request.is_verbose);
+            return keep_for_others(proc, *first_member, all.is_root, request.manner.is_verbose);
         };
     }
     return namespaces::exec_in_sandbox(sandbox);
@@ -339,10 +341,12 @@ Result<Rendezvous> find_container(const Request& request,
                                   const Preparation& all,
                                   const std::function<void()>& meanwhile) {
     const Rank rank = read_rank(environment);
-    const bool is_own = request.instance.when_started || request.pid || request.containall ||
-                        request.net || request.uts || request.writable || request.fakeroot ||
-                        !request.hostname.empty() || !request.netns_path.empty() ||
-                        !request.security.empty() || !request.fuse_mounts.empty();
+    const bool is_own = request.instance.when_started || request.isolation.pid ||
+                        request.isolation.containall || request.isolation.net ||
+                        request.isolation.uts || request.image.writable || request.user.fakeroot ||
+                        !request.isolation.hostname.empty() ||
+                        !request.isolation.netns_path.empty() || !request.user.security.empty() ||
+                        !request.devices.fuse_mounts.empty();
     if (request.join == Join::kAlways && is_own) {
         return fail(ErrorCode::kUsage,
                     problem("join-own-processes",
@@ -372,7 +376,7 @@ namespace {
 /// As a shell: a message, and a code of its own that the caller passes on.
 Result<int> end_with(const Request& request, const namespaces::ExecFailure& ended) {
     const bool is_of_program = ended.code == 126 || ended.code == 127;
-    if (!is_of_program || request.is_compatible) {
+    if (!is_of_program || request.manner.is_compatible) {
         return fail(ended.error);
     }
     const std::string line = "error: " + ended.error.message() + '\n';
@@ -412,13 +416,13 @@ Result<int> start_here(const Request& request, const Environment& environment) {
     prepare_layers();
     CYBELE_TRY(all.layers, std::move(layers));
     if (!rendezvous.because.empty()) {
-        tell_if(request.is_verbose || rendezvous.is_prevented,
+        tell_if(request.manner.is_verbose || rendezvous.is_prevented,
                 "in a container of its own, since " + rendezvous.because);
     }
     Result<namespaces::ExecFailure> failure =
         namespaces::ExecFailure{Error(ErrorCode::kInternal, problem("program-not-started", "")), 0};
     if (rendezvous.container) {
-        tell_if(request.is_verbose, "joined the container of this launch");
+        tell_if(request.manner.is_verbose, "joined the container of this launch");
         failure = namespaces::exec_in_container(make_sandbox(request, all), *rendezvous.container);
     } else {
         if (!rendezvous.first_member && !all.is_root && read_rank(environment).is_rank) {

@@ -34,16 +34,102 @@ struct DeviceBind {
     bool is_node = false;
 };
 
-/// What the program may do, and which programs serve it.
-struct Permissions {
-    bool no_privs = false;                ///< root gives up its capabilities
-    std::string add_caps;                 ///< --add-caps: kept by root despite --no-privs
-    std::string drop_caps;                ///< --drop-caps: given up by root
-    std::vector<std::string> security;    ///< --security: uid:N, gid:N, seccomp:FILE
-    std::vector<std::string> fuse_mounts; ///< --fusemount: TYPE:PROGRAM ARGUMENTS TARGET
+/// The image, and what is written to its files.
+struct ImageOptions {
+    std::filesystem::path file;        ///< SIF, squashfs or directory
+    std::optional<ImageDemand> demand; ///< --verify-key, --policy; unset: not verified
+    std::vector<std::string> overlays; ///< --overlay PATH[:ro]
+    bool writable = false;             ///< changes go to the image, a directory
+    bool writable_tmpfs = false;       ///< … to memory
+    bool unsquash = false;             ///< the image is unpacked, not mounted
+    bool underlay = false;             ///< mount points come by no overlay
 };
 
-/// What `exec|run|shell IMAGE` was asked for; the fields bear the names of Apptainer's options.
+/// What is started, and where.
+struct ProgramOptions {
+    Action action = Action::kExec;
+    std::vector<std::string> arguments;
+    std::string directory; ///< --cwd
+    std::string shell;     ///< --shell
+    std::string app;       ///< --app: an SCIF application of the image
+};
+
+/// Files of the host inside.
+struct FileOptions {
+    std::vector<std::string> binds;     ///< SRC[:DST[:ro|rw]], several with commas, as -B
+    std::vector<std::string> mounts;    ///< --mount type=bind,src=…,dst=…[,ro]
+    std::string home;                   ///< --home SRC[:DST]
+    bool no_home = false;               ///< --no-home
+    std::vector<std::string> no_mount;  ///< --no-mount: names of mounts, or their targets
+    std::string workdir;                ///< --workdir
+    std::vector<std::string> scratch;   ///< --scratch: directories of their own, with commas
+    std::vector<std::string> libraries; ///< --containlibs: files for /.singularity.d/libs
+};
+
+/// The environment inside.
+struct VariableOptions {
+    std::map<std::string, std::string> environment; ///< --env
+    std::vector<std::filesystem::path> environment_files;
+    bool cleanenv = false;
+    std::vector<std::string> no_env; ///< --no-env: variables that stay outside
+    bool no_eval = false;            ///< --no-eval: a value is a value
+};
+
+/// What the container does not share with the host.
+struct IsolationOptions {
+    bool contain = false;    ///< a /dev, /tmp and home of its own
+    bool containall = false; ///< with pid and cleanenv
+    bool userns = false;     ///< a user namespace for root, too
+    bool pid = false;
+    bool no_init = false; ///< --no-init: the program is process 1 of its own process ids
+    bool ipc = false;
+    bool uts = false;
+    std::string hostname;   ///< --hostname, which makes a UTS namespace
+    bool net = false;       ///< a network namespace
+    std::string network;    ///< --network: "none" is the one that is made
+    std::string netns_path; ///< --netns-path: a network namespace to join
+    std::string dns;        ///< --dns: name servers, with commas
+};
+
+/// Who the program is inside, and what it may do.
+struct UserOptions {
+    bool fakeroot = false;             ///< the caller is root inside
+    bool ignore_subuid = false;        ///< --fakeroot maps the caller only
+    bool no_umask = false;             ///< 0022 inside
+    bool no_privs = false;             ///< root gives up its capabilities
+    std::string add_caps;              ///< --add-caps: kept by root despite --no-privs
+    std::string drop_caps;             ///< --drop-caps: given up by root
+    std::vector<std::string> security; ///< --security: uid:N, gid:N, seccomp:FILE
+};
+
+struct DeviceOptions {
+    bool nv = false;                      ///< the host's NVIDIA driver
+    bool rocm = false;                    ///< the host's ROCm
+    std::vector<std::string> fuse_mounts; ///< --fusemount: TYPE:PROGRAM ARGUMENTS TARGET
+    /// By the Container Device Interface (device_interface.hpp).
+    std::vector<DeviceBind> binds;
+    std::map<std::string, std::string> environment; ///< weaker than --env
+};
+
+/// Of the host's apptainer.conf (site_settings.hpp).
+struct HostOptions {
+    std::optional<std::vector<std::string>> bind_paths; ///< SRC[:DST]; unset: there is no such file
+    bool has_small_devices = false;                     ///< /dev as with --contain
+    bool has_image_passwd = false; ///< passwd, group and resolv.conf are the image's own
+    bool has_image_group = false;
+    bool has_image_resolv_conf = false;
+    bool forbids_binds = false; ///< those of the user
+};
+
+/// How a start behaves and what it says.
+struct Manner {
+    /// As the reference, not as we do by ourselves: values are evaluated, no locale is replaced,
+    /// the home's Python packages are seen, a program that is not found ends with 255.
+    bool is_compatible = false;
+    bool is_verbose = false;
+    bool is_quiet = false; ///< errors only
+};
+
 /// Of a container that is an instance, or is joined as one.
 struct InstancePart {
     std::string name; ///< empty: neither
@@ -52,67 +138,20 @@ struct InstancePart {
     std::function<void(pid_t first)> when_started;
 };
 
-struct Request : Permissions {
-    Action action = Action::kExec;
-    std::filesystem::path image; ///< SIF, squashfs or directory
-    std::vector<std::string> arguments;
-    std::vector<std::string> binds;  ///< SRC[:DST[:ro|rw]], several with commas, as -B
-    std::vector<std::string> mounts; ///< --mount type=bind,src=…,dst=…[,ro]
-    std::map<std::string, std::string> environment; ///< --env
-    std::vector<std::filesystem::path> environment_files;
-    std::string directory; ///< --cwd
-    std::string home;      ///< --home SRC[:DST]
-    bool cleanenv = false;
-    bool contain = false;
-    bool containall = false;
-    bool no_home = false;
-    bool pid = false;
-    bool writable_tmpfs = false;
-    std::vector<std::string> overlays; ///< --overlay PATH[:ro]
-    bool nv = false;                   ///< the host's NVIDIA driver
-    bool rocm = false;                 ///< the host's ROCm
-    std::string shell;                 ///< --shell
-    std::string app;                   ///< --app: an SCIF application of the image
-    bool userns = false;               ///< a user namespace for root, too
-    bool ipc = false;
-    bool uts = false;
-    std::string hostname;               ///< --hostname, which makes a UTS namespace
-    bool net = false;                   ///< a network namespace
-    std::string network;                ///< --network: "none" is the one that is made
-    std::string netns_path;             ///< --netns-path: a network namespace to join
-    std::string dns;                    ///< --dns: name servers, with commas
-    std::string workdir;                ///< --workdir
-    std::vector<std::string> scratch;   ///< --scratch: directories of their own, with commas
-    std::vector<std::string> no_mount;  ///< --no-mount: names of mounts, or their targets
-    std::vector<std::string> no_env;    ///< --no-env: variables that stay outside
-    std::vector<std::string> libraries; ///< --containlibs: files for /.singularity.d/libs
-    bool no_init = false;       ///< --no-init: the program is process 1 of its own process ids
-    bool no_umask = false;      ///< 0022 inside
-    bool fakeroot = false;      ///< the caller is root inside
-    bool ignore_subuid = false; ///< --fakeroot maps the caller only
-    bool writable = false;      ///< changes go to the image, a directory
-    bool unsquash = false;      ///< the image is unpacked, not mounted
-    bool underlay = false;      ///< mount points come by no overlay
-    /// As the reference, not as we do by ourselves: values are evaluated, no locale is replaced,
-    /// the home's Python packages are seen, a program that is not found ends with 255.
-    bool is_compatible = false;
-    bool no_eval = false; ///< --no-eval: a value is a value
-    /// Of the host's apptainer.conf (site_settings.hpp): unset: there is none.
-    std::optional<std::vector<std::string>> bind_paths; ///< SRC[:DST]
-    bool has_small_devices = false;                     ///< /dev as with --contain
-    bool has_image_passwd = false; ///< passwd, group and resolv.conf are the image's own
-    bool has_image_group = false;
-    bool has_image_resolv_conf = false;
-    bool forbids_binds = false; ///< those of the user
-    /// Devices by the Container Device Interface (device_interface.hpp).
-    std::vector<DeviceBind> device_binds;
-    std::map<std::string, std::string> device_environment; ///< weaker than --env
+/// What `exec|run|shell IMAGE` was asked for; the fields bear the names of Apptainer's options.
+struct Request {
+    ImageOptions image;
+    ProgramOptions program;
+    FileOptions files;
+    VariableOptions variables;
+    IsolationOptions isolation;
+    UserOptions user;
+    DeviceOptions devices;
+    HostOptions site;
     LimitRequest limits; ///< --memory, --cpus and such (limits.hpp)
     Join join = Join::kAuto;
-    std::optional<ImageDemand> demand; ///< --verify-key, --policy; unset: not verified
-    bool is_verbose = false;
-    bool is_quiet = false; ///< errors only
     InstancePart instance;
+    Manner manner;
 };
 
 /// Starts the container in place of this process: returns only when refused (the cli makes that

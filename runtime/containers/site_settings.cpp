@@ -160,12 +160,12 @@ bool is_listed(const std::vector<std::string>& names, const std::string& name, u
 }
 
 Result<void> check_site_image(const SiteSettings& settings, const Request& request) {
-    for (const std::string& overlay : list_words(request.overlays)) {
+    for (const std::string& overlay : list_words(request.image.overlays)) {
         CYBELE_CHECK(check_kind_allowed(settings, overlay.substr(0, overlay.find(':'))));
     }
     struct stat status = {};
     std::error_code failed;
-    const auto path = std::filesystem::canonical(request.image, failed);
+    const auto path = std::filesystem::canonical(request.image.file, failed);
     if (failed || stat(path.c_str(), &status) != 0) {
         return {}; // whoever opens it tells why
     }
@@ -178,20 +178,20 @@ Result<void> check_site_image(const SiteSettings& settings, const Request& reque
                        full.end();
             });
         if (!is_inside) {
-            return forbidden_image(request.image, "it is outside of 'limit container paths'");
+            return forbidden_image(request.image.file, "it is outside of 'limit container paths'");
         }
     }
     if (const auto users = setting_list(settings, "limit container owners"); !users.empty()) {
         const passwd* const owner = getpwuid(status.st_uid); // NOLINT(concurrency-mt-unsafe)
         if (!is_listed(users, owner == nullptr ? "" : owner->pw_name, status.st_uid)) {
-            return forbidden_image(request.image,
+            return forbidden_image(request.image.file,
                                    "its owner is not one of 'limit container owners'");
         }
     }
     if (const auto groups = setting_list(settings, "limit container groups"); !groups.empty()) {
         const group* const owner = getgrgid(status.st_gid); // NOLINT(concurrency-mt-unsafe)
         if (!is_listed(groups, owner == nullptr ? "" : owner->gr_name, status.st_gid)) {
-            return forbidden_image(request.image,
+            return forbidden_image(request.image.file,
                                    "its group is not one of 'limit container groups'");
         }
     }
@@ -211,8 +211,8 @@ invalid_setting(std::string_view word, const std::string& value, const std::stri
 void apply_root_capabilities(const SiteSettings& settings, Request& request) {
     const bool is_limited = has_setting(settings, "root default capabilities", "no") ||
                             has_setting(settings, "root default capabilities", "file");
-    if (is_limited && geteuid() == 0 && !request.fakeroot) {
-        request.no_privs = true;
+    if (is_limited && geteuid() == 0 && !request.user.fakeroot) {
+        request.user.no_privs = true;
     }
 }
 
@@ -249,21 +249,21 @@ void take_back_forbidden(const SiteSettings& settings,
             warnings.push_back(std::string(what) + " is not allowed by the settings of this host");
         }
     };
-    if (has_setting(settings, "allow pid ns", "no") && request.containall) {
-        request.containall = false; // all of it but the process ids
-        request.contain = true;
-        request.cleanenv = true;
-        request.ipc = true;
+    if (has_setting(settings, "allow pid ns", "no") && request.isolation.containall) {
+        request.isolation.containall = false; // all of it but the process ids
+        request.isolation.contain = true;
+        request.variables.cleanenv = true;
+        request.isolation.ipc = true;
         warnings.emplace_back("--pid is not allowed by the settings of this host");
     }
-    take_back(request.pid, "allow pid ns", "--pid");
-    take_back(request.ipc, "allow ipc ns", "--ipc");
-    take_back(request.uts, "allow uts ns", "--uts");
-    if (!request.hostname.empty() && has_setting(settings, "allow uts ns", "no")) {
-        request.hostname.clear();
+    take_back(request.isolation.pid, "allow pid ns", "--pid");
+    take_back(request.isolation.ipc, "allow ipc ns", "--ipc");
+    take_back(request.isolation.uts, "allow uts ns", "--uts");
+    if (!request.isolation.hostname.empty() && has_setting(settings, "allow uts ns", "no")) {
+        request.isolation.hostname.clear();
         warnings.emplace_back("--hostname is not allowed by the settings of this host");
     }
-    request.forbids_binds = has_setting(settings, "user bind control", "no");
+    request.site.forbids_binds = has_setting(settings, "user bind control", "no");
 }
 
 } // namespace
@@ -323,21 +323,21 @@ Result<void> apply_site_settings(const SiteSettings& settings,
                                  std::vector<std::string>& warnings) {
     CYBELE_CHECK(check_site_image(settings, request));
     if (has_setting(settings, "allow user ns", "no") &&
-        (request.fakeroot || request.userns || geteuid() != 0)) {
+        (request.user.fakeroot || request.isolation.userns || geteuid() != 0)) {
         return fail(ErrorCode::kEnvironment,
                     problem("user-namespace-forbidden-by-site",
                             "the settings of this host do not allow user namespaces"),
                     "'allow user ns = no' is set in apptainer.conf, and an ordinary user needs one",
                     "ask the administrator of this host");
     }
-    if (has_setting(settings, "enable fusemount", "no") && !request.fuse_mounts.empty()) {
+    if (has_setting(settings, "enable fusemount", "no") && !request.devices.fuse_mounts.empty()) {
         return fail(ErrorCode::kEnvironment,
                     problem("fusemount-forbidden-by-site",
                             "the settings of this host do not allow --fusemount"),
                     "'enable fusemount = no' is set in apptainer.conf",
                     "ask the administrator of this host");
     }
-    if (has_setting(settings, "enable underlay", "no") && request.underlay) {
+    if (has_setting(settings, "enable underlay", "no") && request.image.underlay) {
         return fail(ErrorCode::kEnvironment,
                     problem("underlay-forbidden-by-site",
                             "the settings of this host do not allow --underlay"),
@@ -345,25 +345,26 @@ Result<void> apply_site_settings(const SiteSettings& settings,
                     "leave out --underlay");
     }
     note_offers(settings, warnings);
-    if (request.nv && has_setting(settings, "use nvidia-container-cli", "yes")) {
+    if (request.devices.nv && has_setting(settings, "use nvidia-container-cli", "yes")) {
         warnings.emplace_back("'use nvidia-container-cli = yes' of this host has no effect: the "
                               "driver's files are bound");
     }
     apply_root_capabilities(settings, request);
     take_back_forbidden(settings, request, warnings);
-    request.bind_paths = setting_list(settings, "bind path");
+    request.site.bind_paths = setting_list(settings, "bind path");
     for (const auto& [word, name] : kSwitchedMounts) {
         if (has_setting(settings, word, "no")) {
-            request.no_mount.emplace_back(name);
+            request.files.no_mount.emplace_back(name);
         }
     }
-    request.has_small_devices = has_setting(settings, "mount dev", "minimal");
-    request.has_image_passwd = has_setting(settings, "config passwd", "no");
-    request.has_image_group = has_setting(settings, "config group", "no");
-    request.has_image_resolv_conf = has_setting(settings, "config resolv_conf", "no");
-    request.nv = request.nv || has_setting(settings, "always use nv", "yes");
-    request.rocm = request.rocm || has_setting(settings, "always use rocm", "yes");
-    request.underlay = request.underlay || has_setting(settings, "enable overlay", "no");
+    request.site.has_small_devices = has_setting(settings, "mount dev", "minimal");
+    request.site.has_image_passwd = has_setting(settings, "config passwd", "no");
+    request.site.has_image_group = has_setting(settings, "config group", "no");
+    request.site.has_image_resolv_conf = has_setting(settings, "config resolv_conf", "no");
+    request.devices.nv = request.devices.nv || has_setting(settings, "always use nv", "yes");
+    request.devices.rocm = request.devices.rocm || has_setting(settings, "always use rocm", "yes");
+    request.image.underlay =
+        request.image.underlay || has_setting(settings, "enable overlay", "no");
     return {};
 }
 
@@ -385,7 +386,7 @@ Result<void> check_control_list(const Request& request, const std::filesystem::p
             trim_setting(setting.substr(equals + 1)) == "false") {
             continue;
         }
-        if (setting_kind(request.image) != "sif") {
+        if (setting_kind(request.image.file) != "sif") {
             return {}; // the list is for SIF files
         }
         return fail(ErrorCode::kEnvironment,

@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::size_t kMostFields = 12;
 
-/// Structs that are wider today. A number may become smaller, and a row may go; a row that is not
-/// needed any more, or whose number is too high, fails.
-const std::map<std::string, std::size_t> kWider = {
-    {"runtime/containers/runtime.hpp Request", 56},
-};
-
 struct Counted {
     std::string name;
     std::size_t fields = 0;
@@ -146,12 +140,7 @@ TEST_CASE("a request has at most twelve fields, or is on the list of wider ones"
     CHECK(count > 50); // they are found at all
     for (const auto& [name, fields] : wider) {
         CAPTURE(name);
-        CHECK_MESSAGE(kWider.contains(name), fields << " fields");
-    }
-    for (const auto& [name, fields] : kWider) {
-        CAPTURE(name);
-        REQUIRE(wider.contains(name));
-        CHECK(wider.at(name) == fields);
+        CHECK(fields <= kMostFields);
     }
 }
 

@@ -53,7 +53,7 @@ TEST_CASE("binds as Apptainer writes them") {
 
 TEST_CASE("the mounts come in Apptainer's order") {
     Request request;
-    request.binds = {"/etc:/data:ro"};
+    request.files.binds = {"/etc:/data:ro"};
     const Environment host({{"APPTAINER_BIND", "/usr:/first"}, {"HOME", "/home/ann"}});
     const auto targets = [&] {
         const auto home = home_of(request, host);
@@ -66,24 +66,24 @@ TEST_CASE("the mounts come in Apptainer's order") {
     };
     CHECK(targets() == "/dev /etc/localtime /etc/hosts /proc /sys /tmp /var/tmp /home/ann "
                        "/scratch/run /data /first ");
-    request.no_home = true;
+    request.files.no_home = true;
     CHECK(targets().find("/home/ann") == std::string::npos);
-    request.no_home = false;
-    request.contain = true;
+    request.files.no_home = false;
+    request.isolation.contain = true;
     CHECK(targets().find("/scratch/run") == std::string::npos);
-    request.home = "/a:/b";
+    request.files.home = "/a:/b";
     CHECK(targets().find(" /tmp /var/tmp /b /b /data /first") != std::string::npos);
-    request.home = "/a:b";
+    request.files.home = "/a:b";
     CHECK(!home_of(request, host));
-    request.binds = {"/etc:/"};
+    request.files.binds = {"/etc:/"};
     CHECK(!plan_mounts(request, host, Home{"/h", "/h"}, "/"));
 }
 
 TEST_CASE("by the name of Apptainer a home directory that does not exist is one in memory") {
     using Kind = cybele::namespaces::Mount::Kind;
     Request request;
-    request.is_compatible = true;
-    request.home = "/no/such/home";
+    request.manner.is_compatible = true;
+    request.files.home = "/no/such/home";
     const Environment host({{"HOME", "/"}, {"USER", "ann"}});
     const auto mount_of = [&](const std::string& target) {
         const auto home = home_of(request, host);
@@ -98,19 +98,19 @@ TEST_CASE("by the name of Apptainer a home directory that does not exist is one 
         return cybele::namespaces::Mount();
     };
     CHECK(mount_of("/no/such/home").kind == Kind::kTmpfs);
-    request.contain = true;
+    request.isolation.contain = true;
     CHECK(mount_of("/no/such/home").kind == Kind::kTmpfs);
-    request.contain = false;
-    request.fakeroot = true; // a home that is named stays at its place
+    request.isolation.contain = false;
+    request.user.fakeroot = true; // a home that is named stays at its place
     CHECK(mount_of("/no/such/home").kind == Kind::kTmpfs);
-    request.home = ":/inside";
+    request.files.home = ":/inside";
     CHECK(mount_of("/inside").source == std::filesystem::current_path());
-    request.home = "/etc/passwd";
+    request.files.home = "/etc/passwd";
     CHECK(!home_of(request, host));
     // By its own name a home that is missing is a mistake.
-    request.is_compatible = false;
-    request.fakeroot = false;
-    request.home = "/no/such/home";
+    request.manner.is_compatible = false;
+    request.user.fakeroot = false;
+    request.files.home = "/no/such/home";
     CHECK(mount_of("/no/such/home").kind == Kind::kBind);
     CHECK(!mount_of("/no/such/home").is_optional);
 }
@@ -118,8 +118,8 @@ TEST_CASE("by the name of Apptainer a home directory that does not exist is one 
 TEST_CASE("an image that is written gets its home in memory, and no mount points") {
     using Kind = cybele::namespaces::Mount::Kind;
     Request request;
-    request.image = "/proc"; // it has no folder home
-    request.writable = true;
+    request.image.file = "/proc"; // it has no folder home
+    request.image.writable = true;
     const Environment host({{"HOME", "/home/ann"}, {"USER", "ann"}});
     const auto plan = plan_mounts(request, host, Home{"/home/ann", "/home/ann"}, "/usr/share");
     REQUIRE(plan);
@@ -129,7 +129,7 @@ TEST_CASE("an image that is written gets its home in memory, and no mount points
         has_place = has_place || (mount.target == "/home" && mount.kind == Kind::kTmpfs);
     }
     CHECK(has_place);
-    request.image = "/"; // it has /tmp, below which this home is
+    request.image.file = "/"; // it has /tmp, below which this home is
     const auto other = plan_mounts(request, host, Home{"/tmp", "/tmp/x"}, "/usr/share");
     REQUIRE(other);
     for (const auto& mount : other->mounts) {
@@ -140,9 +140,9 @@ TEST_CASE("an image that is written gets its home in memory, and no mount points
 TEST_CASE(
     "of several binds to one target the first counts, and one below another comes behind it") {
     Request request;
-    request.binds = {"/a:/data/in/side,/b:/data,/b:/data", "/c:/data/"};
-    request.mounts = {"type=bind,source=/d,destination=/data",
-                      "type=bind,source=/e,destination=/e"};
+    request.files.binds = {"/a:/data/in/side,/b:/data,/b:/data", "/c:/data/"};
+    request.files.mounts = {"type=bind,source=/d,destination=/data",
+                            "type=bind,source=/e,destination=/e"};
     const Environment host(
         {{"APPTAINER_BIND", "/f:/e"}, {"SINGULARITY_BINDPATH", "/g:/g,/h:/data/in"}});
     const auto plan = plan_mounts(request, host, Home{"/h", "/h"}, "/");

@@ -119,14 +119,14 @@ TEST_CASE("which of the host's variables pass") {
     CHECK(layers->facts.at("USER_PATH") == "/p");
     CHECK(layers->facts.at("APPTAINER_NO_EVAL") == "1");
     CHECK(layers->facts.count("APPTAINER_INSTANCE") == 0);
-    request.cleanenv = true;
+    request.variables.cleanenv = true;
     layers = make_environment(request, host, "/home/u");
     REQUIRE(layers);
     CHECK(layers->host ==
           EnvironmentMap{
               {"TERM", "xterm"}, {"https_proxy", "p"}, {"LANG", "C"}, {"PYTHONNOUSERSITE", "1"}});
     CHECK(layers->facts.count("USER_PATH") == 0);
-    request.is_compatible = true;
+    request.manner.is_compatible = true;
     request.instance.name = "one";
     layers = make_environment(request, host, "/home/u");
     REQUIRE(layers);
@@ -138,8 +138,8 @@ TEST_CASE("who wins among the injecting ways") {
     const auto folder = tiny::make_folder();
     tiny::write(folder.path() / "file", "B=file\nC=file\n");
     Request request;
-    request.environment = {{"C", "option"}, {"PREPEND_PATH", "/first"}};
-    request.environment_files = {folder.path() / "file"};
+    request.variables.environment = {{"C", "option"}, {"PREPEND_PATH", "/first"}};
+    request.variables.environment_files = {folder.path() / "file"};
     const Environment host({{"SINGULARITYENV_A", "s"},
                             {"APPTAINERENV_A", "a"},
                             {"APPTAINERENV_B", "a"},
@@ -154,7 +154,7 @@ TEST_CASE("who wins among the injecting ways") {
                                              {"LD_LIBRARY_PATH", "/mine:/.singularity.d/libs"}});
     CHECK(flatten(*layers).at("PATH") == "/first:" + std::string(kDefaultPath) + ":/last");
     CHECK(flatten(*layers).at("HOME") == "/h");
-    request.environment = {{"a b", "x"}};
+    request.variables.environment = {{"a b", "x"}};
     CHECK(!make_environment(request, host, "/h"));
 }
 
@@ -194,7 +194,7 @@ TEST_CASE("an environment too big for one argument goes another way") {
     }
     layers.injected["SURE"] = "1";
     Request request;
-    request.arguments = {"true"};
+    request.program.arguments = {"true"};
     const ImageTraits traits{true, true, false, false, false};
     const auto made = make_program(request, layers, traits);
     REQUIRE(made);

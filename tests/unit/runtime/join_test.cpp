@@ -72,8 +72,8 @@ struct Launch {
     /// Starts a rank that runs `script` with OUT, a file of its own; gives its process id.
     [[nodiscard]] pid_t start(int rank, const std::string& script, bool has_old_kernel = false) {
         Request request = trial::exec(tiny_image(), script);
-        request.binds = {folder.path().string()};
-        request.environment["OUT"] = out(rank);
+        request.files.binds = {folder.path().string()};
+        request.variables.environment["OUT"] = out(rank);
         const pid_t pid = fork();
         if (pid == 0) {
             if (has_old_kernel) {
@@ -312,7 +312,7 @@ TEST_CASE("what others could write is not joined") {
     Launch launch(As::kUser);
     const auto told = [&] {
         Request request = trial::exec(tiny_image(), "true");
-        request.is_verbose = true;
+        request.manner.is_verbose = true;
         request.join = Join::kAlways;
         const auto ended = trial::run(tiny_image(), request, launch.environment, As::kUser);
         CHECK(ended.code == 0);
@@ -457,12 +457,12 @@ TEST_CASE("the key tells apart what may not be shared") {
     mounts[0].is_read_only = true;
     CHECK(first != key());
     mounts[0].is_read_only = false;
-    request.writable_tmpfs = true;
+    request.image.writable_tmpfs = true;
     CHECK(first != key());
-    request.writable_tmpfs = false;
+    request.image.writable_tmpfs = false;
     const auto copy = image.folder.path() / "copy.sif";
     std::filesystem::copy_file(image.sif, copy);
-    request.image = copy;
+    request.image.file = copy;
     const std::string of_copy = key();
     CHECK(of_copy != first);
     tiny::write(copy, "changed");

@@ -29,7 +29,7 @@ TEST_CASE("the ways of mounting are those that are expected") {
     const char* ways[] = {"kernel squashfs", "unpacked", "FUSE"};
     for (const As as : kAll) {
         Request request = exec(tiny_image(), "true");
-        request.is_verbose = true;
+        request.manner.is_verbose = true;
         const auto ended =
             trial::run(tiny_image(), request, trial::environment_of(tiny_image()), as);
         CAPTURE(ended.text);
@@ -61,13 +61,14 @@ TEST_CASE("binds: read-only, missing mount points, files, missing sources") {
         Request request = exec(tiny_image(),
                                "cat /deep/er/file /etc/one/two; ! touch /deep/er/x 2>/dev/null && "
                                "touch /rw/made-$(id -u)");
-        request.binds = {out.string() + ":/deep/er:ro," + (out / "file").string() + ":/etc/one/two",
-                         out.string() + ":/rw"};
+        request.files.binds = {out.string() + ":/deep/er:ro," + (out / "file").string() +
+                                   ":/etc/one/two",
+                               out.string() + ":/rw"};
         auto ended = trial::run(tiny_image(), request, trial::environment_of(tiny_image()), as);
         CHECK(ended.code == 0);
         CHECK(ended.text == "host\nhost\n");
         CHECK(!std::filesystem::exists(out / "x"));
-        request.binds = {(out / "none").string() + ":/none"};
+        request.files.binds = {(out / "none").string() + ":/none"};
         ended = trial::run(tiny_image(), request, trial::environment_of(tiny_image()), as);
         CHECK(ended.code == 255);
         CHECK(ended.text.find("none") != std::string::npos);
@@ -91,7 +92,8 @@ TEST_CASE("targets below a bound folder are made there, but not by a link, and n
         const std::string file = (out / "file").string();
         const auto run = [&](const std::string& mode, const std::string& target) {
             Request request = exec(image, "cat " + target);
-            request.binds = {fmt::format("{}:{}", file, target), out.string() + ":/data" + mode};
+            request.files.binds = {fmt::format("{}:{}", file, target),
+                                   out.string() + ":/data" + mode};
             return trial::run(image, request, trial::environment_of(image), as);
         };
         CHECK(run("", "/data/new").text == "host\n");
@@ -146,9 +148,10 @@ TEST_CASE("links of the image stay inside it") {
     image.pack();
     for (const As as : kAll) {
         Request request;
-        request.image = image.sif;
-        request.arguments = {"sh", "-c", "ls -d /tmp/cybele-mark-* > /dev/null; cat /home/u/file"};
-        request.home = (image.folder.path() / "home").string() + ":/home/u";
+        request.image.file = image.sif;
+        request.program.arguments = {
+            "sh", "-c", "ls -d /tmp/cybele-mark-* > /dev/null; cat /home/u/file"};
+        request.files.home = (image.folder.path() / "home").string() + ":/home/u";
         tiny::write(image.folder.path() / "home/file", "content\n");
         const auto ended = trial::run(image, request, trial::environment_of(image), as);
         CHECK(ended.text.find("content\n") != std::string::npos);
@@ -163,7 +166,7 @@ TEST_CASE("contained: nothing of the host's files, a small /dev, processes of it
                                "ls -A /tmp $HOME | grep -v : | tr -d '\\n'; echo $$; "
                                "ls /dev | tr '\\n' ' '; echo x > /dev/null && echo y > $HOME/z; "
                                "echo ${SECRET-clean} $LANG");
-        request.containall = true;
+        request.isolation.containall = true;
         auto environment = trial::environment_of(tiny_image());
         environment["SECRET"] = "1";
         const auto ended = trial::run(tiny_image(), request, environment, as);
@@ -179,7 +182,7 @@ TEST_CASE("a writable tmpfs over the image") {
         Request request = exec(tiny_image(),
                                "echo new > /etc/hosts-2 && cat /etc/hosts-2 && "
                                "echo more >> /etc/not-a-program && mkdir /top");
-        request.writable_tmpfs = true;
+        request.image.writable_tmpfs = true;
         const auto ended =
             trial::run(tiny_image(), request, trial::environment_of(tiny_image()), as);
         CHECK(ended.text == "new\n");
@@ -194,7 +197,7 @@ TEST_CASE("directories and bare squashfs are images too") {
         for (const auto& path : {tiny_image().root, tiny_image().squashfs}) {
             Request request =
                 exec(tiny_image(), "cat /etc/not-a-program; ! touch /etc/x && exit 5");
-            request.image = path;
+            request.image.file = path;
             const auto ended =
                 trial::run(tiny_image(), request, trial::environment_of(tiny_image()), as);
             CHECK(ended.code == 5);
@@ -236,7 +239,7 @@ TEST_CASE("a mount lives as long as the last process of the container") {
     const std::string script = "(sleep 1; cat /etc/not-a-program /bin/busybox | wc -c > " +
                                file.string() + ") > /dev/null 2>&1 & exit 0";
     Request request = exec(image, script);
-    request.binds = {(image.folder.path() / "out").string()};
+    request.files.binds = {(image.folder.path() / "out").string()};
     for (const As as : {As::kRoot, As::kUserWithFuse}) {
         std::filesystem::remove(file);
         std::filesystem::permissions(image.folder.path() / "out", std::filesystem::perms(0777));
@@ -253,9 +256,9 @@ TEST_CASE("a mount lives as long as the last process of the container") {
 TEST_CASE("an image that belongs to somebody else gets its mount points by an underlay") {
     Request request =
         exec(tiny_image(), "cat /new/place/hosts; cat /etc/hosts > /dev/null; exit 8");
-    request.image = tiny_image().root;
-    request.binds = {"/etc:/new/place:ro,/etc:/etc/below"};
-    request.is_verbose = true;
+    request.image.file = tiny_image().root;
+    request.files.binds = {"/etc:/new/place:ro,/etc:/etc/below"};
+    request.manner.is_verbose = true;
     const auto ended =
         trial::run(tiny_image(), request, trial::environment_of(tiny_image()), As::kUser);
     CAPTURE(ended.text);
@@ -274,8 +277,8 @@ TEST_CASE("a mount point is made by an underlay of the one directory that lacks 
                                "cat /etc/below/here/hosts; cat /etc/not-a-program /etc/hosts;"
                                "grep -c ' / overlay ' /proc/mounts;"
                                "touch /etc/below/x /etc/x /x 2>/dev/null || exit 8");
-        request.binds = {"/etc:/etc/below/here:ro"};
-        request.is_verbose = true;
+        request.files.binds = {"/etc:/etc/below/here:ro"};
+        request.manner.is_verbose = true;
         const auto ended =
             trial::run(tiny_image(), request, trial::environment_of(tiny_image()), as);
         CAPTURE(ended.text);

@@ -25,9 +25,9 @@ TEST_CASE("codes, signals, missing programs") {
         CHECK(sh("no-such-program", as).code == 127);
         Request request = exec(tiny_image(), "");
         const auto environment = trial::environment_of(tiny_image());
-        request.arguments = {"no-such-program"};
+        request.program.arguments = {"no-such-program"};
         CHECK(trial::run(tiny_image(), request, environment, as).code == 127);
-        request.arguments = {"/etc/not-a-program"};
+        request.program.arguments = {"/etc/not-a-program"};
         CHECK(trial::run(tiny_image(), request, environment, as).code == 126);
     }
 }
@@ -72,7 +72,7 @@ TEST_CASE("values are data, whatever they hold") {
     Request request =
         exec(tiny_image(),
              "for v in \"$NASTY\" \"$INJECTED\" \"$OPTION\"; do printf '%s\\n' \"$v\"; done");
-    request.environment["OPTION"] = nasty;
+    request.variables.environment["OPTION"] = nasty;
     EnvironmentMap environment = trial::environment_of(tiny_image());
     environment["NASTY"] = nasty;
     environment["APPTAINERENV_INJECTED"] = nasty;
@@ -89,17 +89,17 @@ TEST_CASE("values are data, whatever they hold") {
 TEST_CASE("run, test and shell") {
     Request request = exec(tiny_image(), "");
     const auto environment = trial::environment_of(tiny_image());
-    request.action = Action::kRun;
-    request.arguments = {"a b", "c"};
+    request.program.action = Action::kRun;
+    request.program.arguments = {"a b", "c"};
     for (const As as : kAll) {
         const auto ended = trial::run(tiny_image(), request, environment, as);
         CHECK(ended.text == "run a b c\n");
     }
-    request.arguments = {};
-    request.action = Action::kTest;
+    request.program.arguments = {};
+    request.program.action = Action::kTest;
     CHECK(trial::run(tiny_image(), request, environment).code == 6);
-    request.action = Action::kShell;
-    request.arguments = {"-c", "echo shell"};
+    request.program.action = Action::kShell;
+    request.program.arguments = {"-c", "echo shell"};
     CHECK(trial::run(tiny_image(), request, environment).text == "shell\n");
 }
 
@@ -143,8 +143,8 @@ TEST_CASE("an image without metadata starts its programs directly") {
         CHECK(trial::run(image, request, environment, as).text ==
               "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin h\n");
     }
-    request.action = Action::kRun;
-    request.arguments = {"-c", "echo sh"};
+    request.program.action = Action::kRun;
+    request.program.arguments = {"-c", "echo sh"};
     CHECK(trial::run(image, request, environment).text == "sh\n");
 }
 
@@ -153,7 +153,7 @@ TEST_CASE("what is refused") {
     image.pack();
     const auto refused = [&](const std::filesystem::path& path) {
         Request request = exec(image, "true");
-        request.image = path;
+        request.image.file = path;
         const auto ended = trial::run(image, request, trial::environment_of(image));
         CHECK(ended.code == 255);
         return ended.text;
@@ -168,7 +168,7 @@ TEST_CASE("what is refused") {
     tiny::write(image.folder.path() / "cut", tiny::read(image.squashfs).substr(0, 4096));
     (void)refused(image.folder.path() / "cut");
     Request request = exec(image, "true");
-    request.directory = "/nowhere";
+    request.program.directory = "/nowhere";
     CHECK(trial::run(image, request, trial::environment_of(image)).code == 255);
     CHECK(is_let_go(image.folder.path().filename().string()));
 }
@@ -180,8 +180,8 @@ TEST_CASE("containers start with the calls of Linux 4.18") {
             Request request = exec(tiny_image(),
                                    "cat /new/place/hosts > /dev/null && "
                                    "! touch /new/place/x 2>/dev/null && exit 8");
-            request.image = path;
-            request.binds = {"/etc:/new/place:ro"};
+            request.image.file = path;
+            request.files.binds = {"/etc:/new/place:ro"};
             const int code = tiny::in_child([&]() -> int {
                 if (as != As::kRoot) {
                     trial::give_fuse(tiny_image().folder.path(), as == As::kUserWithFuse);

@@ -164,8 +164,8 @@ inline Ended run(const Image& image,
 
 inline Request exec(const Image& image, const std::string& script) {
     Request request;
-    request.image = image.sif;
-    request.arguments = {"sh", "-c", script};
+    request.image.file = image.sif;
+    request.program.arguments = {"sh", "-c", script};
     return request;
 }
 

@@ -43,7 +43,7 @@ TEST_CASE("an unpacked image is listed with its last use, and removed when nothi
     const auto environment = trial::environment_of(image);
     const auto is_kept_while_running = [&](Request request) {
         const std::string mark = "43210";
-        request.arguments = {"/bin/sleep", mark};
+        request.program.arguments = {"/bin/sleep", mark};
         const pid_t program = fork();
         if (program == 0) {
             trial::become(image, request, environment, As::kUser);
@@ -57,15 +57,15 @@ TEST_CASE("an unpacked image is listed with its last use, and removed when nothi
     };
     Request request = exec(image, "");
     CHECK(is_kept_while_running(request)); // shown by a bind
-    request.binds = {"/etc:/new/place"};
+    request.files.binds = {"/etc:/new/place"};
     CHECK(is_kept_while_running(request)); // by an underlay
-    request.binds.clear();
-    request.writable_tmpfs = true;
+    request.files.binds.clear();
+    request.image.writable_tmpfs = true;
     CHECK(is_kept_while_running(request)); // by an overlay
-    request.writable_tmpfs = false;
-    request.overlays = {image.root.string() + ":ro"};
+    request.image.writable_tmpfs = false;
+    request.image.overlays = {image.root.string() + ":ro"};
     CHECK(is_kept_while_running(request)); // by one that is only read
-    request.writable_tmpfs = true;
+    request.image.writable_tmpfs = true;
     CHECK(is_kept_while_running(request)); // by both
 
     const UnpackedTree tree = unpacked_trees(cache).at(0);
