@@ -43,8 +43,8 @@ void try_settings(std::string_view text) {
         must(!word.empty() && !values.empty() && !values.front().empty());
     }
     Request request;
-    request.image = "/nonexistent";
-    request.containall = true;
+    request.image.file = "/nonexistent";
+    request.isolation.containall = true;
     std::vector<std::string> warnings;
     if (const auto applied = apply_site_settings(settings, request, warnings); !applied) {
         check_refusal(applied.error());
@@ -63,7 +63,7 @@ void try_devices(std::string_view text) {
             check_refusal(added.error());
             continue;
         }
-        for (const DeviceBind& bind : request.device_binds) {
+        for (const DeviceBind& bind : request.devices.binds) {
             must(bind.source.is_absolute() && bind.target.is_absolute());
         }
     }
