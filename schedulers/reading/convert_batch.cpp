@@ -222,10 +222,11 @@ void tell_not_handed_on(const BatchScript& script, Conversion& into) {
     }
     const Directive* const input = script.find("stdin");
     if (input != nullptr && script.reader == Reader::kSlurm) {
-        into.left.push_back({input->line,
-                             input->option + "=" + input->value,
-                             "the script runs behind the job's own lines, and does not read it",
-                             "write `< FILE` after the command that reads it"});
+        into.left.push_back(
+            {input->line,
+             input->option + "=" + input->value,
+             "the job starts the script in the background, and its input is empty there",
+             "write `< FILE` after the command that reads it"});
     }
 }
 

@@ -275,7 +275,7 @@ const StarterOption* find_starter_option(Starter starter, std::string_view optio
     return found == std::end(kStarterOptions) ? nullptr : found;
 }
 
-bool names_open_mpi(const BatchScript& script) {
+bool may_be_open_mpi(const BatchScript& script, bool has_image) {
     constexpr std::array<std::string_view, 4> kOpenMpi{"openmpi", "open-mpi", "ompi_", "hpcx"};
     constexpr std::array<std::string_view, 13> kOthers{"mpich",
                                                        "mvapich",
@@ -290,7 +290,7 @@ bool names_open_mpi(const BatchScript& script) {
                                                        "spectrum",
                                                        "openmpi/1.",
                                                        "openmpi-1."};
-    bool is_open_mpi = false;
+    bool is_open_mpi = has_image;
     for (const std::string& line : script.lines) {
         if (line.starts_with('#')) {
             continue;

@@ -20,8 +20,8 @@ struct StarterOption {
 /// The option as it is written, without `=VALUE`; nullptr: the starter does not know it.
 [[nodiscard]] const StarterOption* find_starter_option(Starter starter, std::string_view option);
 
-/// Whether the script says that its `mpirun` is that of Open MPI 2 or later: it names this MPI, in
-/// a module or a path, and no other one.
-[[nodiscard]] bool names_open_mpi(const BatchScript& script);
+/// Whether `mpirun` of the script may get options of Open MPI 2 or later: the script names no other
+/// MPI, in a module or a path, and it names this one or has an image, whose guard shows a mismatch.
+[[nodiscard]] bool may_be_open_mpi(const BatchScript& script, bool has_image);
 
 } // namespace cybele::schedulers

@@ -23,10 +23,6 @@
 namespace cybele::schedulers {
 namespace {
 
-std::string_view last_part(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
 /// The launch, word by word.
 class Understanding {
 public:
@@ -196,7 +192,7 @@ private:
             return false;
         }
         return (has_count || stop(first, "it says no number of ranks (`-n`)")) &&
-               (is_srun || names_open_mpi(script_) ||
+               (is_srun || may_be_open_mpi(script_, has_container()) ||
                 stop(first,
                      "the script does not say that it is of Open MPI, whose options a typed launch "
                      "gives it")) &&
@@ -210,6 +206,12 @@ private:
                 stop(first, "a typed launch may place its ranks on other nodes")) &&
                (is_srun || place_.tasks > 1 ||
                 stop(first, "the directives ask for one task, and it may start more"));
+    }
+
+    [[nodiscard]] bool has_container() const {
+        return std::any_of(words_.begin(), words_.end(), [](std::string_view word) {
+            return is_one_of(name_of_path(word), kRuntimes);
+        });
     }
 
     /// `--exclusive` without a number of cores for each rank.
@@ -281,9 +283,8 @@ private:
     }
 
     bool take_image() {
-        constexpr std::array<std::string_view, 2> kRuntimes{"apptainer", "singularity"};
         if (at_ + 2 >= words_.size() || !is_one_of(words_[at_], kRuntimes)) {
-            return (at_ < words_.size() && !is_one_of(last_part(words_[at_]), kRuntimes)) ||
+            return (at_ < words_.size() && !is_one_of(name_of_path(words_[at_]), kRuntimes)) ||
                    stop(words_[std::min(at_, words_.size() - 1)],
                         "no program follows that is known as one");
         }
@@ -355,12 +356,13 @@ private:
             "time", "exec", "eval", "torchrun", "accelerate", "deepspeed"};
         const std::string& first = launch.command.front();
         return (!first.starts_with('-') && !has_index(first) &&
-                last_part(first).find('$') == std::string_view::npos &&
-                !is_one_of(last_part(first), kNotPrograms) &&
-                !is_launcher_name(last_part(first))) ||
+                name_of_path(first).find('$') == std::string_view::npos &&
+                !is_one_of(name_of_path(first), kNotPrograms) &&
+                !is_launcher_name(name_of_path(first))) ||
                stop(first, "it is not a program with a name that starts no others");
     }
 
+    static constexpr std::array<std::string_view, 2> kRuntimes{"apptainer", "singularity"};
     static constexpr std::string_view kOption = "no typed launch has this option or value";
     static constexpr std::string_view kNodeFile = "\n"; // no word of a script
 

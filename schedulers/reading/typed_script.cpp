@@ -16,10 +16,6 @@ bool is_in_row(std::string_view word, const std::array<std::string_view, kSize>&
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-std::string_view name_of_path(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
 /// A shell that reads a text after `-c` as it reads a file: with options such as `-l` and `-ex`.
 bool is_shell_of_text(const BatchScript& script) {
     constexpr std::array<std::string_view, 5> kShells{"bash", "sh", "dash", "ksh", "zsh"};

@@ -124,6 +124,10 @@ std::optional<std::string> word_value(std::string_view raw, const Constants& con
                : WordReader(raw, constants).read();
 }
 
+std::string_view name_of_path(std::string_view path) {
+    return path.substr(path.rfind('/') + 1);
+}
+
 bool mentions(std::string_view text, std::string_view name) {
     for (auto at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
         const bool begins = at == 0 || !is_letter_of_name(text[at - 1]);

@@ -23,6 +23,9 @@ using Constants = std::map<std::string, std::string>;
 /// A letter, digit or `_`, of which names of variables consist.
 [[nodiscard]] bool is_letter_of_name(char letter);
 
+/// The name without its folder.
+[[nodiscard]] std::string_view name_of_path(std::string_view path);
+
 [[nodiscard]] bool is_one_of(std::string_view word, std::span<const std::string_view> words);
 [[nodiscard]] bool starts_with_one_of(std::string_view word,
                                       std::span<const std::string_view> starts);

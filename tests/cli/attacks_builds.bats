@@ -464,7 +464,7 @@ base_of() {
     mkdir checks && cd checks
     printf 'Bootstrap: localimage\nFrom: /b\n%%post\ntrue\n' >good.def
     printf 'Bootstrap: localimage\nFrom: /b\n%%post -c\numask 022\n' >stops.def
-    printf 'Bootstrap: localimage\nFrom: /b\n%%post -c /bin/bash\numask 022\n' >goes-on.def
+    printf 'Bootstrap: localimage\nFrom: /b\n%%post -c /bin/bash\numask 022\ntrue\n' >goes-on.def
     local file rule
     while read -r file rule; do
         run -3 "$CYBELECTL" def check "$file.def"

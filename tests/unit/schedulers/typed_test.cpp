@@ -335,6 +335,9 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmodule load openmpi impi\nmpirun -n 4 ./x\n",
             "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmpirun -n 4 ./x\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmpirun -n 4 apptainer exec i.sif x\n", "kind: mpi"},
+        Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nml mpich\nmpirun -n 4 apptainer exec i.sif x\n",
+            "launch: batch\n"},
         // Where the script starts.
         Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\n#PBS -d /s/me\n./x $A\n",
             "workdir: \"/s/me\"\nscript: |\n  ./x $A\n"},
