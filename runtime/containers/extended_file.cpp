@@ -98,8 +98,8 @@ Result<UniqueFd>
 mount_overlay_by_program(const Stage& stage, const std::string& folders, const char* name) {
     CYBELE_TRY(const std::filesystem::path program,
                need_fuse_program("fuse-overlayfs", "fuse-overlayfs"));
-    const namespaces::FuseProgram served{{program.native(), "-f", "-o", "allow_other,noacl," + folders},
-                                         {}};
+    const namespaces::FuseProgram served{
+        {program.native(), "-f", "-o", "allow_other,noacl," + folders}, {}};
     return namespaces::mount_by_program(served, stage.fd(), name);
 }
 

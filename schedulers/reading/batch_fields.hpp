@@ -16,6 +16,7 @@ struct BatchOptions {
     std::vector<std::string> words;            ///< for `directives`
     std::size_t in_fields = 0;                 ///< options that became fields
     std::vector<Remainder> refused;            ///< options that the batch system does not know
+    bool gets_image = false; ///< by the caller, which gives the image an MPI of its own
 };
 
 [[nodiscard]] BatchOptions batch_options(const BatchScript& script);

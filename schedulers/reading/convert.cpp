@@ -174,7 +174,8 @@ convert_script(const Explanation& explanation, const std::string& name, Unplaced
     }
     CYBELE_CHECK(check_convertible(explanation.script));
     BatchOptions options = batch_options(explanation.script);
-    if (unplaced == UnplacedTasks::kOneNode && options.fields.contains("resources.tasks")) {
+    options.gets_image = unplaced == UnplacedTasks::kOneNode;
+    if (options.gets_image && options.fields.contains("resources.tasks")) {
         options.fields.emplace("resources.nodes", "1");
     }
     std::vector<Remainder> why;

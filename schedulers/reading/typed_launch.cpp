@@ -209,9 +209,10 @@ private:
     }
 
     [[nodiscard]] bool has_container() const {
-        return std::any_of(words_.begin(), words_.end(), [](std::string_view word) {
-            return is_one_of(name_of_path(word), kRuntimes);
-        });
+        return options_.gets_image ||
+               std::any_of(words_.begin(), words_.end(), [](std::string_view word) {
+                   return is_one_of(name_of_path(word), kRuntimes);
+               });
     }
 
     /// `--exclusive` without a number of cores for each rank.
@@ -485,8 +486,7 @@ typed_launch(const BatchScript& script, const BatchOptions& options, std::vector
     if (const std::string_view name = variable_of_submission(script); !name.empty()) {
         why.push_back({0,
                        fmt::format("${}", name),
-                       "it may come from the submission, and a typed launch has a variable of "
-                       "this name",
+                       "it may come from the submission, and a typed launch overwrites it",
                        ""});
         return std::nullopt;
     }
