@@ -5,6 +5,7 @@
 #include "bridge/plain_words.hpp"
 #include "bridge/record_scripts.hpp"
 #include "bridge/record_sight.hpp"
+#include "bridge/trouble.hpp"
 #include "launchers/documents/job.hpp"
 #include "schedulers/reading/asked.hpp"
 #include "schedulers/reading/batch_script.hpp"
@@ -255,7 +256,7 @@ RecordSight
 BatchCluster::exchange(Login& login, const Object& object, const std::vector<Call>& calls) {
     // Many objects do not each wait for a login host that is down.
     if (!login.trouble.empty() && login.unreachable_at == polls_) {
-        return failed(login.trouble);
+        return failed(login.trouble.words);
     }
     const auto answers = login.host->exchange(calls, {});
     if (!answers) {
@@ -270,24 +271,29 @@ BatchCluster::exchange(Login& login, const Object& object, const std::vector<Cal
     }
     RecordSight sight = record_in(answers->outcomes.back(), object);
     if (!sight.failure.empty() || !login.token) { // files say nothing of a service
-        login.trouble = sight.failure;
+        login.trouble = {sight.failure, reason_of_words(sight.failure)};
     }
     return sight;
 }
 
-RecordSight BatchCluster::hinder(Login& login, const std::string& words) const {
+RecordSight
+BatchCluster::hinder(Login& login, const std::string& words, std::string_view reason) const {
     RecordSight sight = failed(words);
-    login.trouble = sight.failure;
+    login.trouble = {sight.failure, reason};
     return sight;
+}
+
+RecordSight BatchCluster::hinder(Login& login, const std::string& words) const {
+    return hinder(login, words, reason_of_words(words));
 }
 
 RecordSight BatchCluster::hinder(Login& login, const Error& error) const {
     const Fault& fault = error.faults().front();
-    return hinder(login, fault.message + ": " + fault.because);
+    return hinder(login, fault.message + ": " + fault.because, reason_of_error(error));
 }
 
 void BatchCluster::take_result(Login& login, const Result<void>& done) const {
-    login.trouble.clear();
+    login.trouble = {};
     if (!done) {
         (void)hinder(login, done.error());
     }
@@ -368,7 +374,7 @@ RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, 
     const submission::Receipt receipt = login.backend->submit(submission);
     switch (receipt.kind) {
     case submission::Receipt::Kind::kAccepted:
-        login.trouble.clear();
+        login.trouble = {};
         sight = exchange(login,
                          object,
                          {record_call(kNoteAnswerScript, login, {record.native(), receipt.id}),

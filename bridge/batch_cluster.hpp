@@ -57,9 +57,9 @@ public:
     [[nodiscard]] bool serves(const std::string& account) const override {
         return logins_.contains(account);
     }
-    [[nodiscard]] std::string trouble_of(const std::string& account) const override {
+    [[nodiscard]] Trouble trouble_of(const std::string& account) const override {
         const auto found = logins_.find(account);
-        return found == logins_.end() ? std::string() : found->second.trouble;
+        return found == logins_.end() ? Trouble() : found->second.trouble;
     }
     [[nodiscard]] Poll poll() override;
     [[nodiscard]] RecordSight
@@ -100,7 +100,7 @@ private:
         std::vector<std::string> results_roots;
         std::unique_ptr<submission::Host> host;
         std::unique_ptr<submission::Backend> backend;
-        std::string trouble;              ///< of the last commands; empty: none
+        Trouble trouble;                  ///< of the last commands
         std::uint64_t unreachable_at = 0; ///< the poll since which its shell was tried and failed
     };
 
@@ -129,6 +129,7 @@ private:
     /// A record that could not be read, and why.
     [[nodiscard]] RecordSight failed(const std::string& words) const;
     /// The same, and commands as the account fail until they succeed again.
+    RecordSight hinder(Login& login, const std::string& words, std::string_view reason) const;
     RecordSight hinder(Login& login, const std::string& words) const;
     RecordSight hinder(Login& login, const Error& error) const;
     [[nodiscard]] Result<void> may_ask(Login& login) const;

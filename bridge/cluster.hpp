@@ -49,7 +49,7 @@ public:
         return true;
     }
     /// Why commands as the account failed when they were last tried; empty: they did not.
-    [[nodiscard]] virtual std::string trouble_of(const std::string& /*account*/) const {
+    [[nodiscard]] virtual Trouble trouble_of(const std::string& /*account*/) const {
         return {};
     }
     /// One query, however many jobs.

@@ -80,7 +80,7 @@ void admit(Decision& decision, const Case& one) {
 
 /// The object says why it waits. Once, although the words of it may differ each time.
 void hinder(Decision& decision, const Case& one) {
-    const bool is_known = one.object.status.reason == reason_of_trouble(one.view.trouble);
+    const bool is_known = one.object.status.reason == one.view.trouble.reason;
     if (!one.view.trouble.empty() && !is_known && wish_of(one) == Wish::kKeep) {
         write(decision, one, hindered_status(one));
     }
@@ -207,11 +207,11 @@ void cancel(Decision& decision, const Case& one) {
     if (ids.empty() && !known.empty() && !is_of_another(known, one)) {
         ids.push_back(known);
     }
-    const std::string& trouble = one.view.trouble;
+    const Trouble& trouble = one.view.trouble;
     write(decision,
           one,
           trouble.empty() ? cancelling_status(one, "True", "Deleted")
-                          : cancelling_status(one, "False", reason_of_trouble(trouble), trouble));
+                          : cancelling_status(one, "False", trouble.reason, trouble.words));
     const bool is_time = one.memory.cancel_asked == 0 ||
                          one.world.now - one.memory.cancel_asked >= one.world.times.cancel_again;
     if (is_time && !ids.empty()) {

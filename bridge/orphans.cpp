@@ -60,7 +60,7 @@ Result<void> add_orphans(const ServiceRequest& request,
         if (!record.has_claim || !is_ours) {
             continue;
         }
-        if (is_noted) { // a namespace that is no longer served still has its objects
+        if (is_noted) { // it may exist, although the Bridge serves its namespace no longer
             CYBELE_TRY(const bool is_there, server.exists(record.object, job.token));
             if (is_there) {
                 continue;

@@ -28,7 +28,6 @@ bool Owner::operator<(const Owner& other) const {
 RecordOwner read_owner(std::string_view words) {
     RecordOwner owner;
     const auto parts = text::split(words, ' ');
-    owner.is_orphan = !parts.empty() && parts.front() == "orphan";
     owner.has_claim = !parts.empty() && parts.front() == "claim";
     if (!owner.has_claim || parts.size() < 3 || parts[1].empty()) {
         return owner; // nothing is known of it, or little: of an earlier version

@@ -23,8 +23,7 @@ struct Owner {
 
 /// What a record says of its job.
 struct RecordOwner {
-    bool has_claim = false;
-    bool is_orphan = false; ///< the job is to go on without its object
+    bool has_claim = false; ///< false: also of a job that continues without its object
     Owner owner;
     std::string object; ///< NAMESPACE/NAME; empty: not known
 };

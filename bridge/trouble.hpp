@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/error.hpp"
+
+#include <string>
 #include <string_view>
 
 namespace cybele::bridge {
@@ -9,7 +12,19 @@ namespace cybele::bridge {
 inline constexpr std::string_view kCredentialsFailed = "CredentialsFailed";
 inline constexpr std::string_view kClusterUnavailable = "ClusterUnavailable";
 
-/// Which of the two these words of ssh, sudo, a token or a service mean.
-[[nodiscard]] std::string_view reason_of_trouble(std::string_view words);
+/// Why such commands fail.
+struct Trouble {
+    std::string words;            ///< empty: they do not
+    std::string_view reason = {}; ///< one of the two above
+
+    [[nodiscard]] bool empty() const {
+        return words.empty();
+    }
+};
+
+/// Which reason these words of ssh, sudo or a service mean.
+[[nodiscard]] std::string_view reason_of_words(std::string_view words);
+/// The reason of an error: of a token by its id, else by the words that it repeats.
+[[nodiscard]] std::string_view reason_of_error(const Error& error);
 
 } // namespace cybele::bridge

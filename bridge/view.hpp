@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bridge/object.hpp"
+#include "bridge/trouble.hpp"
 #include "submission/journal/state.hpp"
 
 #include <cstdint>
@@ -63,9 +64,9 @@ struct OutputSight {
 
 /// All that is known of one object's job at one moment.
 struct View {
-    std::string account;      ///< as which the job is, or would be, submitted; empty: not known
-    bool has_way = true;      ///< commands can be run as the account: the Bridge has a row with it
-    std::string trouble = {}; ///< why commands as the account fail; empty: they do not
+    std::string account;  ///< as which the job is, or would be, submitted; empty: not known
+    bool has_way = true;  ///< commands can be run as the account: the Bridge has a row with it
+    Trouble trouble = {}; ///< of commands as the account
     std::optional<Refusal> refusal; ///< of the namespace's row and the queue's limits
     QueueSight queue;
     RecordSight record;

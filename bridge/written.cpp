@@ -3,7 +3,6 @@
 
 #include "bridge/ends.hpp"
 #include "bridge/refusals.hpp"
-#include "bridge/trouble.hpp"
 
 #include <algorithm>
 
@@ -178,9 +177,9 @@ Status cancelling_status(const Case& one,
 Status hindered_status(const Case& one) {
     Status status = begun(one);
     status.phase = "Pending";
-    status.reason = reason_of_trouble(one.view.trouble);
+    status.reason = one.view.trouble.reason;
     if (status.job_id.empty()) {
-        put(status, one, {"Submitted", "False", status.reason, one.view.trouble});
+        put(status, one, {"Submitted", "False", status.reason, one.view.trouble.words});
     }
     return status;
 }

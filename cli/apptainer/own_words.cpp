@@ -216,10 +216,10 @@ Result<std::vector<std::string>> same_flags(const OtherCall& call) {
                                     " is not supported"),
                         std::string(flag->ours));
         }
-        if (flag->kind != OtherFlag::Kind::kSame) {
+        const bool is_list = flag->kind == OtherFlag::Kind::kSameEach;
+        if (!is_list && flag->kind != OtherFlag::Kind::kSame) {
             continue;
         }
-        const bool is_list = flag->has_name("--build-arg");
         for (const std::string& part : is_list ? read_list(value) : std::vector{value}) {
             words.emplace_back(flag->ours);
             if (flag->takes_value && part.empty()) {

@@ -22,7 +22,7 @@ constexpr OtherFlag kFlags[] = {
     {"build", "--arch-variant", kValue, FlagKind::kRefused, "images are made for this machine's architecture"},
     {"build", "--authfile", kValue, FlagKind::kSame, "--authfile"},
     {"build", "--bind,-B", kValue, FlagKind::kSame, "--bind"},
-    {"build", "--build-arg", kValue, FlagKind::kSame, "--build-arg"},
+    {"build", "--build-arg", kValue, FlagKind::kSameEach, "--build-arg"},
     {"build", "--build-arg-file", kValue, FlagKind::kSame, "--build-arg-file"},
     {"build", "--compat32", false, FlagKind::kRefused, "build steps see no GPU; compile in the job instead"},
     {"build", "--data", false, FlagKind::kRefused, "images of data are not made; use a directory or a squashfs file"},

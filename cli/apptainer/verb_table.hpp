@@ -9,10 +9,11 @@ namespace cybele::cli {
 /// A flag of a verb of Apptainer's that is translated into words of ours.
 struct OtherFlag {
     enum class Kind {
-        kSame,    ///< an option of ours does it: `ours`
-        kNone,    ///< nothing to do: `ours` says why
-        kOwn,     ///< the verb's function does it
-        kRefused, ///< `ours` says why
+        kSame,     ///< an option of ours does it: `ours`
+        kSameEach, ///< the same for each value between commas
+        kNone,     ///< nothing to do: `ours` says why
+        kOwn,      ///< the verb's function does it
+        kRefused,  ///< `ours` says why
     };
     std::string_view verbs; ///< of which verbs, with commas between: "build" or "sign,verify"
     std::string_view names; ///< "--sandbox,-s"

@@ -184,7 +184,7 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
     request.steps.fixes_oci_only = request.definition.is_compatible;
     request.settings.bases.architecture = options.sandbox.architecture;
     CYBELE_CHECK(take_binds(options));
-    // By the name of Apptainer --force makes the sandbox anew.
+    // Called as apptainer, --force replaces the sandbox, and --update does not count.
     if (options.sandbox.is_update && !(request.definition.is_compatible && request.force)) {
         CYBELE_CHECK(check_update(options));
         request.definition.update = std::filesystem::absolute(options.output);

@@ -195,7 +195,7 @@ Result<int> start(const Session& session, StartOptions& options) {
     options.request.manner.is_compatible = !session.other_name.empty();
     if (options.request.manner.is_compatible &&
         options.request.program.action == runtime::Action::kShell) {
-        options.request.program.arguments.clear(); // as Apptainer: they are nobody's
+        options.request.program.arguments.clear(); // nothing reads them, as in Apptainer
     }
     if (!is_running_instance(options)) {
         CYBELE_CHECK(use_host(session, options));

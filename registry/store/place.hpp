@@ -67,8 +67,8 @@ public:
     [[nodiscard]] std::filesystem::path sidecar(std::string_view digest) const;
     /// Makes a folder below the root (whose parents are there) with the root's own mode.
     [[nodiscard]] Result<void> make_folder(const std::filesystem::path& folder) const;
-    /// Puts a file in place whole, with the mode that all who share the store need. `modified`:
-    /// its time, Unix seconds.
+    /// Writes a file, which readers see complete or not, with the mode that all who share the store
+    /// need. `modified`: its modification time, Unix seconds; unset: now.
     [[nodiscard]] Result<void> write_shared(const std::filesystem::path& path,
                                             std::string_view bytes,
                                             std::optional<std::int64_t> modified = {}) const;

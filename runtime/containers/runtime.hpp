@@ -113,9 +113,10 @@ struct DeviceOptions {
 
 /// Of the host's apptainer.conf (site_settings.hpp).
 struct HostOptions {
-    std::optional<std::vector<std::string>> bind_paths; ///< SRC[:DST]; unset: there is no such file
-    bool has_small_devices = false;                     ///< /dev as with --contain
-    bool has_image_passwd = false; ///< passwd, group and resolv.conf are the image's own
+    std::optional<std::vector<std::string>>
+        bind_paths;                 ///< SRC[:DST]; unset: the host has no such file
+    bool has_small_devices = false; ///< /dev as with --contain
+    bool has_image_passwd = false;  ///< passwd, group and resolv.conf are the image's own
     bool has_image_group = false;
     bool has_image_resolv_conf = false;
     bool forbids_binds = false; ///< those of the user

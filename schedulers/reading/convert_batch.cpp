@@ -4,6 +4,7 @@
 #include "launchers/documents/job.hpp"
 #include "schedulers/reading/batch_fields.hpp"
 #include "schedulers/reading/script_shell.hpp"
+#include "schedulers/reading/typed_words.hpp"
 #include "support/document_view.hpp"
 #include "support/quote.hpp"
 #include "templates/renderer.hpp"
@@ -67,22 +68,18 @@ void tell_odd_lines(const BatchScript& script, Conversion& into) {
     }
 }
 
-bool is_name_letter(char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9') || letter == '_';
-}
-
 /// Whether the line has `$NAME` or `${NAME`.
 bool has_variable(std::string_view line, std::string_view name) {
     for (std::size_t at = line.find('$'); at != line.npos; at = line.find('$', at + 1)) {
         std::string_view rest = line.substr(at + 1);
         rest.remove_prefix(rest.starts_with('{') ? 1 : 0);
-        const bool is_special = !is_name_letter(name.front()) || (name[0] >= '0' && name[0] <= '9');
+        const bool is_special =
+            !is_letter_of_name(name.front()) || (name[0] >= '0' && name[0] <= '9');
         if (name == "#" && rest.data() != line.data() + at + 1 && !rest.starts_with("#}")) {
             continue; // `${#NAME}` is a length
         }
         if (rest.starts_with(name) &&
-            (is_special || rest.size() == name.size() || !is_name_letter(rest[name.size()]))) {
+            (is_special || rest.size() == name.size() || !is_letter_of_name(rest[name.size()]))) {
             return true;
         }
     }
@@ -95,7 +92,7 @@ constexpr std::array<std::string_view, 7> kSecretParts{
 /// The name before that `=`, where it is one of a secret and a literal value follows.
 std::string secret_at(std::string_view line, std::size_t equals) {
     std::size_t begin = equals;
-    while (begin > 0 && is_name_letter(line[begin - 1])) {
+    while (begin > 0 && is_letter_of_name(line[begin - 1])) {
         --begin;
     }
     std::string name(line.substr(begin, equals - begin));
@@ -104,10 +101,14 @@ std::string secret_at(std::string_view line, std::size_t equals) {
     });
     std::string_view value = line.substr(equals + 1);
     value.remove_prefix(value.starts_with('"') || value.starts_with('\'') ? 1 : 0);
-    const bool is_literal = !value.empty() && is_name_letter(value.front()) &&
-                            !value.starts_with("true") && !value.starts_with("false");
+    const auto end = std::find_if_not(value.begin(), value.end(), is_letter_of_name);
+    const std::string_view word(value.begin(), end);
+    const bool is_literal = !word.empty() && word != "true" && word != "false";
+    constexpr std::string_view kTokenizer = "TOKENIZER"; // of a language model
+    const auto tokenizer = name.find(kTokenizer);
+    name.erase(std::min(tokenizer, name.size()),
+               tokenizer == std::string::npos ? 0 : kTokenizer.size());
     const bool is_secret =
-        name.find("TOKENIZE") == std::string::npos &&
         std::any_of(kSecretParts.begin(), kSecretParts.end(), [&](std::string_view part) {
             return name.find(part) != std::string::npos;
         });
@@ -179,36 +180,36 @@ std::vector<std::size_t> command_lines_of(const BatchScript& script) {
     return lines;
 }
 
-std::string without_indent_of(const std::string& line) {
-    return line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+/// The first of these lines for which `is_it` holds, without its indent, as a remainder.
+template <class Test>
+void tell_first_line(const BatchScript& script,
+                     std::vector<Remainder>& into,
+                     Test is_it,
+                     std::string_view because,
+                     std::string_view help) {
+    for (const std::size_t line : command_lines_of(script)) {
+        const std::string& text = script.lines[line - 1];
+        if (is_it(text)) {
+            into.push_back({line,
+                            text.substr(std::min(text.find_first_not_of(" \t"), text.size())),
+                            std::string(because),
+                            std::string(help)});
+            return;
+        }
+    }
+}
+
+bool reads_arguments_of_script(std::string_view line) {
+    return has_variable(line, "1") || has_variable(line, "@") || has_variable(line, "*") ||
+           has_variable(line, "#");
 }
 
 void tell_arguments(const BatchScript& script, Conversion& into) {
-    for (const std::size_t line : command_lines_of(script)) {
-        const std::string& text = script.lines[line - 1];
-        if (has_variable(text, "1") || has_variable(text, "@") || has_variable(text, "*") ||
-            has_variable(text, "#")) {
-            into.notes.push_back({line,
-                                  without_indent_of(text),
-                                  "it may read the arguments of the script",
-                                  "give them by `arguments`, or as `submit JOB -- ARGUMENTS`"});
-            return;
-        }
-    }
-}
-
-/// A script that submits itself.
-void tell_own_path(const BatchScript& script, Conversion& into) {
-    for (const std::size_t line : command_lines_of(script)) {
-        const std::string& text = script.lines[line - 1];
-        if (submits_itself(text)) {
-            into.left.push_back({line,
-                                 without_indent_of(text),
-                                 "the script runs from a copy without its options",
-                                 "write the path of a script that has them"});
-            return;
-        }
-    }
+    tell_first_line(script,
+                    into.notes,
+                    reads_arguments_of_script,
+                    "it may read the arguments of the script",
+                    "give them by `arguments`, or as `submit JOB -- ARGUMENTS`");
 }
 
 /// What a Job does not hand on to a script that runs as it stands.
@@ -285,9 +286,9 @@ std::string own_name(const BatchScript& script) {
     constexpr std::size_t kMost = 200;
     const std::string file = script.source.file();
     std::string name = file.substr(file.rfind('/') + 1);
-    const bool is_name = !name.empty() && name.size() <= kMost && is_name_letter(name.front()) &&
+    const bool is_name = !name.empty() && name.size() <= kMost && is_letter_of_name(name.front()) &&
                          std::all_of(name.begin(), name.end(), [](char letter) {
-                             return is_name_letter(letter) || letter == '.' || letter == '-';
+                             return is_letter_of_name(letter) || letter == '.' || letter == '-';
                          });
     const auto is_pattern_of_name = [&](std::string_view need) {
         const Directive* const output = script.find(need);
@@ -473,7 +474,11 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
     tell_odd_lines(script, conversion);
     tell_burst_buffers(script, conversion);
     tell_secrets(script, conversion);
-    tell_own_path(script, conversion);
+    tell_first_line(script,
+                    conversion.left,
+                    submits_itself,
+                    "the script runs from a copy without its options",
+                    "write the path of a script that has them");
     tell_arguments(script, conversion);
     tell_not_handed_on(script, conversion);
     CYBELE_CHECK(check_written(conversion, body, script));

@@ -11,11 +11,6 @@
 namespace cybele::schedulers {
 namespace {
 
-template <std::size_t kSize>
-bool is_in_row(std::string_view word, const std::array<std::string_view, kSize>& words) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 /// A shell that reads a text after `-c` as it reads a file: with options such as `-l` and `-ex`.
 bool is_shell_of_text(const BatchScript& script) {
     constexpr std::array<std::string_view, 5> kShells{"bash", "sh", "dash", "ksh", "zsh"};
@@ -27,7 +22,7 @@ bool is_shell_of_text(const BatchScript& script) {
         (words[1].starts_with('-') && words[1].find_first_not_of("-leuvx") == std::string::npos &&
          words[1].find('-', 1) == std::string::npos);
     return is_known && (has_option || words.size() == 1 || is_plain_shell(script)) &&
-           is_in_row(name, kShells) && script.lines.front().starts_with("#!");
+           is_one_of(name, kShells) && script.lines.front().starts_with("#!");
 }
 
 /// `nodes=1:ppn=8` for one program: TORQUE counts cores, and a Job of one task with as many writes
@@ -121,7 +116,7 @@ bool has_numbers_of_default(const BatchScript& script, const BatchOptions& optio
 bool is_launcher_name(std::string_view name) {
     constexpr std::array<std::string_view, 7> kLaunchers{
         "srun", "orterun", "prun", "ibrun", "aprun", "jsrun", "pbsdsh"};
-    return name.starts_with("mpirun") || name.starts_with("mpiexec") || is_in_row(name, kLaunchers);
+    return name.starts_with("mpirun") || name.starts_with("mpiexec") || is_one_of(name, kLaunchers);
 }
 
 bool is_plain_shell(const BatchScript& script) {
@@ -176,7 +171,7 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
         !is_exact || (!may_start_tasks(*body.launch) &&
                       std::none_of(options.words.begin(), options.words.end(), is_own_word));
     // Another script may start as many processes as there are tasks: with one there are none.
-    const bool is_script = is_in_row(program, kShells) || program.ends_with(".sh");
+    const bool is_script = is_one_of(program, kShells) || program.ends_with(".sh");
     if (!is_right || text.size() > kMostText || (is_script && is_exact) ||
         (program != "srun" && is_launcher_name(program)) || !is_shell_of_text(script) ||
         has_directives(text) || signal_not_passed_on(script) != nullptr ||

@@ -22,7 +22,7 @@ TEST_CASE("a record says which Bridge handed its job over, at which API server")
     CHECK_FALSE(bridge::is_same(ours.owner, {"hall-a", ""}));
     // An earlier version noted no Lease.
     CHECK(bridge::is_same(owner("claim hall-a physics/run 123").owner, self));
-    CHECK(owner("orphan").is_orphan);
+    CHECK_FALSE(owner("orphan").has_claim);
     CHECK_FALSE(owner("none").has_claim);
     CHECK(owner("claim ").owner.bridge.empty());
     CHECK(owner("claim hall-a physics/run 123 ../../x").owner.lease.empty());

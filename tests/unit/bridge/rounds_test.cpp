@@ -156,7 +156,7 @@ TEST_CASE("jobs that the queue does not show are asked for together, each poll o
 }
 
 TEST_CASE(
-    "jobs that nobody knows cost one inquiry per poll, and all are given up after their time") {
+    "jobs that queue and accounting do not show cost one inquiry per poll, and then are lost") {
     Peace peace;
     peace.cluster.has_accounting = false;
     constexpr int kJobs = 30;

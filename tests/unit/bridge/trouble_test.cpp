@@ -8,33 +8,42 @@ using namespace cybele;
 using namespace scene;
 
 TEST_CASE("words of a way that fails: credentials, or anything else") {
-    CHECK(bridge::reason_of_trouble("alice@login: Permission denied (publickey).") ==
+    CHECK(bridge::reason_of_words("alice@login: Permission denied (publickey).") ==
           "CredentialsFailed");
-    CHECK(bridge::reason_of_trouble("Host key verification failed.") == "CredentialsFailed");
-    CHECK(bridge::reason_of_trouble("sudo: a password is required") == "CredentialsFailed");
-    CHECK(bridge::reason_of_trouble("the token for alice has expired") == "CredentialsFailed");
-    CHECK(bridge::reason_of_trouble("there is no token in keys/alice") == "CredentialsFailed");
-    CHECK(bridge::reason_of_trouble("connect to host login port 22: Connection refused") ==
+    CHECK(bridge::reason_of_words("Host key verification failed.") == "CredentialsFailed");
+    CHECK(bridge::reason_of_words("sudo: a password is required") == "CredentialsFailed");
+    CHECK(bridge::reason_of_words("connect to host login port 22: Connection refused") ==
           "ClusterUnavailable");
-    CHECK(bridge::reason_of_trouble("mkdir: cannot create directory: Permission denied") ==
+    CHECK(bridge::reason_of_words("mkdir: cannot create directory: Permission denied") ==
           "ClusterUnavailable");
+}
+
+TEST_CASE("an error of a token is known by its id, whatever its words are") {
+    const auto reason = [](std::string_view id) {
+        const Result<void> failed =
+            fail(ErrorCode::kEnvironment, problem(id, "words"), "others", "");
+        return bridge::reason_of_error(failed.error());
+    };
+    CHECK(reason("token-file-missing") == "CredentialsFailed");
+    CHECK(reason("bridge-token-expired") == "CredentialsFailed");
+    CHECK(reason("ssh-failed") == "ClusterUnavailable");
 }
 
 TEST_CASE(
     "an object without a job says once why commands as its account fail, and is tried again") {
     Scene scene;
     scene.claimed();
-    scene.view.trouble = "the token for alice has expired";
+    scene.view.trouble = {"the token for alice has expired", bridge::kCredentialsFailed};
     const auto first = scene.decide();
     const bridge::Condition* submitted = written(first).find("Submitted");
     REQUIRE(submitted != nullptr);
     CHECK(submitted->status == "False");
     CHECK(submitted->reason == "CredentialsFailed");
-    CHECK(submitted->message == scene.view.trouble);
+    CHECK(submitted->message == scene.view.trouble.words);
     CHECK(find(first, Action::Kind::kSearch) != nullptr);
     // Other words of the same kind are not written again.
     scene.object.status = written(first);
-    scene.view.trouble = "there is no token in keys/alice";
+    scene.view.trouble = {"the token of keys/alice is missing", bridge::kCredentialsFailed};
     const auto second = scene.decide();
     CHECK(find(second, Action::Kind::kWriteStatus) == nullptr);
     CHECK(find(second, Action::Kind::kSearch) != nullptr);
@@ -43,7 +52,8 @@ TEST_CASE(
 TEST_CASE("a deletion whose cancellation fails says why, and a job that runs is followed") {
     Scene scene;
     scene.with_id("7", "PENDING").shows("7", State::kRunning, "RUNNING");
-    scene.view.trouble = "alice@login: Permission denied (publickey).";
+    scene.view.trouble = {"alice@login: Permission denied (publickey).",
+                          bridge::kCredentialsFailed};
     CHECK(written(scene.decide()).state == "RUNNING");
     CHECK(written(scene.decide()).find("Submitted")->status == "True");
     scene.deleted();

@@ -365,6 +365,44 @@ TEST_CASE("one program of the host becomes a serial launch") {
     }
 }
 
+TEST_CASE("notes of a conversion say what is there, and once") {
+    const auto converted = [](const std::string& text) {
+        auto conversion = convert_script(*explain_script("#!/bin/bash\n" + text, "s.sh"), "s");
+        REQUIRE(conversion.has_value());
+        return *conversion;
+    };
+    std::vector<std::string> secrets;
+    for (const Remainder& note : converted("#SBATCH -n 1\nexport TOKENIZERS_PARALLELISM=abc\n"
+                                           "export USE_TOKEN=false\nexport A_TOKEN=trueblue\n"
+                                           "export TOKENIZER_API_KEY=abc\n./p\n")
+                                     .notes) {
+        secrets.push_back(note.text);
+    }
+    CHECK(secrets == std::vector<std::string>{"A_TOKEN", "TOKENIZER_API_KEY"});
+    const Conversion commented = converted("#PBS -q a # the large queue\n./p \"$1\"\n");
+    REQUIRE(commented.left.size() == 1);
+    CHECK(commented.left[0].text == "# the large queue");
+    REQUIRE(commented.notes.size() == 1);
+    CHECK(commented.notes[0].because.find("arguments") != std::string::npos);
+    const Conversion unheard =
+        converted("#SBATCH -n 1 -t 10 --signal=B:INT@60 -i in.dat\n./p & ./q\n");
+    REQUIRE(unheard.left.size() == 2);
+    CHECK(unheard.left[0].text == "--signal=B:INT@60");
+    CHECK(unheard.left[1].text == "--input=in.dat");
+    // The name that the batch system has accepted is not the one that would be cut.
+    const Conversion named =
+        converted("#PBS -N a_name_of_20_letters\n#PBS -l nodes=1:ppn=1\n./p\n");
+    const auto job = launchers::read_job(named.yaml, "s.yaml");
+    REQUIRE(job.has_value());
+    RenderInput input;
+    input.job = &*job;
+    input.dialect = "torque";
+    const auto script = render_script(input);
+    REQUIRE(script.has_value());
+    CHECK(script->notes.empty());
+    CHECK(script->text.find("#PBS -N a_name_of_20_letters\n") != std::string::npos);
+}
+
 TEST_CASE("a script that stays a batch launch names the line and the word that keeps it there") {
     struct Row {
         const char* body; ///< from line 3 on
