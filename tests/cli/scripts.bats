@@ -395,6 +395,27 @@ wrong() {
     assert_equal "$(<"$id")" 7
 }
 
+@test "a job that is cancelled while its script begins is never recorded as done" {
+    write_job early 'command: [sleep, "9"]' 'signal: {name: USR1, before: 60 s}' 'resources: {time: 5 min}'
+    write_job early-batch 'launch: batch' 'script: sleep 9'
+    sed -i '/^image:/d' early.yaml early-batch.yaml
+    local name first last line
+    export CYBELE_JOB=0a-1 CYBELE_JOB_DIR=$PWD/record SLURM_JOB_ID=7
+    for name in early early-batch; do
+        "$CYBELECTL" job render "$name.yaml" --scheduler slurm -o "$name.sh" 2>notes
+        first=$(grep -n '^name=' "$name.sh" | cut -d: -f1)
+        last=$(wc -l <"$name.sh")
+        ((last - first >= 6))
+        for ((line = first; line < last; line++)); do
+            rm -rf record
+            sed "${line}a kill -TERM \$\$" "$name.sh" >cancelled.sh
+            run -143 bash cancelled.sh
+            [[ ! -e record/exit.json ]] || assert_file_contains record/exit.json '"state":"cancelled","code":143'
+        done
+        assert_exist record/exit.json # after the last of these lines
+    done
+}
+
 @test "job convert names the line and the word that keep a script a batch launch, once, also as JSON" {
     printf '%s\n' '#!/bin/bash' '#SBATCH -N 1 -n 4' 'srun ./a' 'echo done' >late.sh
     run -0 --separate-stderr convert late.sh

@@ -226,8 +226,8 @@ refuse() { # WHAT BECAUSE HELP
 name=learn ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} row_processes=()
 printf -v start '%(%s)T' -2
-trap finish_job EXIT
 trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
 trap 'forward_signal USR1' USR1
 trap 'forward_signal USR2' USR2
+trap finish_job EXIT
 main "$@"
