@@ -32,7 +32,7 @@ public:
         auto& nodes = parsed_[name];
         if (!text->starts_with(first_line_)) {
             Fault fault =
-                template_fault(name,
+                template_fault(set_.file_of(name),
                                1,
                                problem("template-set-version",
                                        "the template is not of set " + std::string(kSchema)));
@@ -41,7 +41,7 @@ public:
             faults_.add(std::move(fault));
             return;
         }
-        auto read = parse(name, without_last_newline(*text));
+        auto read = parse(set_.file_of(name), without_last_newline(*text));
         if (!read) {
             faults_.add(read.error());
             return;
@@ -207,7 +207,7 @@ private:
     }
 
     void complain(const Node& node, Problem problem) {
-        add(template_fault(names_.back(), node.line, std::move(problem)));
+        add(template_fault(set_.file_of(names_.back()), node.line, std::move(problem)));
     }
 
     void complain_of_value(const Node& node, const std::string& text) {

@@ -53,8 +53,8 @@ private:
 /// Items under the name `item`, for `{{#list}}{{item}}{{/list}}`.
 [[nodiscard]] Value list_of(std::span<const std::string> items);
 
-/// Templates by name, first of the embedded ones that were added, then of an overriding directory.
-/// A name is a path without `.mustache`: `script/body`.
+/// Templates by name: the embedded ones, of which single ones may be replaced. A name is a path
+/// without `.mustache`: `script/body`.
 class TemplateSet {
 public:
     /// The templates of this room: script/.
@@ -62,13 +62,15 @@ public:
     void add(std::span<const EmbeddedFile> files);
     /// `digest` is that of `text`, where it is known (EmbeddedFile).
     void put(std::string name, std::string_view text, std::string_view digest = {}) {
-        texts_[std::move(name)] = {std::string(text), std::string(digest)};
+        texts_[std::move(name)] = {std::string(text), std::string(digest), {}};
     }
-    /// Reads every NAME.mustache below `directory` that this set knows; one it does not know is
-    /// kInput (a misspelt name would never be used).
-    [[nodiscard]] Result<void> override_with(const std::filesystem::path& directory);
+    /// A text of `file` in place of the embedded one. False: this set has no such name, and the
+    /// text would never be used.
+    [[nodiscard]] bool replace(const std::string& name, std::string text, std::string file);
 
     [[nodiscard]] const std::string* find(const std::string& name) const;
+    /// The file that faults of the template name: where it was replaced, that of the new text.
+    [[nodiscard]] std::string file_of(const std::string& name) const;
     /// `1-` and 12 hexadecimal digits of the SHA-256 of all names and the digests of their texts:
     /// changes exactly when the bytes change.
     [[nodiscard]] std::string version() const;
@@ -77,6 +79,7 @@ private:
     struct Text {
         std::string bytes;
         std::string digest; ///< of embedded texts: made when the program was compiled
+        std::string file;   ///< of replaced ones
     };
     std::map<std::string, Text> texts_;
 };

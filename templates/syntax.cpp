@@ -19,7 +19,7 @@ struct Tag {
 
 class Parser {
 public:
-    Parser(const std::string& name, std::string_view text) : name_(name), rest_(text) {}
+    Parser(const std::string& file, std::string_view text) : file_(file), rest_(text) {}
 
     /// Up to the end of the section that `opened` began, or of the text.
     Result<std::vector<Node>> nodes(const Tag* opened) {
@@ -107,27 +107,27 @@ private:
 
     [[nodiscard]] tl::unexpected<Error> wrong(std::size_t line, std::string what) const {
         return fail(
-            Error(template_fault(name_, line, problem("template-syntax", std::move(what)))));
+            Error(template_fault(file_, line, problem("template-syntax", std::move(what)))));
     }
 
-    const std::string& name_;
+    const std::string& file_;
     std::string_view rest_;
     std::size_t line_ = 1;
 };
 
 } // namespace
 
-Fault template_fault(const std::string& name, std::size_t line, Problem problem) {
+Fault template_fault(const std::string& file, std::size_t line, Problem problem) {
     Fault fault;
     fault.code = ErrorCode::kInput;
     fault.set(std::move(problem));
-    fault.where = Place{name + ".mustache", line, line == 0 ? 0U : 1U, {}};
+    fault.where = Place{file, line, line == 0 ? 0U : 1U, {}};
     fault.help = "fix the template, or use the embedded one";
     return fault;
 }
 
-Result<std::vector<Node>> parse(const std::string& name, std::string_view text) {
-    Parser parser(name, text);
+Result<std::vector<Node>> parse(const std::string& file, std::string_view text) {
+    Parser parser(file, text);
     parser.skip_first_line();
     return parser.nodes(nullptr);
 }

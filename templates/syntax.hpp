@@ -29,9 +29,9 @@ struct Node {
 
 /// The pieces of a template, whose first line is left out: it names the set. Kept are mustache's
 /// variables, sections, partials and comments; other delimiters are refused. kInput with the line.
-[[nodiscard]] Result<std::vector<Node>> parse(const std::string& name, std::string_view text);
+[[nodiscard]] Result<std::vector<Node>> parse(const std::string& file, std::string_view text);
 
 /// A fault of a template; line 0: not known.
-[[nodiscard]] Fault template_fault(const std::string& name, std::size_t line, Problem problem);
+[[nodiscard]] Fault template_fault(const std::string& file, std::size_t line, Problem problem);
 
 } // namespace cybele::templates

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
-#include "support/file.hpp"
 #include "templates/renderer.hpp"
-
-#include <system_error>
 
 namespace cybele::embedded {
 std::span<const EmbeddedFile> templates();
@@ -31,42 +28,24 @@ void TemplateSet::add(std::span<const EmbeddedFile> files) {
     }
 }
 
-Result<void> TemplateSet::override_with(const std::filesystem::path& directory) {
-    std::error_code error;
-    std::filesystem::recursive_directory_iterator entries(directory, error);
-    if (error) {
-        return fail(ErrorCode::kInput,
-                    problem("template-folder-unreadable",
-                            "cannot read the template directory '" + directory.native() + "'"),
-                    error.message(),
-                    "name a directory with NAME.mustache files");
+bool TemplateSet::replace(const std::string& name, std::string text, std::string file) {
+    const auto known = texts_.find(name);
+    if (known == texts_.end()) {
+        return false;
     }
-    for (auto entry = begin(entries); entry != end(entries); entry.increment(error)) {
-        const auto& path = entry->path();
-        if (path.extension() != kSuffix) {
-            continue;
-        }
-        const std::string name =
-            path.lexically_relative(directory).replace_extension().generic_string();
-        const auto known = texts_.find(name);
-        if (known == texts_.end()) {
-            return fail(ErrorCode::kInput,
-                        problem("template-name-unknown", "no template is called '" + name + "'"),
-                        "'" + path.native() + "' would never be used",
-                        "rename it after the template that it replaces");
-        }
-        CYBELE_TRY(known->second.bytes, read_file(path, std::size_t{1} << 20U));
-        known->second.digest.clear();
-    }
-    if (error) {
-        return fail(system_error("cannot read '" + directory.native() + "'", error.value()));
-    }
-    return {};
+    known->second = {std::move(text), {}, std::move(file)};
+    return true;
 }
 
 const std::string* TemplateSet::find(const std::string& name) const {
     const auto found = texts_.find(name);
     return found == texts_.end() ? nullptr : &found->second.bytes;
+}
+
+std::string TemplateSet::file_of(const std::string& name) const {
+    const auto found = texts_.find(name);
+    return found == texts_.end() || found->second.file.empty() ? name + std::string(kSuffix)
+                                                               : found->second.file;
 }
 
 std::string TemplateSet::version() const {

@@ -137,7 +137,7 @@ void refuse_directive(const Object& object,
         return each.option == option;
     });
     std::string_view field = row == std::end(kFields) ? "script" : row->field;
-    if (option == "--gres" && object.job.resources.gpus_as_gres.value_or(false)) {
+    if (option == "--gres" && object.job.resources.gpu_form == launchers::GpuForm::kGres) {
         field = "resources.gpus-per-node";
     }
     if (field == "queue") {

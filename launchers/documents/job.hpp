@@ -59,6 +59,9 @@ struct Launch {
 /// No machine has more cores; what is asked for beyond it is a mistyped number.
 inline constexpr std::uint64_t kMostTasks = 100'000'000;
 
+/// How Slurm is asked for GPUs: the option.
+enum class GpuForm { kPerNode, kPerTask, kGres };
+
 struct Resources {
     std::uint32_t nodes = 1;
     std::uint32_t tasks_per_node = 1;
@@ -68,9 +71,8 @@ struct Resources {
     std::optional<std::uint64_t> memory_per_cpu_bytes;
     std::uint32_t gpus_per_node = 0;
     std::string gpu_type;
-    std::optional<bool> gpus_as_gres; ///< Slurm: ask by `--gres=gpu:2`, as older clusters need it;
-                                      ///< unset: as the Site says of the queue
-    std::uint32_t gpus = 0;           ///< of the job in all
+    std::optional<GpuForm> gpu_form; ///< of `gpus_per_node`; unset: as the Site says of the queue
+    std::uint32_t gpus = 0;          ///< of the job in all
     std::uint32_t gpus_per_task = 0;
     std::optional<std::uint32_t> cpus_per_gpu;
     std::optional<std::uint64_t> memory_per_gpu_bytes;

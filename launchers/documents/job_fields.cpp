@@ -267,7 +267,7 @@ constexpr Field kJobFields[] = {
     {"setup", &kScript, "shell code before the program, on the first node"},
     {"teardown", &kTeardown, "shell code after the program, on the first node"},
     {"resources", &kResources, "what the job needs"},
-    {"queue", &kText, "queue or partition; unset: the Site's first"},
+    {"queue", &kText, "queue or partition, for Slurm also several: `a,b`; unset: the Site's first that it fits in"},
     {"account", &kText, "who pays"},
     {"qos", &kText, "quality of service"},
     {"reservation", &kText, "a reservation of the batch system"},

@@ -62,10 +62,16 @@ std::string_view field_of_gpus(const Resources& resources) {
                                        : "resources.gpus-per-node";
 }
 
+GpuForm gpu_form_of(std::string_view word) {
+    return word == "gres"            ? GpuForm::kGres
+           : word == "gpus-per-task" ? GpuForm::kPerTask
+                                     : GpuForm::kPerNode;
+}
+
 void read_resource_options(const View& view, Resources& resources) {
     const View gpus_of_each = view.table("gpus-per-node");
     if (gpus_of_each.has("form")) {
-        resources.gpus_as_gres = gpus_of_each.text("form") == std::string_view("gres");
+        resources.gpu_form = gpu_form_of(gpus_of_each.text("form"));
     }
     for (const char* field : {"gpus", "gpus-per-task"}) {
         const View gpus = view.table(field);

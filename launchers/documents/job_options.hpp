@@ -4,10 +4,15 @@
 #include "launchers/documents/job.hpp"
 #include "support/document_view.hpp"
 
+#include <string_view>
+
 namespace cybele::launchers {
 
 /// Fields of `resources` that are options of some batch systems.
 void read_resource_options(const document::View& view, Resources& resources);
+
+/// `gpus-per-node`, `gpus-per-task` or `gres`.
+[[nodiscard]] GpuForm gpu_form_of(std::string_view word);
 
 /// The same of the Job itself: reservation, begin, comment …
 void read_job_options(const document::View& root, Job& job);

@@ -30,7 +30,7 @@ struct SiteQueue {
     std::optional<std::uint64_t> memory_per_node_bytes;
     std::uint32_t gpus_per_node = 0;
     std::string gpu_type;
-    bool gpus_as_gres = false;                ///< Slurm: ask by `--gres`
+    GpuForm gpu_form = GpuForm::kPerNode;
     std::string gpu_vendor;                   ///< nvidia, amd, intel; empty: not known
     std::optional<std::chrono::seconds> time; ///< for jobs that name none
     std::optional<std::chrono::seconds> max_time;
@@ -67,6 +67,13 @@ struct SiteKubernetes {
     std::optional<Connector> connector;
 };
 
+/// A text that replaces the embedded template of its name, and the file that it comes from.
+struct SiteTemplate {
+    std::string name; ///< script/setup, dialect/head …
+    std::string text;
+    std::string file;
+};
+
 /// Facts of a place where jobs run: the document of kind Site, read and checked.
 struct Site {
     std::string name;
@@ -84,11 +91,12 @@ struct Site {
     std::string interconnect = "ethernet";
     std::string interconnect_network;
     std::string scratch_node;
-    std::vector<SiteQueue> queues; ///< the first is the default
+    std::vector<SiteQueue> queues; ///< a Job that names none gets the first that it fits in
     std::vector<std::string> modules;
     std::string setup;
     std::vector<Teardown> teardown;
     Directives directives;
+    std::vector<SiteTemplate> templates; ///< by name
     std::vector<NodeText> binds;
     std::map<std::string, NodeText> environment;
     std::string verify_policy;
@@ -102,7 +110,8 @@ struct Site {
     std::map<std::string, yaml::Mark> marks;
 };
 
-/// Reads a document of kind Site. All faults at once, each with its place (kInput).
+/// Reads a document of kind Site, and the templates that it names. All faults at once, each with
+/// its place (kInput).
 [[nodiscard]] Result<Site> read_site(std::string text, const std::filesystem::path& file);
 
 } // namespace cybele::launchers

@@ -94,7 +94,7 @@ constexpr Shape kScratch{.type = Type::kMap, .table = &kScratchTable};
 // queues
 constexpr std::string_view kGpuVendors[] = {"nvidia", "amd", "intel"};
 constexpr Shape kGpuVendor{.type = Type::kWord, .words = kGpuVendors};
-constexpr std::string_view kQueueGpuForms[] = {"gpus-per-node", "gres"};
+constexpr std::string_view kQueueGpuForms[] = {"gpus-per-node", "gpus-per-task", "gres"};
 constexpr Shape kQueueGpuForm{.type = Type::kWord, .words = kQueueGpuForms};
 constexpr Field kQueueFields[] = {
     {"name", &kText, "queue or partition", true},
@@ -152,11 +152,14 @@ constexpr Field kSiteFields[] = {
     {"pmi", &kTexts, "what `srun --mpi=list` prints, as `[pmix, pmi2, none]`"},
     {"interconnect", &kInterconnect, "the network between nodes"},
     {"scratch", &kScratch, "folders for temporary data"},
-    {"queues", &kQueues, "queues with their limits; the first is the default"},
+    {"queues",
+     &kQueues,
+     "queues with their limits; a Job that names none gets the first that it fits in"},
     {"modules", &kTexts, "loaded by each script"},
     {"setup", &kScript, "shell code before each program, on the first node"},
     {"teardown", &kTeardown, "shell code after each program, on the first node"},
     {"directives", &kDirectives, "further options of the batch system for each job"},
+    {"templates", &kPath, "folder with templates that replace embedded ones"},
     {"binds", &kBindList, "for each container, before those of the Job"},
     {"environment", &kEnvironment, "for each program; a Job's own values count more"},
     {"verify", &kVerify, "as in a Job; demanded of every job"},

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/job_fields.hpp"
+#include "launchers/documents/job_options.hpp"
 #include "launchers/documents/job_parts.hpp"
 #include "launchers/documents/site.hpp"
+#include "launchers/documents/site_templates.hpp"
 #include "support/digest.hpp"
 #include "support/document_view.hpp"
 #include "support/duration.hpp"
@@ -74,7 +76,7 @@ SiteQueue read_queue(const View& view) {
     queue.memory_per_node_bytes = view.maybe_size("memory-per-node");
     queue.gpus_per_node = view.count("gpus-per-node");
     queue.gpu_type = view.text("gpu-type");
-    queue.gpus_as_gres = view.text("gpu-form") == std::string_view("gres");
+    queue.gpu_form = gpu_form_of(view.text("gpu-form"));
     queue.gpu_vendor = view.text("gpu-vendor");
     queue.time = view.maybe_duration("time");
     queue.max_time = view.maybe_duration("max-time");
@@ -219,6 +221,10 @@ Result<Site> read_site(std::string text, const std::filesystem::path& file) {
     if (root.has("kubernetes")) {
         site.kubernetes = read_kubernetes(root.table("kubernetes"));
     }
+    site.folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+    if (root.has("templates") && reading.is_good("templates")) {
+        site.templates = read_site_templates(reading, site.folder / root.text("templates"));
+    }
     check_queues(reading, root, site);
     check_scratch(reading, root, site);
     check_through(reading, root, site);
@@ -226,7 +232,6 @@ Result<Site> read_site(std::string text, const std::filesystem::path& file) {
         return fail(reading.faults().take());
     }
     site.digest = hex(digest);
-    site.folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
     site.source = reading.source();
     site.marks = reading.marks();
     return site;

@@ -199,19 +199,6 @@ void append_modules(std::vector<std::string>& into, const std::vector<std::strin
     into.insert(into.end(), modules.begin(), modules.end());
 }
 
-/// The queue of the Site that the job goes to; null: none, or the Site does not know it.
-const SiteQueue* queue_of(const PlanInput& input) {
-    if (input.site == nullptr || input.site->queues.empty() || !input.place.has_queues) {
-        return nullptr;
-    }
-    const auto& queues = input.site->queues;
-    const auto found = std::find_if(queues.begin(), queues.end(), [&](const SiteQueue& queue) {
-        return queue.name == input.job->queue;
-    });
-    const bool is_first = input.job->queue.empty();
-    return is_first ? &queues.front() : found == queues.end() ? nullptr : &*found;
-}
-
 /// What runs before and after the program: set-up from outside inwards, teardown the other way.
 void add_steps(const PlanInput& input, LaunchPlan& plan) {
     const Job& job = *input.job;
@@ -223,7 +210,7 @@ void add_steps(const PlanInput& input, LaunchPlan& plan) {
     const auto add_teardown = [&plan](const std::vector<Teardown>& teardown) {
         plan.teardown.insert(plan.teardown.end(), teardown.begin(), teardown.end());
     };
-    const SiteQueue* queue = queue_of(input);
+    const SiteQueue* queue = input.place.has_queues ? queue_of(job, input.site) : nullptr;
     if (input.site != nullptr) {
         add_setup(input.site->setup);
     }

@@ -90,9 +90,9 @@ struct LaunchPlan {
     std::vector<std::string> setup; ///< before the program: of the Site, the queue, the Job
     std::vector<Teardown> teardown; ///< after it: of the Job, the queue, the Site
 
-    std::string queue;    ///< the Job's, else the Site's first
+    std::string queue;    ///< the Job's, else the Site's first that the job fits in
     std::string gpu_type; ///< the Job's, else that queue's; empty: any
-    bool gpus_as_gres = false;
+    GpuForm gpu_form = GpuForm::kPerNode;
     std::string gpu_vendor; ///< of that queue, as the Site says: nvidia, amd, intel, or empty
     std::optional<std::chrono::seconds> time;
 };
@@ -108,8 +108,11 @@ struct PlanInput {
 /// its place, all at once; what is only not known goes there as a warning.
 [[nodiscard]] LaunchPlan make_plan(const PlanInput& input, Faults& faults);
 
-/// A fault of the queue that a launch is planned for: at the Job's, or where it names none, at the
-/// Site's first.
+/// The queue of the Site whose limits, set-up and options count for a job: of those that it names,
+/// else of all, the first that it fits in, else the first. Null: the Site has none, or not these.
+[[nodiscard]] const SiteQueue* queue_of(const Job& job, const Site* site);
+
+/// A fault of that queue: where the Job names it, else where the Site does.
 [[nodiscard]] Fault fault_at_queue(
     const Job& job, const Site* site, Problem problem, std::string because, std::string help);
 

@@ -4,39 +4,59 @@
 #include "support/duration.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 #include <fmt/format.h>
 
 namespace cybele::launchers {
 namespace {
 
-const SiteQueue* find_queue(const PlanInput& input, Faults& faults) {
-    const auto& queues = input.site->queues;
-    const Job& job = *input.job;
+const SiteQueue* queue_called(const Site& site, std::string_view name) {
+    const auto found = std::find_if(site.queues.begin(),
+                                    site.queues.end(),
+                                    [name](const SiteQueue& queue) { return queue.name == name; });
+    return found == site.queues.end() ? nullptr : &*found;
+}
+
+/// The queues that the job may go to: those that it names (Slurm reads `a,b`), else all of the
+/// Site. Null stands for one that the Site does not know.
+std::vector<const SiteQueue*> candidates(const Job& job, const Site& site) {
+    std::vector<const SiteQueue*> queues;
+    for (const std::string_view name : text::split(job.queue, ',')) {
+        queues.push_back(queue_called(site, name));
+    }
     if (job.queue.empty()) {
-        return &queues.front();
+        queues.clear();
+        std::transform(site.queues.begin(),
+                       site.queues.end(),
+                       std::back_inserter(queues),
+                       [](const SiteQueue& queue) { return &queue; });
     }
-    const auto found = std::find_if(queues.begin(), queues.end(), [&](const SiteQueue& queue) {
-        return queue.name == job.queue;
-    });
-    if (found != queues.end()) {
-        return &*found;
-    }
+    return queues;
+}
+
+/// Each name that the Site does not know.
+void refuse_queues(const Job& job, const Site& site, Faults& faults) {
     std::vector<std::string_view> names;
-    names.reserve(queues.size());
-    for (const auto& queue : queues) {
+    names.reserve(site.queues.size());
+    for (const auto& queue : site.queues) {
         names.emplace_back(queue.name);
     }
-    const std::string near = nearest(job.queue, names);
-    faults.add(job.fault_at(
-        "queue",
-        problem("queue-unknown",
-                fmt::format("site '{}' has no queue '{}'", input.site->name, printable(job.queue))),
-        fmt::format("it lists {}", fmt::join(names, ", ")),
-        fmt::format("write `queue: {}`", near.empty() ? std::string(names.front()) : near)));
-    return nullptr;
+    for (const std::string_view name : text::split(job.queue, ',')) {
+        if (queue_called(site, name) != nullptr) {
+            continue;
+        }
+        const std::string near = nearest(std::string(name), names);
+        faults.add(job.fault_at(
+            "queue",
+            problem("queue-unknown",
+                    fmt::format("site '{}' has no queue '{}'", site.name, printable(name))),
+            fmt::format("it lists {}", fmt::join(names, ", ")),
+            fmt::format("write `queue: {}`", near.empty() ? std::string(names.front()) : near)));
+    }
 }
 
 /// One limit: what is asked, what there is, both also as text.
@@ -101,6 +121,21 @@ bool fits(const Resources& resources, const SiteQueue& queue) {
     });
 }
 
+bool has_features(const Job& job, const SiteQueue& queue) {
+    const auto& features = queue.features;
+    const auto& wanted = job.resources.constraint;
+    return features.empty() ||
+           std::all_of(wanted.begin(), wanted.end(), [&features](const std::string& feature) {
+               return std::find(features.begin(), features.end(), feature) != features.end();
+           });
+}
+
+bool has_gpu_type(const Job& job, const SiteQueue& queue) {
+    const std::string& wanted = job.resources.gpu_type;
+    return gpus_of_node(job.resources) == 0 || wanted.empty() || queue.gpu_type.empty() ||
+           wanted == queue.gpu_type;
+}
+
 /// Where the queue has none of it: the site's first queue that the job fits in.
 std::string remedy_elsewhere(std::string_view field,
                              const Resources& resources,
@@ -137,9 +172,36 @@ std::string remedy(const Limit& limit,
     return fmt::format("write `{}: {}`, or less", field, limit.most_text);
 }
 
+/// Where each task asks for its own GPUs, those of a node must be shared out evenly.
+void check_gpu_form(const Job& job,
+                    const SiteQueue& queue,
+                    const LaunchPlan& plan,
+                    Faults& faults) {
+    const Resources& resources = job.resources;
+    const bool is_even =
+        resources.gpus_per_node % resources.tasks_per_node == 0 &&
+        resources.tasks == std::uint64_t{resources.nodes} * resources.tasks_per_node;
+    if (plan.gpu_form != GpuForm::kPerTask || resources.gpus_per_node == 0 || is_even ||
+        job.launch.asks_as_written()) {
+        return;
+    }
+    faults.add(job.fault_at(
+        "resources.gpus-per-node",
+        problem("queue-gpus-per-task-uneven",
+                fmt::format("{} GPUs per node cannot be shared by {} tasks per node",
+                            resources.gpus_per_node,
+                            resources.tasks_per_node)),
+        fmt::format("queue '{}' requires GPUs to be requested per task, as the Site says "
+                    "(`gpu-form`)",
+                    queue.name),
+        fmt::format("write `tasks-per-node: {}` and no `tasks`, or `form: gpus-per-node` here",
+                    resources.gpus_per_node)));
+}
+
 /// Type and form of the GPUs, as the queue has them where the Job does not say it.
 void plan_gpus(const Job& job, const SiteQueue& queue, LaunchPlan& plan, Faults& faults) {
-    plan.gpus_as_gres = job.resources.gpus_as_gres.value_or(queue.gpus_as_gres);
+    plan.gpu_form = job.resources.gpu_form.value_or(queue.gpu_form);
+    check_gpu_form(job, queue, plan, faults);
     if (gpus_of_node(job.resources) == 0 || queue.gpu_type.empty()) {
         return;
     }
@@ -177,31 +239,51 @@ void check_features(const Job& job, const SiteQueue& queue, Faults& faults) {
 
 } // namespace
 
+const SiteQueue* queue_of(const Job& job, const Site* site) {
+    if (site == nullptr || site->queues.empty()) {
+        return nullptr;
+    }
+    const auto queues = candidates(job, *site);
+    if (std::find(queues.begin(), queues.end(), nullptr) != queues.end()) {
+        return nullptr;
+    }
+    // A job without GPUs does not take a node with GPUs, where the first queue has none.
+    const bool may_have_gpus = gpus_of_node(job.resources) > 0 || queues.front()->gpus_per_node > 0;
+    const auto found = std::find_if(queues.begin(), queues.end(), [&](const SiteQueue* queue) {
+        return (may_have_gpus || queue->gpus_per_node == 0) && fits(job.resources, *queue) &&
+               has_gpu_type(job, *queue) && has_features(job, *queue);
+    });
+    return found == queues.end() ? queues.front() : *found;
+}
+
 Fault fault_at_queue(
     const Job& job, const Site* site, Problem problem, std::string because, std::string help) {
-    if (!job.queue.empty() || site == nullptr || site->queues.empty()) {
+    const SiteQueue* queue = job.queue.empty() ? queue_of(job, site) : nullptr;
+    if (queue == nullptr) {
         return job.fault_at("queue", std::move(problem), std::move(because), std::move(help));
     }
-    return document::fault_at(site->source,
-                              document::mark_of(site->marks, "queues[0].name"),
-                              std::move(problem),
-                              std::move(because),
-                              std::move(help));
+    return document::fault_at(
+        site->source,
+        document::mark_of(site->marks, fmt::format("queues[{}].name", queue - site->queues.data())),
+        std::move(problem),
+        std::move(because),
+        std::move(help));
 }
 
 void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     const Job& job = *input.job;
     plan.queue = job.queue;
     plan.gpu_type = job.resources.gpu_type;
-    plan.gpus_as_gres = job.resources.gpus_as_gres.value_or(false);
+    plan.gpu_form = job.resources.gpu_form.value_or(GpuForm::kPerNode);
     if (input.site == nullptr || input.site->queues.empty() || !input.place.has_queues) {
         return;
     }
-    const SiteQueue* queue = find_queue(input, faults);
+    const SiteQueue* queue = queue_of(job, input.site);
     if (queue == nullptr) {
+        refuse_queues(job, *input.site, faults);
         return;
     }
-    plan.queue = queue->name;
+    plan.queue = job.queue.empty() ? queue->name : job.queue;
     plan.gpu_vendor = queue->gpu_vendor;
     plan_gpus(job, *queue, plan, faults);
     if (!plan.time) {

@@ -132,7 +132,7 @@ std::string_view said_by(const Rendering& rendering, const Directive& directive)
         return launchers::field_of_gpus(job.resources);
     }
     // One option of sbatch has both.
-    const bool is_gres = rendering.plan.gpus_as_gres &&
+    const bool is_gres = rendering.plan.gpu_form == launchers::GpuForm::kGres &&
                          launchers::gpus_of_node(job.resources) > 0 && directive.need == "gres";
     if (is_gres) {
         return "resources.gpus-per-node";
@@ -360,13 +360,15 @@ Value directive_lines(const Rendering& rendering) {
     const Job& job = *rendering.input.job;
     if (const auto* site = rendering.input.site; site != nullptr) {
         append(rendering, site->directives, {site->source, site->marks, "directives"}, lines);
-        for (std::size_t index = 0; index < site->queues.size(); ++index) {
-            if (site->queues[index].name == rendering.plan.queue) {
-                append(rendering,
-                       site->queues[index].directives,
-                       {site->source, site->marks, fmt::format("queues[{}].directives", index)},
-                       lines);
-            }
+        const launchers::SiteQueue* const queue =
+            rendering.plan.queue.empty() ? nullptr : launchers::queue_of(job, site);
+        if (queue != nullptr) {
+            append(rendering,
+                   queue->directives,
+                   {site->source,
+                    site->marks,
+                    fmt::format("queues[{}].directives", queue - site->queues.data())},
+                   lines);
         }
     }
     append(rendering, job.directives, {job.source, job.marks, "directives"}, lines);

@@ -33,7 +33,8 @@ std::string counts_text(const std::map<std::string, std::uint32_t>& counts) {
 /// `--gres`: resources of each node, with its GPUs where they are asked for so.
 void add_gres(const Rendering& rendering, Values& values) {
     const auto& resources = rendering.input.job->resources;
-    const bool has_gpus = rendering.plan.gpus_as_gres && resources.gpus_per_node > 0;
+    const bool has_gpus =
+        rendering.plan.gpu_form == launchers::GpuForm::kGres && resources.gpus_per_node > 0;
     values["gpus-as-gres"] = has_gpus;
     values["has-gres"] = has_gpus || !resources.gres.empty();
     values["gres-plus"] = resources.gres.empty() ? "" : ",";
@@ -153,14 +154,27 @@ Value text_value(const std::string& text) {
     return text.empty() ? Value() : Value(text);
 }
 
+/// GPUs of each task, where the Site asks for those of a node so (`gpu-form: gpus-per-task`);
+/// 0: it does not. A batch launch asks for what is written.
+std::uint32_t gpus_of_task(const Rendering& rendering) {
+    const auto& resources = rendering.input.job->resources;
+    const bool is_meant = rendering.plan.gpu_form == launchers::GpuForm::kPerTask &&
+                          resources.gpus_per_node > 0 && rendering.dialect.name == "slurm" &&
+                          !rendering.input.job->launch.asks_as_written();
+    return is_meant ? resources.gpus_per_node / resources.tasks_per_node : 0;
+}
+
 void add_gpu_options(const Rendering& rendering, Values& values) {
     const auto& resources = rendering.input.job->resources;
     const bool is_counted = rendering.dialect.needs.at("gpus-per-task").value == "gpus-per-node";
     const std::uint32_t of_node =
         is_counted ? launchers::gpus_of_node(resources) : resources.gpus_per_node;
+    const std::uint32_t of_task = gpus_of_task(rendering);
     values["gpus-per-node"] = count_or_none(of_node);
-    values["gpus-alone"] = of_node > 0 && !rendering.plan.gpus_as_gres;
+    values["gpus-alone"] =
+        of_node > 0 && of_task == 0 && rendering.plan.gpu_form != launchers::GpuForm::kGres;
     values["gpus"] = count_or_none(resources.gpus);
+    values["gpus-shared"] = count_or_none(of_task); // those of a node, each task's part
     values["gpus-per-task"] = count_or_none(resources.gpus_per_task);
     values["cpus-per-gpu"] = count_or_none(resources.cpus_per_gpu.value_or(0));
     add_gres(rendering, values);

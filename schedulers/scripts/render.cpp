@@ -103,6 +103,33 @@ Result<void> check_text(const std::string& text) {
     return {};
 }
 
+/// The dialect of the job, with the templates of its Site.
+Result<Dialect> dialect_of(const RenderInput& input) {
+    const launchers::Site* const site =
+        input.site != nullptr && input.site->dialect == input.dialect ? input.site : nullptr;
+    CYBELE_TRY(Dialect dialect,
+               find_dialect(input.dialect, site == nullptr ? "" : site->scheduler_version));
+    if (site == nullptr) {
+        return dialect;
+    }
+    Faults faults;
+    for (const launchers::SiteTemplate& own : site->templates) {
+        if (!dialect.templates.replace(own.name, own.text, own.file)) {
+            faults.add(document::fault_at(
+                site->source,
+                document::mark_of(site->marks, "templates"),
+                problem("site-template-unknown",
+                        fmt::format("no template is called '{}'", printable(own.name))),
+                fmt::format("'{}' would never be used", printable(own.file)),
+                "rename it after the template that it replaces"));
+        }
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
+    }
+    return dialect;
+}
+
 Result<std::string> render_head(const Rendering& rendering) {
     const templates::Values values = head_values(rendering);
     if (rendering.faults.has_errors()) {
@@ -124,9 +151,7 @@ Result<std::string> render_head(const Rendering& rendering) {
 } // namespace
 
 Result<RenderedScript> render_script(const RenderInput& input) {
-    const bool is_of_site = input.site != nullptr && input.site->dialect == input.dialect;
-    CYBELE_TRY(const Dialect dialect,
-               find_dialect(input.dialect, is_of_site ? input.site->scheduler_version : ""));
+    CYBELE_TRY(const Dialect dialect, dialect_of(input));
     const launchers::Job& job = *input.job;
     Faults faults;
     const launchers::LaunchPlan plan =

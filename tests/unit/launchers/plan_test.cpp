@@ -231,63 +231,6 @@ TEST_CASE("threads: one number everywhere, pinned only where the cores are the r
     CHECK(text("launch: serial\n", kLocal).find("OMP_PLACES") == std::string::npos);
 }
 
-TEST_CASE("limits of the Site's queue are told all at once") {
-    const Job job = job_of("launch: mpi\nqueue: bach\n");
-    const Site site = site_of("queues:\n  - {name: batch, nodes: 2, cores-per-node: 4, "
-                              "memory-per-node: 8 GiB, time: 1 h, max-time: 2 h}\n");
-    Faults near;
-    (void)make_plan({&job, &site, nullptr, kSlurm}, near);
-    REQUIRE(near.has_errors());
-    CHECK(near.all()[0].help == "write `queue: batch`");
-    const Job big = job_of("launch: mpi\nresources: {nodes: 3, tasks-per-node: 5, memory-per-node: "
-                           "9 GiB, time: 3 h, gpus-per-node: 1}\n");
-    Faults faults;
-    (void)make_plan({&big, &site, nullptr, kSlurm}, faults);
-    const auto errors = std::count_if(
-        faults.all().begin(), faults.all().end(), [](const Fault& f) { return !f.is_warning; });
-    CHECK(errors == 5);
-    const Job small = job_of("launch: mpi\n");
-    Faults none;
-    const LaunchPlan plan = make_plan({&small, &site, nullptr, kSlurm}, none);
-    CHECK(plan.queue == "batch");
-    CHECK(plan.time == std::chrono::hours(1));
-    CHECK(make_plan({&small, &site, nullptr, kLocal}, none).queue.empty());
-}
-
-TEST_CASE("where the queue has none of it, the remedy is the first queue that the job fits in") {
-    const std::string queues = "queues:\n  - {name: batch, gpus-per-node: 0, nodes: 9}\n"
-                               "  - {name: small, gpus-per-node: 4, nodes: 2}\n"
-                               "  - {name: cards, gpus-per-node: 4, nodes: 3}\n";
-    const Site site = site_of(queues);
-    const auto help = [&site](const std::string& nodes) {
-        const Job job = job_of("resources: {gpus-per-node: 4, nodes: " + nodes +
-                               "}\nlaunch: mpi\nqueue: batch\n");
-        Faults faults;
-        (void)make_plan({&job, &site, nullptr, kSlurm}, faults);
-        REQUIRE(faults.has_errors());
-        return faults.all().front().help;
-    };
-    CHECK(help("2") == "write `queue: small`");
-    CHECK(help("3") == "write `queue: cards`");
-    CHECK(help("4") == "remove `gpus-per-node`: no queue of the site has them");
-}
-
-TEST_CASE("set-up and limits are those of the queue that the Job names, else of the first") {
-    const Site site = site_of("queues:\n  - {name: first, setup: of first}\n"
-                              "  - {name: other, setup: of other}\n"
-                              "  - {name: third, setup: of third}\n");
-    const auto setup = [&site](const std::string& fields, const PlaceTraits& place) {
-        const Job job = job_of("launch: serial\n" + fields);
-        Faults faults;
-        return make_plan({&job, &site, nullptr, place}, faults).setup;
-    };
-    CHECK(setup("", kSlurm) == std::vector<std::string>{"of first"});
-    CHECK(setup("queue: other\n", kSlurm) == std::vector<std::string>{"of other"});
-    CHECK(setup("queue: third\n", kSlurm) == std::vector<std::string>{"of third"});
-    CHECK(setup("queue: none\n", kSlurm).empty());
-    CHECK(setup("queue: other\n", kLocal).empty());
-}
-
 TEST_CASE("a single rank of a node that no other job shares has all its cores, whatever its "
           "launcher binds") {
     const auto pins = [](const std::string& resources) {
@@ -302,33 +245,6 @@ TEST_CASE("a single rank of a node that no other job shares has all its cores, w
     CHECK(pins("{nodes: 3, tasks-per-node: 1, cpus-per-task: 4, exclusive: true}"));
     CHECK_FALSE(pins("{nodes: 3, tasks-per-node: 1, cpus-per-task: 4}"));
     CHECK_FALSE(pins("{nodes: 3, tasks-per-node: 2, cpus-per-task: 4}"));
-}
-
-TEST_CASE("a time without a limit, and a limit without a time, are no fault") {
-    const std::pair<const char*, const char*> rows[] = {
-        {"{time: 3 h}", ""}, {"{nodes: 1}", ", max-time: 2 h"}, {"{time: 2 h}", ", max-time: 2 h"}};
-    for (const auto& [resources, limit] : rows) {
-        const Job job = job_of("launch: mpi\nresources: " + std::string(resources) + "\n");
-        const Site site = site_of("queues: [{name: batch" + std::string(limit) + "}]\n");
-        Faults faults;
-        (void)make_plan({&job, &site, nullptr, kSlurm}, faults);
-        CHECK_FALSE(faults.has_errors());
-    }
-}
-
-TEST_CASE("a fault of the queue stands where the queue is named") {
-    const Job named = job_of("launch: mpi\nqueue: batch\n");
-    const Job unnamed = job_of("launch: mpi\n");
-    const Site site = site_of("queues: [{name: batch}]\n");
-    const Site none = site_of("");
-    const auto file_of = [](const Job& job, const Site* where) {
-        return fault_at_queue(job, where, problem("test", "x"), "y", "z").where.value().file;
-    };
-    CHECK(file_of(named, &site) == "j.yaml");
-    CHECK(file_of(named, nullptr) == "j.yaml");
-    CHECK(file_of(unnamed, &site) == "s.yaml");
-    CHECK(file_of(unnamed, &none) == "j.yaml");
-    CHECK(file_of(unnamed, nullptr) == "j.yaml");
 }
 
 TEST_CASE("memory of a core counts for each core of a node's tasks") {

@@ -28,6 +28,7 @@ setup: |
   source /opt/site.sh
 teardown: [{run: echo, when: success}]
 directives: {slurm: [--mem=0], torque: [-V], pbspro: [-V]}
+templates: templates
 binds: [{expand: "$SCRATCH:/scratch"}]
 environment: {CACHE: {expand: $SCRATCH}}
 verify: {keys: [a.pub], require: all}

@@ -4,6 +4,7 @@
 #include "read_back.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <sstream>
 
 #include <doctest/doctest.h>
@@ -65,12 +66,70 @@ std::string joined(const Json& list, const char* between) {
 
 namespace {
 
-/// The queue that a Job is for: its own, or the first of the Site, with its default time.
+/// A number, or the `count` of a map.
+std::uint64_t count_at(const Json& document, const std::string& path) {
+    const Json value = value_at(document, path);
+    return value.is_object() ? value["count"].get<std::uint64_t>() : number_at(document, path, 0);
+}
+
+} // namespace
+
+std::uint64_t gpus_of_node(const Cell& cell, const Asked& asked) {
+    const std::uint64_t of_task = count_at(cell.job, "resources.gpus-per-task");
+    const std::uint64_t of_job = count_at(cell.job, "resources.gpus");
+    return of_task > 0  ? of_task * asked.tasks_per_node
+           : of_job > 0 ? (asked.nodes == 1 ? of_job : 1)
+                        : asked.gpus;
+}
+
+namespace {
+
+std::string gpu_type_of(const Cell& cell) {
+    for (const char* const field : {"gpus-per-task", "gpus", "gpus-per-node"}) {
+        const Json gpus = value_at(cell.job, std::string("resources.") + field);
+        if (gpus.is_object() && gpus.contains("type")) {
+            return gpus["type"].get<std::string>();
+        }
+    }
+    return {};
+}
+
+/// Whether the queue of a Site has what the Job asks for.
+bool fits(const Cell& cell, const Asked& asked, const Json& queue) {
+    const auto most = [&queue](const char* limit) {
+        return queue.value(limit, std::numeric_limits<std::uint64_t>::max());
+    };
+    const std::uint64_t gpus = gpus_of_node(cell, asked);
+    const std::string type = gpu_type_of(cell);
+    const std::string memory = queue.value("memory-per-node", std::string());
+    const std::string longest = queue.value("max-time", std::string());
+    const std::string time = text_at(cell.job, "resources.time");
+    const Json features = queue.value("features", Json::array());
+    const Json wanted = value_at(cell.job, "resources.constraint");
+    return asked.nodes <= most("nodes") &&
+           asked.tasks_per_node * asked.cpus <= most("cores-per-node") &&
+           gpus <= queue.value("gpus-per-node", std::uint64_t{0}) &&
+           (memory.empty() || asked.memory_of_node * 1024 <= kibibytes(memory)) &&
+           (time.empty() || longest.empty() || clock_of(time) <= clock_of(longest)) &&
+           (gpus == 0 || type.empty() || queue.value("gpu-type", type) == type) &&
+           (features.empty() || std::all_of(wanted.begin(), wanted.end(), [&](const Json& each) {
+                return std::find(features.begin(), features.end(), each) != features.end();
+            }));
+}
+
+/// The queue that a Job is for, with its default time: its own, else the Site's first that it fits
+/// in, else the first.
 void ask_queue(const Cell& cell, Asked& asked) {
     asked.queue = text_at(cell.job, "queue");
     const Json queues = cell.site.is_null() ? Json() : value_at(cell.site, "queues");
+    const bool may_have_gpus = gpus_of_node(cell, asked) > 0 || queues.is_null() ||
+                               queues.front().contains("gpus-per-node");
+    const auto takes = [&](const Json& queue) {
+        return (may_have_gpus || !queue.contains("gpus-per-node")) && fits(cell, asked, queue);
+    };
+    const bool is_open = asked.queue.empty() && std::any_of(queues.begin(), queues.end(), takes);
     for (const Json& queue : queues) {
-        if (asked.queue.empty() || queue["name"] == asked.queue) {
+        if (is_open ? takes(queue) : asked.queue.empty() || queue["name"] == asked.queue) {
             asked.queue = queue["name"].get<std::string>();
             if (asked.clock.empty() && queue.contains("time")) {
                 asked.clock = clock_of(queue["time"].get<std::string>());

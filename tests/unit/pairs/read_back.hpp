@@ -26,6 +26,9 @@ struct Asked {
 };
 [[nodiscard]] Asked asked_by(const Cell& cell);
 
+/// GPUs of each node, whatever field asks for them; those of a job on several nodes: 1 at least.
+[[nodiscard]] std::uint64_t gpus_of_node(const Cell& cell, const Asked& asked);
+
 /// The array of the Job: as it is written, or what its sweep makes; empty: none.
 [[nodiscard]] std::string array_of(const Cell& cell);
 

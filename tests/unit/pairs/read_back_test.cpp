@@ -240,13 +240,21 @@ void put_slurm_options(const Cell& cell, Directives& expected) {
     const std::string form =
         own_form.empty() && queue.is_object() ? queue.value("gpu-form", std::string()) : own_form;
     const bool is_gres = form == "gres" && !gpus.empty() && gpus != "0";
-    put(expected, "--gpus-per-node", is_gres || gpus == "0" ? "" : gpus);
+    const bool is_of_task = form == "gpus-per-task" && asked_by(cell).gpus > 0 &&
+                            text_at(cell.job, "launch") != "batch" &&
+                            text_at(cell.job, "launch.kind") != "batch" &&
+                            value_at(cell.job, "launch.exact") != Json(true);
+    put(expected, "--gpus-per-node", is_gres || is_of_task || gpus == "0" ? "" : gpus);
     const std::string others = counted(of("resources.gres"));
     put(expected,
         "--gres",
         (is_gres ? "gpu:" + gpus + (others.empty() ? "" : ",") : std::string()) + others);
     put(expected, "--gpus", gpu_text(of("resources.gpus"), queue));
-    put(expected, "--gpus-per-task", gpu_text(of("resources.gpus-per-task"), queue));
+    const Json of_task =
+        is_of_task ? Json(asked_by(cell).gpus / asked_by(cell).tasks_per_node) : Json();
+    put(expected,
+        "--gpus-per-task",
+        gpu_text(is_of_task ? of_task : of("resources.gpus-per-task"), queue));
     for (const auto& [option, path] :
          {std::pair{"--cpus-per-gpu", "resources.cpus-per-gpu"},
           std::pair{"--threads-per-core", "resources.threads-per-core"}}) {

@@ -57,7 +57,7 @@ std::string numbers_of(const std::string& script) {
 /// words, each with a NUL behind it.
 std::string probe_of(const std::string& whole) {
     // The functions come later.
-    const std::string script = whole.substr(0, whole.find("\n# ---- What main calls"));
+    const std::string script = whole.substr(0, whole.find("\n# ---- The functions"));
     std::string text =
         fmt::format("HOME='{}' CYBELE_ARRAY_INDEX={} array_index={} job_number={}\n"
                     "runtime=RUNTIME image=IMAGE hosts=() verified=() options=()\n"
@@ -301,9 +301,9 @@ void check_launcher(const Cell& cell, const Asked& asked, const Words& told) {
 
 void check_torch(const Cell& cell, const Asked& asked, const Words& told) {
     const Json processes = value_at(cell.job, "launch.processes-per-node");
-    const std::uint64_t each = processes.is_number() ? processes.get<std::uint64_t>()
-                               : asked.gpus > 0      ? asked.gpus
-                                                     : 1;
+    const std::uint64_t each = processes.is_number()
+                                   ? processes.get<std::uint64_t>()
+                                   : std::max<std::uint64_t>(1, gpus_of_node(cell, asked));
     const Json restarts = value_at(cell.job, "launch.max-restarts");
     for (const auto& word :
          {fmt::format("--nnodes={}", asked.nodes),
@@ -322,9 +322,10 @@ std::uint64_t threads_of(const Cell& cell, const Asked& asked) {
     }
     const std::string kind = kind_of(cell);
     const Json processes = value_at(cell.job, "launch.processes-per-node");
-    const std::uint64_t share = kind != "torch"         ? 1
-                                : processes.is_number() ? processes.get<std::uint64_t>()
-                                                        : std::max<std::uint64_t>(1, asked.gpus);
+    const std::uint64_t share = kind != "torch" ? 1
+                                : processes.is_number()
+                                    ? processes.get<std::uint64_t>()
+                                    : std::max<std::uint64_t>(1, gpus_of_node(cell, asked));
     return kind == "spark" && threads != Json("all")
                ? 1
                : std::max<std::uint64_t>(1, asked.cpus / share);

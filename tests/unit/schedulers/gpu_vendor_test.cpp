@@ -20,9 +20,11 @@ struct VendorRow {
     const char* option; ///< of the runtime in the script
 };
 
-Result<RenderedScript> render_on(const launchers::Site& site, const std::string& label) {
+Result<RenderedScript>
+render_on(const launchers::Site& site, const std::string& label, const std::string& fields = "") {
     const launchers::Job job =
-        job_of("kind: Job\nname: run\nimage: a.sif\ncommand: [x]\nresources: {gpus-per-node: 1}\n");
+        job_of("kind: Job\nname: run\nimage: a.sif\ncommand: [x]\nresources: {gpus-per-node: 1}\n" +
+               fields);
     images::ImageFacts facts;
     if (!label.empty()) {
         facts.labels["cybelectl.gpu"] = label;
@@ -95,6 +97,43 @@ TEST_CASE("type and form of the GPUs are those of the queue, where the Job does 
     CHECK(refused.error().faults()[0].message == "queue 'gpu' has no GPUs of type 'v100'");
 }
 
+TEST_CASE("a queue may want GPUs to be requested per task, which needs an even share") {
+    const auto site = site_with(", gpu-type: a100, gpu-form: gpus-per-task");
+    const auto rendered = [&site](const std::string& resources) {
+        const auto job = launchers::read_job("kind: Job\nname: a\nimage: a.sif\ncommand: [b]\n"
+                                             "launch: mpi\nresources: {" +
+                                                 resources + "}\n",
+                                             "j.yaml")
+                             .value();
+        RenderInput input;
+        input.job = &job;
+        input.site = &site;
+        input.dialect = "slurm";
+        input.image = "a.sif";
+        return render_script(input);
+    };
+    const std::pair<const char*, const char*> rows[] = {
+        {"gpus-per-node: 4, tasks-per-node: 4", "--gpus-per-task=a100:1\n"},
+        {"gpus-per-node: 4, tasks-per-node: 2, nodes: 2", "--gpus-per-task=a100:2\n"},
+        {"gpus-per-node: {count: 3, form: gpus-per-node}, tasks-per-node: 2",
+         "--gpus-per-node=a100:3\n"}};
+    for (const auto& [resources, option] : rows) {
+        CAPTURE(resources);
+        const auto script = rendered(resources);
+        REQUIRE_MESSAGE(script.has_value(), format_text(script.error().faults()));
+        CHECK(has_part(script->text, option));
+        CHECK(has_part(script->text, "#SBATCH --gpus-per-node") ==
+              (std::string_view(option).find("per-node") != std::string_view::npos));
+    }
+    for (const char* const uneven : {"gpus-per-node: 3, tasks-per-node: 2",
+                                     "gpus-per-node: 2, tasks-per-node: 2, nodes: 2, tasks: 3"}) {
+        CAPTURE(uneven);
+        const auto refused = rendered(uneven);
+        REQUIRE_FALSE(refused.has_value());
+        CHECK(refused.error().faults().back().id == "queue-gpus-per-task-uneven");
+    }
+}
+
 TEST_CASE(
     "OpenPBS sets no variable of the GPUs by itself, which is a note there and nowhere else") {
     const auto job = launchers::read_job("kind: Job\nname: a\nimage: a.sif\ncommand: [b]\n"
@@ -130,7 +169,7 @@ TEST_CASE("an image for GPUs of another vendor than the queue's is refused") {
 TEST_CASE(
     "a queue without GPUs: the refusal names the site's queue that has enough, if there is one") {
     const auto help_of = [](const std::string& queues) {
-        const auto script = render_on(site_of_queues(queues), "");
+        const auto script = render_on(site_of_queues(queues), "", "queue: cpu\n");
         REQUIRE(!script.has_value());
         REQUIRE(script.error().faults().size() == 1);
         return script.error().faults()[0].help;

@@ -20,7 +20,7 @@ launchers::Job overridden(const GivenOptions& given) {
     launchers::Job job;
     job.resources.gpus_per_node = 4;
     job.resources.gpu_type = "a100";
-    job.resources.gpus_as_gres = true;
+    job.resources.gpu_form = launchers::GpuForm::kGres;
     job.resources.memory_per_node_bytes = 1;
     job.resources.memory_per_cpu_bytes = 1;
     job.resources.has_all_memory = true;
@@ -55,7 +55,7 @@ TEST_CASE("options: each of the three counts of GPUs takes the place of the othe
     CHECK(total.gpus == 6);
     CHECK(total.gpus_per_node == 0);
     CHECK(total.gpu_type.empty());
-    CHECK(total.gpus_as_gres == false);
+    CHECK(total.gpu_form == launchers::GpuForm::kPerNode);
     const auto per_node = overridden({{"--gpus-per-node", "h100:2"}}).resources;
     CHECK(per_node.gpus_per_node == 2);
     CHECK(per_node.gpus == 0);

@@ -170,22 +170,28 @@ TEST_CASE("embedded texts bring their digests, and the version is that of their 
     CHECK(again.version() == TemplateSet().version());
 }
 
-TEST_CASE("a directory overrides templates; strange names and other sets are refused") {
-    const auto folder = TempDirectory::make("/tmp", "cybele-templates");
-    REQUIRE(folder.has_value());
+TEST_CASE(
+    "texts replace templates; faults name their files, strange names and other sets are refused") {
     auto set = set_of("a\n");
-    const auto file = folder->path() / "test.mustache";
-    REQUIRE(write_file(file, std::string(kFirst) + "other {{x}}\n").has_value());
-    REQUIRE(set.override_with(folder->path()).has_value());
-    CHECK(render(set, "test", {{"x", "1"}}, Escape::kShell)->text == "other 1\n");
-    REQUIRE(write_file(file, "{{! cybelectl template set 2 }}\nx\n").has_value());
-    REQUIRE(set.override_with(folder->path()).has_value());
-    const auto old = render(set, "test", {}, Escape::kShell);
+    const auto render_with = [&set](const std::string& text) {
+        REQUIRE(set.replace("test", text, "site/test.mustache"));
+        return render(set, "test", {{"x", "1"}}, Escape::kShell);
+    };
+    const std::string version = set.version();
+    CHECK(render_with(std::string(kFirst) + "other {{x}}\n")->text == "other 1\n");
+    CHECK(set.version() != version);
+    const auto old = render_with("{{! cybelectl template set 2 }}\nx\n");
     REQUIRE_FALSE(old.has_value());
     CHECK(old.error().message() == "the template is not of set 1");
-    REQUIRE(write_file(folder->path() / "tset.mustache", "x").has_value());
-    CHECK(set.override_with(folder->path()).error().message() == "no template is called 'tset'");
-    CHECK_FALSE(set.override_with(folder->path() / "none").has_value());
+    for (const char* const text : {"x\n{{y}}\n", "x\n{{#x}}\n", "x\n{{>z}}\n"}) {
+        CAPTURE(text);
+        const auto read = render_with(std::string(kFirst) + text);
+        REQUIRE_FALSE(read.has_value());
+        const auto place = read.error().faults().front().where.value();
+        CHECK(place.file == "site/test.mustache");
+        CHECK(place.line == 3);
+    }
+    CHECK_FALSE(set.replace("tset", "x", "site/tset.mustache"));
 }
 
 TEST_CASE("a shell reads any quoted word as it was") {

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// A Site's own texts in place of embedded templates.
+#include "schedulers/scripts/render.hpp"
+#include "support/file.hpp"
+
+#include <doctest/doctest.h>
+
+namespace cybele::schedulers {
+namespace {
+
+constexpr std::string_view kFirst = "{{! cybelectl template set 1 }}\n";
+
+/// A Site file with a folder of templates next to it.
+class Centre {
+public:
+    Centre() {
+        REQUIRE(folder_.has_value());
+        for (const char* const name : {"texts", "texts/script", "texts/dialect"}) {
+            std::filesystem::create_directory(folder_->path() / name);
+        }
+    }
+
+    void put(const std::string& name, const std::string& text) const {
+        REQUIRE(write_file(folder_->path() / "texts" / name, std::string(kFirst) + text));
+    }
+
+    [[nodiscard]] Result<launchers::Site> site(const std::string& templates) const {
+        return launchers::read_site(
+            "kind: Site\nname: hall\nscheduler: slurm\ntemplates: " + templates + "\n",
+            folder_->path() / "site.yaml");
+    }
+
+    [[nodiscard]] Result<RenderedScript> script(const std::string& dialect = "slurm") const {
+        const launchers::Site site = this->site("texts").value();
+        const launchers::Job job =
+            launchers::read_job("kind: Job\nname: run\ncommand: [hostname]\n", "j.yaml").value();
+        RenderInput input;
+        input.job = &job;
+        input.site = &site;
+        input.dialect = dialect;
+        return render_script(input);
+    }
+
+    [[nodiscard]] std::string path(const char* name) const {
+        return (folder_->path() / name).native();
+    }
+
+private:
+    Result<TempDirectory> folder_ = TempDirectory::make("/tmp", "cybele-templates");
+};
+
+bool shows(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+} // namespace
+
+TEST_CASE("a Site's templates replace those of their names, in scripts for its batch system") {
+    const Centre centre;
+    const std::string before = centre.script()->text;
+    const std::string head =
+        read_file(CYBELE_SOURCE_DIR "/schedulers/dialects/slurm.head.mustache").value();
+    centre.put("dialect/head.mustache",
+               head.substr(head.find('\n') + 1) + "#SBATCH --comment=ours\n");
+    const auto after = centre.script();
+    REQUIRE(after.has_value());
+    CHECK(shows(after->text, "#SBATCH --export=ALL\n#SBATCH --comment=ours\n# From"));
+    CHECK_FALSE(shows(before, "--comment=ours"));
+    const auto set = [](const std::string& text) {
+        return text.substr(text.find(", templates "), 32);
+    };
+    CHECK(set(before) != set(after->text));
+    CHECK_FALSE(shows(centre.script("local")->text, "--comment=ours"));
+}
+
+TEST_CASE("a head of a Site that leaves out what the Job asks for is refused") {
+    const Centre centre;
+    centre.put("dialect/head.mustache", "#SBATCH --job-name={{{name}}}\n");
+    const auto script = centre.script();
+    REQUIRE_FALSE(script.has_value());
+    CHECK(script.error().faults().front().id == "field-dropped-by-template");
+}
+
+TEST_CASE("faults of a Site's templates name the file, and the Site's line") {
+    const Centre centre;
+    CHECK(centre.site("none").error().faults().front().id == "site-templates-unreadable");
+    CHECK(centre.site("texts").has_value());
+    centre.put("script/setup.mustache", "a\n{{unknown-word}}\n");
+    centre.put("script/body.mustache", "a\n{{#open}}\n");
+    const auto wrong = centre.script();
+    REQUIRE_FALSE(wrong.has_value());
+    CHECK(wrong.error().faults().front().where.value().file ==
+          centre.path("texts/script/body.mustache"));
+    CHECK(wrong.error().faults().front().where.value().line == 3);
+    centre.put("script/bodies.mustache", "x\n");
+    centre.put("body.mustache", "x\n");
+    const auto unknown = centre.script();
+    REQUIRE_FALSE(unknown.has_value());
+    const auto& faults = unknown.error().faults();
+    REQUIRE(faults.size() == 2);
+    CHECK(faults[0].id == "site-template-unknown");
+    CHECK(faults[0].message == "no template is called 'body'");
+    CHECK(faults[1].message == "no template is called 'script/bodies'");
+    CHECK(faults[0].where.value().line == 4);
+    REQUIRE(
+        write_file(centre.path("texts/script/big.mustache"), std::string((1U << 20U) + 1, 'x')));
+    CHECK_FALSE(centre.site("texts").has_value());
+}
+
+} // namespace cybele::schedulers
