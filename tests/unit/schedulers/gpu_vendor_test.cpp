@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Whose GPUs a job gets: the image's label and the Site's queue say it, one of them, or neither.
 #include "bench.hpp"
+#include "support/message.hpp"
 
 #include <algorithm>
 #include <array>
