@@ -6,8 +6,11 @@
 #include "cli/apptainer/key_verbs.hpp"
 #include "cli/apptainer/overlay_create.hpp"
 #include "cli/apptainer/sif_info.hpp"
+#include "cli/common/image_store.hpp"
+#include "cli/image/inspect_print.hpp"
 #include "cli/image/reference_cache.hpp"
 #include "cli/image/start_image.hpp"
+#include "images/inspection/contents.hpp"
 #include "images/sif/sif.hpp"
 #include "registry/oci/credentials.hpp"
 #include "support/file.hpp"
@@ -60,6 +63,12 @@ Result<std::string> read_architecture(const OtherCall& call) {
                             "arch: " + printable(wanted) + " is not valid"),
                     fmt::format("the architectures are {}", fmt::join(kKnown, ", ")),
                     "write --arch arm64");
+    }
+    if (wanted == "arm") {
+        return fail(ErrorCode::kInput,
+                    problem("apptainer-architecture-variant", "arm needs variant specification"),
+                    "its variants are not supported",
+                    "pull it by `cybelectl image pull --arch arm`");
     }
     return wanted;
 }
@@ -269,6 +278,23 @@ Result<int> registry_list(const Session& session) {
     return 0;
 }
 
+/// The help text of an image or of one of its applications, or that there is none.
+Result<OwnWords> run_help(const Session& session, const OtherCall& call) {
+    CYBELE_TRY(const std::string path, image_path(session, call.words.front()));
+    CYBELE_TRY(const auto contents, images::open_contents(path));
+    CYBELE_TRY(auto inspection, images::inspect_contents(contents));
+    const std::string app = call.value("--app");
+    const images::Inspection shown = app.empty() ? inspection : inspection.apps[app];
+    if (shown.help.empty()) {
+        Session::print("No help sections were defined for this image\n");
+        return OwnWords{{}, 0};
+    }
+    MetadataChoice choice;
+    choice.helpfile = true;
+    print_metadata(shown, choice);
+    return OwnWords{{}, 0};
+}
+
 /// "y" or "n" from standard input, as Apptainer asks; kInput where neither comes.
 Result<bool> ask_before_cleaning() {
     Session::print("This removes all that is cached (`cache clean --dry-run` shows it).\n"
@@ -379,6 +405,13 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         }
         return OwnWords{{}, *shown};
     }
+    if (verb == "run-help") {
+        return run_help(session, call);
+    }
+    if (verb == "plugin list") { // there are none, ever
+        Session::print("There are no plugins installed.\n");
+        return OwnWords{{}, 0};
+    }
     if (verb == "registry list") {
         return registry_list(session).map([](int code) { return OwnWords{{}, code}; });
     }
@@ -405,9 +438,6 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         return OwnWords{{}, 0};
     }
     std::vector<std::string> words = words_of(call);
-    if (verb == "run-help") {
-        words.emplace_back("--helpfile");
-    }
     if (verb == "key import") {
         words.emplace_back("--no-passphrase"); // a private key stays as it comes
     }

@@ -211,6 +211,7 @@ constexpr OtherVerb kVerbs[] = {
     {"keyserver", "", 0, 99, "keyserver", "", "no key server is asked; import keys by `key import`"},
     {"oci", "", 0, 99, "oci", "", "OCI bundles are not run; build an image of it and start that"},
     {"plugin", "", 0, 99, "plugin", "", "there are no plugins"},
+    {"plugin list", "", 0, 0, "plugin list", "List the plugins: there are none.", ""},
     {"remote", "", 0, 99, "remote", "", kNoServer},
     {"search", "", 0, 99, "search", "", kNoServer},
     {"completion", "", 0, 99, "completion", "", "`cybelectl completion bash` prints the completion of this program"},

@@ -57,6 +57,41 @@ constexpr PageRow kPages[] = {
     {"user-namespaces-missing", "no-user-namespaces"},
 };
 
+/// What callers of Apptainer look for in its errors. `{}` is the first quoted word of ours.
+struct ReferenceWords {
+    std::string_view id;      ///< of the problem
+    std::string_view because; ///< the reason begins so; empty: any reason
+    std::string_view words;
+};
+
+constexpr ReferenceWords kReferenceWords[] = {
+    {"CD021", "", "{} is not defined"},
+    {"build-argument-unused",
+     "",
+     "unused build args: {}. Use option --warn-unused-build-args to show a warning instead of a "
+     "fatal message"},
+    {"image-not-verified", "the image is not signed", "signature not found"},
+    {"image-not-verified", "", "image not signed by required entities"},
+};
+
+/// Nothing where Apptainer's callers look for nothing.
+std::string reference_words(const Fault& fault) {
+    const auto* const row = std::find_if(
+        std::begin(kReferenceWords), std::end(kReferenceWords), [&](const ReferenceWords& known) {
+            return known.id == fault.id && fault.because.starts_with(known.because);
+        });
+    if (row == std::end(kReferenceWords) || fault.is_warning) {
+        return {};
+    }
+    const std::size_t begin = fault.message.find('\'') + 1; // 0: none
+    const std::string word = fault.message.substr(begin, fault.message.find('\'', begin) - begin);
+    std::string words(row->words);
+    if (const std::size_t at = words.find("{}"); at != std::string::npos) {
+        words.replace(at, 2, word);
+    }
+    return " (" + words + ")";
+}
+
 /// A build step's output, which is part of a reason, keeps its lines.
 std::string printable_lines(std::string_view text) {
     std::string shown;
@@ -104,7 +139,8 @@ std::string shown_faults_as_apptainer(const std::vector<Fault>& faults) {
     for (const Fault& fault : faults) {
         text += (fault.is_warning ? "WARNING: " : "FATAL:   ") + printable(fault.message) +
                 (fault.because.empty() ? "" : ": " + printable_lines(fault.because)) +
-                (fault.help.empty() ? "" : "; " + printable(fault.help)) + "\n";
+                (fault.help.empty() ? "" : "; " + printable(fault.help)) +
+                printable(reference_words(fault)) + "\n";
     }
     return text;
 }

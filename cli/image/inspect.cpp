@@ -38,8 +38,17 @@ struct InspectOptions {
     }
 };
 
-Result<images::Inspection> app_of(const images::Inspection& inspection, const std::string& name) {
+/// By the name of Apptainer the definition of the image is shown for each application, and an
+/// application that is missing has nothing else to show.
+Result<images::Inspection>
+app_of(const images::Inspection& inspection, const std::string& name, bool is_other) {
     const auto found = inspection.apps.find(name);
+    if (is_other) {
+        images::Inspection app =
+            found == inspection.apps.end() ? images::Inspection{} : found->second;
+        app.definition = inspection.is_of_object ? inspection.definition : std::string();
+        return app;
+    }
     if (found != inspection.apps.end()) {
         return found->second;
     }
@@ -56,9 +65,68 @@ Result<images::Inspection> app_of(const images::Inspection& inspection, const st
         "name one that `cybelectl inspect --list-apps` prints");
 }
 
-Result<int>
-show_metadata(const InspectOptions& options, const images::Contents& contents, bool is_json) {
-    CYBELE_TRY(auto inspection, images::inspect_contents(contents));
+/// The applications that --list-apps lists as JSON: by the name of Apptainer their names only,
+/// where the image has no metadata object that holds them.
+std::map<std::string, images::Inspection> listed_apps(const images::Inspection& inspection,
+                                                      bool is_other) {
+    if (!is_other || inspection.is_of_object) {
+        return inspection.apps;
+    }
+    std::map<std::string, images::Inspection> apps;
+    for (const auto& [name, ignored] : inspection.apps) {
+        apps[name] = {};
+    }
+    return apps;
+}
+
+/// What is printed as JSON: of the container, or of one application.
+Result<images::Inspection> shown_as_json(const InspectOptions& options,
+                                         const images::Inspection& inspection,
+                                         const MetadataChoice& choice,
+                                         bool is_other) {
+    images::Inspection shown =
+        options.app.empty() ? chosen(inspection, choice) : images::Inspection{};
+    if (options.list_apps) {
+        shown.apps = listed_apps(inspection, is_other);
+    }
+    if (options.app.empty()) {
+        return shown;
+    }
+    CYBELE_TRY(const auto app, app_of(inspection, options.app, is_other));
+    if (choice.deffile) {
+        shown.definition = app.definition;
+    }
+    if (inspection.apps.contains(options.app) && !(options.list_apps && inspection.is_of_object)) {
+        shown.apps[options.app] = chosen(app, choice);
+        shown.apps[options.app].definition.clear();
+    }
+    return shown;
+}
+
+/// As text: the names, then the container's or one application's.
+Result<int> print_as_text(const InspectOptions& options,
+                          const images::Inspection& inspection,
+                          const MetadataChoice& choice,
+                          bool is_other) {
+    for (const auto& [name, ignored] : inspection.apps) {
+        if (options.list_apps) {
+            Session::print(printable(name) + "\n");
+        }
+    }
+    if (options.app.empty()) {
+        print_metadata(inspection, choice);
+        return 0;
+    }
+    CYBELE_TRY(const auto app, app_of(inspection, options.app, is_other));
+    print_metadata(app, choice);
+    return 0;
+}
+
+Result<int> show_metadata(const Session& session,
+                          const InspectOptions& options,
+                          const images::Contents& contents) {
+    const bool is_other = !session.other_name.empty();
+    CYBELE_TRY(const auto inspection, images::inspect_contents(contents));
     auto choice = options.metadata;
     if (!choice.any() && !options.list_apps) {
         choice.labels = true;
@@ -67,32 +135,12 @@ show_metadata(const InspectOptions& options, const images::Contents& contents, b
         Session::print(reference_json(inspection));
         return 0;
     }
-    if (!options.app.empty()) {
-        CYBELE_TRY(const auto app, app_of(inspection, options.app));
-        if (!is_json) {
-            print_metadata(app, choice);
-            return 0;
-        }
-        images::Inspection only;
-        only.apps[options.app] = chosen(app, choice);
-        Session::print(reference_json(only));
-        return 0;
-    }
-    if (is_json) {
-        auto shown = chosen(inspection, choice);
-        if (options.list_apps) {
-            shown.apps = inspection.apps;
-        }
+    if (options.json) {
+        CYBELE_TRY(const auto shown, shown_as_json(options, inspection, choice, is_other));
         Session::print(reference_json(shown));
         return 0;
     }
-    for (const auto& [name, ignored] : inspection.apps) {
-        if (options.list_apps) {
-            Session::print(printable(name) + "\n");
-        }
-    }
-    print_metadata(inspection, choice);
-    return 0;
+    return print_as_text(options, inspection, choice, is_other);
 }
 
 bool is_wanted_app(const InspectOptions& options, const std::string& path) {
@@ -231,7 +279,7 @@ Result<int> inspect(Session& session, const InspectOptions& options) {
         return 0;
     }
     if (!options.has_ours() && (options.json || options.all || !session.is_json())) {
-        return show_metadata(options, contents, options.json);
+        return show_metadata(session, options, contents);
     }
     std::unique_ptr<Document> json;
     if ((session.is_json() || options.json) && options.make_sbom.empty()) {

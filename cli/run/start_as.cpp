@@ -6,6 +6,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 namespace cybele::cli {
@@ -152,6 +153,38 @@ Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words,
     return flags;
 }
 
+namespace {
+
+/// --cwd and --pwd are two options of Apptainer with one meaning: the variables of each count
+/// unless this option is given, and those of --pwd last.
+void take_directory(StartOptions& options, const FlagWords& words, const Environment& environment) {
+    struct Row {
+        std::string_view option;
+        std::array<std::string_view, 2> variables;
+    };
+    constexpr Row kRows[] = {{"--cwd", {"CWD", "TARGET_CWD"}}, {"--pwd", {"PWD", "TARGET_PWD"}}};
+    for (const Row& row : kRows) {
+        if (std::any_of(words.flags.begin(), words.flags.end(), [&](const FlagWord& flag) {
+                return flag.name == row.option;
+            })) {
+            continue;
+        }
+        std::string value;
+        for (const std::string_view prefix : {"APPTAINER_", "SINGULARITY_"}) {
+            for (const std::string_view name : row.variables) {
+                value = value.empty()
+                            ? environment.get_or(std::string(prefix) + std::string(name), "")
+                            : value;
+            }
+        }
+        if (!value.empty()) {
+            options.request.program.directory = value;
+        }
+    }
+}
+
+} // namespace
+
 Result<std::optional<StartAs>> read_start_as(const Session& session,
                                              runtime::Action action,
                                              std::size_t at,
@@ -183,6 +216,7 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
         CYBELE_CHECK(take_flag(read, *option, flag));
     }
     CYBELE_CHECK(take_variables(read.options, given, session.environment, read.warnings));
+    take_directory(read.options, words, session.environment);
     if (words.rest.size() < least_words) {
         return fail(ErrorCode::kUsage,
                     problem("apptainer-command-line",

@@ -193,6 +193,7 @@ Result<int> start(const Session& session, StartOptions& options) {
     options.request.manner.is_verbose = session.verbosity > 0;
     options.request.manner.is_quiet = !session.has_warnings();
     options.request.manner.is_compatible = !session.other_name.empty();
+    options.request.manner.tells_as_reference = !session.other_name.empty() && !session.is_quiet;
     if (options.request.manner.is_compatible &&
         options.request.program.action == runtime::Action::kShell) {
         options.request.program.arguments.clear(); // nothing reads them, as in Apptainer

@@ -35,6 +35,7 @@ Result<Inspection> inspect_image(const Image& image) {
     if (const auto* object = find_object(image, DataType::kGenericJson, kInspectObject)) {
         CYBELE_TRY(const auto text, image.read_object(*object));
         CYBELE_TRY(inspection, parse_inspection(text));
+        inspection.is_of_object = true;
     } else {
         CYBELE_TRY(inspection, inspect_partition(image));
     }

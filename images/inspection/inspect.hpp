@@ -19,8 +19,9 @@ struct Inspection {
     std::string test;
     std::string help;
     std::map<std::string, std::string> environment; ///< file name → text
-    /// SCIF apps by name; in them only labels, runscript, test, help and environment.
+    /// SCIF apps by name; in them no definition and no applications.
     std::map<std::string, Inspection> apps;
+    bool is_of_object = false; ///< read from the metadata object of a SIF, not from its files
 };
 [[nodiscard]] Result<Inspection> inspect_image(const Image& image);
 

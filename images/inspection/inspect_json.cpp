@@ -25,7 +25,7 @@ constexpr std::array kAttributes = {
     Attribute{"test", &Inspection::test, "test", "test"},
     Attribute{"helpfile", &Inspection::help, "runscript.help", "runscript.help"},
     Attribute{"deffile", &Inspection::definition, "Singularity", nullptr},
-    Attribute{"startscript", &Inspection::startscript, "startscript", nullptr},
+    Attribute{"startscript", &Inspection::startscript, "startscript", "startscript"},
 };
 
 struct Escape {
@@ -80,11 +80,12 @@ std::string print_json(const OrderedJson& json, int tabs) {
 
 namespace {
 
-OrderedJson attributes_json(const Inspection& inspection) {
+/// Those of a container or of an application, which have the start script in different places.
+OrderedJson attributes_json(const Inspection& inspection, bool is_app) {
     OrderedJson attributes = OrderedJson::object();
     OrderedJson apps = OrderedJson::object();
     for (const auto& [name, app] : inspection.apps) {
-        apps[name] = attributes_json(app);
+        apps[name] = attributes_json(app, true);
     }
     if (!apps.empty()) {
         attributes["apps"] = std::move(apps);
@@ -99,11 +100,17 @@ OrderedJson attributes_json(const Inspection& inspection) {
     if (!inspection.labels.empty()) {
         attributes["labels"] = inspection.labels;
     }
-    for (const auto& attribute : kAttributes) {
+    const auto add = [&](const Attribute& attribute) {
         auto text = without_final_newlines(inspection.*attribute.member);
         if (!text.empty()) {
             attributes[attribute.key] = std::move(text);
         }
+    };
+    for (std::size_t at = 0; at < kAttributes.size(); ++at) {
+        if (at == 1 && is_app) {
+            add(kAttributes.back());
+        }
+        add(kAttributes.at(at));
     }
     return attributes;
 }
@@ -125,7 +132,7 @@ Inspection parse_attributes(const nlohmann::json& data) {
 
 OrderedJson inspection_json(const Inspection& inspection) {
     OrderedJson json;
-    json["data"]["attributes"] = attributes_json(inspection);
+    json["data"]["attributes"] = attributes_json(inspection, false);
     json["type"] = "container";
     return json;
 }

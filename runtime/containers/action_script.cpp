@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 
+#include <unistd.h>
+
 namespace cybele::runtime {
 namespace {
 
@@ -86,15 +88,17 @@ std::string path_changes(const PayloadEnvironment& layers) {
     return script + "export PATH\n";
 }
 
-/// By the name of Apptainer `run` and `test` end with 1 where the application has nothing to run.
-Program without_app(const std::string& name) {
-    return Program{
-        {"/bin/sh", "-c", "echo \"ERROR:   no runscript for contained app: $0\" >&2; exit 1", name},
-        {{"PATH", std::string(kDefaultPath)}}};
+/// By the name of Apptainer: what an application lacks ends with 1, behind the environment files of
+/// the image, which may refuse an application themselves.
+std::vector<std::string> without_app(const std::string& what, const std::string& name) {
+    const std::string line = "echo \"ERROR:   " + what + " for contained app: $0\" >&2; exit 1";
+    return {"/bin/sh", "-c", line, name};
 }
 
-Result<void> check_app(const std::string& name, const ImageTraits& traits) {
-    if (name.empty() || traits.has_app) {
+/// By the name of Apptainer the files of the image decide, where a shell can read them.
+Result<void> check_app(const Request& request, const ImageTraits& traits) {
+    const std::string& name = request.program.app;
+    if (name.empty() || traits.has_app || (request.manner.is_compatible && traits.has_sh)) {
         return {};
     }
     return fail(
@@ -104,9 +108,13 @@ Result<void> check_app(const std::string& name, const ImageTraits& traits) {
         "`cybelectl inspect --list-apps IMAGE` prints those that it has");
 }
 
-Result<std::vector<std::string>> run_of_app(const std::string& name, const ImageTraits& traits) {
+Result<std::vector<std::string>> run_of_app(const Request& request, const ImageTraits& traits) {
+    const std::string& name = request.program.app;
     if (traits.has_app_runscript) {
         return std::vector<std::string>{app_folder(name) + "/scif/runscript"};
+    }
+    if (request.manner.is_compatible && traits.has_sh) {
+        return without_app("no runscript", name);
     }
     return fail(ErrorCode::kInput,
                 problem("app-without-runscript",
@@ -129,13 +137,17 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
         return std::vector<std::string>();
     case Action::kRun:
         if (!request.program.app.empty()) {
-            return run_of_app(request.program.app, traits);
+            return run_of_app(request, traits);
         }
         if (traits.has_runscript) {
             return std::vector<std::string>{"/.singularity.d/runscript"};
         }
         break;
     case Action::kTest:
+        if (!request.program.app.empty() && request.manner.is_compatible && traits.has_sh &&
+            !traits.has_app_test) {
+            return without_app("No tests", request.program.app);
+        }
         if (!request.program.app.empty()) {
             return std::vector<std::string>{app_folder(request.program.app) + "/scif/test"};
         }
@@ -179,6 +191,11 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
                     problem("image-without-shell", "the image has no /bin/sh"),
                     "run and shell need it where the image has no runscript",
                     "start a program of it with exec");
+    }
+    if (request.program.action == Action::kRun && request.manner.tells_as_reference) {
+        constexpr std::string_view kLine =
+            "INFO:    No runscript found in container, executing /bin/sh\n";
+        (void)!write(STDERR_FILENO, kLine.data(), kLine.size());
     }
     return std::vector<std::string>{"/bin/sh"};
 }
@@ -276,14 +293,7 @@ std::string_view action_name(Action action) {
 
 Result<Program>
 make_program(const Request& request, const PayloadEnvironment& layers, const ImageTraits& traits) {
-    const bool is_run =
-        request.program.action == Action::kRun || request.program.action == Action::kTest;
-    if (request.manner.is_compatible && is_run && !request.program.app.empty() && traits.has_sh &&
-        (!traits.has_app ||
-         (request.program.action == Action::kRun && !traits.has_app_runscript))) {
-        return without_app(request.program.app);
-    }
-    CYBELE_CHECK(check_app(request.program.app, traits));
+    CYBELE_CHECK(check_app(request, traits));
     CYBELE_TRY(std::vector<std::string> words, action_words(request, traits));
     words.insert(words.end(), request.program.arguments.begin(), request.program.arguments.end());
     const bool is_old = !traits.has_metadata && traits.has_environment;

@@ -34,6 +34,7 @@ struct ImageTraits {
     bool has_test_action = false; ///< /.singularity.d/actions/test, of builds
     bool has_app = false;         ///< /scif/apps/NAME, of the application that was asked for
     bool has_app_runscript = false;
+    bool has_app_test = false;
     bool has_environment = false; ///< /environment, of images before /.singularity.d
 };
 

@@ -132,6 +132,8 @@ ImageTraits traits_of_this_root(Action action, const std::string& app) {
         action == Action::kTest && access("/.singularity.d/actions/test", F_OK) == 0;
     traits.has_app = !app.empty() && access(app_folder(app).c_str(), F_OK) == 0;
     traits.has_app_runscript = traits.has_app && can_execute(app_folder(app) + "/scif/runscript");
+    traits.has_app_test =
+        traits.has_app && action == Action::kTest && can_execute(app_folder(app) + "/scif/test");
     return traits;
 }
 

@@ -128,7 +128,8 @@ struct Manner {
     /// the home's Python packages are seen, a program that is not found ends with 255.
     bool is_compatible = false;
     bool is_verbose = false;
-    bool is_quiet = false; ///< errors only
+    bool is_quiet = false;           ///< errors only
+    bool tells_as_reference = false; ///< the reference's own lines on what it does
 };
 
 /// Of a container that is an instance, or is joined as one.

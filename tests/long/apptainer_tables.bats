@@ -123,3 +123,7 @@ load ../parts/cases.bash
 @test "both programs do the same: sections and stages of definition files, owners in overlays" {
     compare suites 'sections|vaults'
 }
+
+@test "both programs do the same: applications of SCIF, and the words that callers look for" {
+    compare outside 'apps|words'
+}
