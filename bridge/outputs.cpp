@@ -7,6 +7,9 @@
 #include "submission/records/output_pattern.hpp"
 #include "submission/submit/own_outputs.hpp"
 
+#include <climits>
+#include <utility>
+
 namespace cybele::bridge {
 
 Streams output_paths(const Object& object, const std::filesystem::path& workdir) {
@@ -26,9 +29,9 @@ Streams output_paths(const Object& object, const std::filesystem::path& workdir)
     const std::string number = object.status.job_id.substr(0, object.status.job_id.find('.'));
     const std::filesystem::path folder = workdir / asked.workdir; // an absolute one replaces it
     const auto path_of = [&](const std::string& pattern) {
-        return pattern.empty()
-                   ? std::string()
-                   : (folder / submission::expand_pattern(pattern, name, number)).native();
+        std::string path = (folder / submission::expand_pattern(pattern, name, number)).native();
+        // No system opens a longer one, and the status has no room for it.
+        return pattern.empty() || path.size() >= PATH_MAX ? std::string() : std::move(path);
     };
     return {path_of(output.standard_output), path_of(output.standard_error)};
 }

@@ -4,6 +4,7 @@
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
+#include <algorithm>
 #include <cctype>
 
 namespace cybele::bridge {
@@ -39,14 +40,19 @@ std::string without_secrets(std::string_view text) {
 
 } // namespace
 
+std::string cut_text(std::string_view text, std::size_t most) {
+    std::size_t end = std::min(text.size(), most);
+    while (end < text.size() && end > 0 &&
+           (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) {
+        --end;
+    }
+    return std::string(text.substr(0, end));
+}
+
 std::string plain_words(std::string_view text) {
     std::string words = without_secrets(text::trimmed(text));
     if (words.size() > kMostOfWords) {
-        std::size_t end = kMostOfWords - 3;
-        while (end > 0 && (static_cast<unsigned char>(words[end]) & 0xc0U) == 0x80U) {
-            --end; // not inside of a letter
-        }
-        words = words.substr(0, end) + "...";
+        words = cut_text(words, kMostOfWords - 3) + "...";
     }
     return printable(words);
 }

@@ -93,6 +93,8 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
 
 constexpr std::size_t kLongestWord = 1024;
 constexpr std::size_t kLongestStream = 4096;
+/// A byte that is no text becomes a letter of three.
+constexpr std::size_t kLongestRead = 4 * kLongestMessage;
 
 bool read_conditions(const StatusJson& list, Status& status) {
     if (list.size() > kMostConditions) {
@@ -104,7 +106,7 @@ bool read_conditions(const StatusJson& list, Status& status) {
         condition.type = reader.text("type", kLongestWord);
         condition.status = reader.text("status", kLongestWord);
         condition.reason = reader.text("reason", kLongestWord);
-        condition.message = reader.text("message", kLongestMessage);
+        condition.message = reader.text("message", kLongestRead);
         condition.changed = reader.time("lastTransitionTime");
         if (!reader.is_sound() || condition.type.empty() ||
             !is_one_of(condition.status, {"True", "False", "Unknown"})) {

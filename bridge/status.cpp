@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/status.hpp"
 
+#include "bridge/plain_words.hpp"
 #include "bridge/times.hpp"
 
 #include <algorithm>
@@ -116,7 +117,7 @@ bool Status::holds(std::string_view type) const {
 }
 
 void Status::set(Condition condition) {
-    condition.message.resize(std::min(condition.message.size(), kLongestMessage));
+    condition.message = cut_text(condition.message, kLongestMessage);
     for (Condition& known : conditions) {
         if (known.type == condition.type) {
             condition.changed =

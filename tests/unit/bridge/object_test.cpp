@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/object.hpp"
+#include "bridge/outputs.hpp"
 #include "bridge/refusals.hpp"
 #include "bridge/times.hpp"
 
@@ -196,6 +197,37 @@ TEST_CASE("bytes of a batch system that are not UTF-8 do not break a status") {
     bridge::Status status;
     status.reason = "\xff\xfe";
     CHECK(bridge::status_json(status).find("reason") != std::string::npos);
+}
+
+TEST_CASE("the longest message of a condition is read again, whatever its letters and bytes are") {
+    for (const char* const letter : {"x", "\xc3\xa4", "\xe2\x82\xac", "\xf0\x9f\x98\x80", "\xff"}) {
+        for (std::size_t before = 0; before < 4; ++before) {
+            std::string message(before, 'x');
+            while (message.size() < 3000) {
+                message += letter;
+            }
+            bridge::Status status = full_status();
+            status.set({"Accepted", "False", "SpecInvalid", message, 30});
+            json object = plain_object();
+            object["status"] = json::parse(bridge::status_json(status));
+            const bridge::Status found = read(object).status;
+            CHECK(found.job_id == status.job_id);
+            CHECK(found.find("Accepted") != nullptr);
+            CHECK((letter[0] == '\xff' || found == status));
+        }
+    }
+}
+
+TEST_CASE("a path of output that no system opens is left out of the status") {
+    bridge::Object object = read(plain_object());
+    object.status = full_status();
+    const auto path_of = [&](std::size_t length) {
+        object.spec.batch = "#!/bin/sh\n#SBATCH --output=" + std::string(length, 'o') + "\n";
+        return bridge::output_paths(object, "/home/alice").standard_output;
+    };
+    CHECK(path_of(4000).size() == 4012);
+    CHECK(path_of(4083).size() == 4095);
+    CHECK(path_of(4084).empty());
 }
 
 TEST_CASE("a condition keeps its time until its status changes") {
