@@ -7,6 +7,7 @@ load ../parts/suite.bash
 count=${CYBELE_BRIDGE_OBJECTS:-10000}
 
 setup_file() {
+    export BATS_TEST_TIMEOUT=900
     enter_place
     export place user KUBECONFIG=$place/kubernetes/kubeconfig
     user=$(id -un)
@@ -48,7 +49,7 @@ requests() { grep -c '"userAgent":"[^"]*cybelectl' audit.log; }
     start=$(date +%s%3N)
     PATH=$place/commands:$PATH "$CYBELECTL" bridge run --config bridge.yaml >log 2>&1 3>&- &
     echo $! >bridge.pid
-    wait_for 120 grep -q 'default/fresh Claimed' log || { cat log && return 1; }
+    wait_for 300 grep -q 'default/fresh Claimed' log || { cat log && return 1; }
     echo "first decision after $(($(date +%s%3N) - start)) ms; $count objects in pages by kubectl: $listing ms" >&3
     (($(date +%s%3N) - start <= 10000 + 2 * listing))
     sleep 45 # the fresh one is refused by sbatch, and over

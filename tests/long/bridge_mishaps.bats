@@ -223,3 +223,34 @@ END
     assert_equal "$(runs_of brief)" 1
     assert_equal "$(in_queue)" ''
 }
+
+@test "records that were removed while no bridge ran: jobs that live are found by the queue and end right, and new ones are handed over" {
+    local id
+    start_bridge one
+    job lives 'while [ ! -e lives-may-end ]; do sleep 0.5; done' 'exit 3'
+    job waits 'exit 0'
+    wait_for 60 reaches lives Running
+    ends waits Succeeded 60
+    id=$(field lives .status.jobId)
+    stop_bridge one
+    rm -r work/.cybelectl
+    start_bridge two
+    job after true
+    ends after Succeeded 60
+    touch work/lives-may-end
+    ends lives Failed 60
+    assert_equal "$(field lives .status.jobId) $(field lives .status.exitCode)" "$id 3"
+    assert_equal "$(runs_of lives) $(runs_of waits) $(runs_of after) $(asked sbatch)" '1 1 1 3'
+    # Without its workdir an account has no place for records: its objects say so, and go on when it is back.
+    job cut "sleep 300.$unique"
+    wait_for 60 reaches cut Running
+    mv work away
+    job hindered true
+    is_hindered() { [[ $(condition hindered Submitted status) == False && $(condition hindered Submitted message) == *'work cannot be read'* ]]; }
+    wait_for 60 is_hindered || { kubectl get slurmjob hindered -o yaml && cat two.log && return 1; }
+    assert_equal "$(field cut .status.status)" Running
+    mkdir work
+    ends hindered Succeeded 90
+    kubectl delete slurmjob cut --wait=true --timeout=60s
+    assert_equal "$(in_queue)" ''
+}

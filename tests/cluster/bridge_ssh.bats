@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+# `cybelectl bridge run` by ssh with a key of each account: a real API server, a real Slurm, and the sshd of its head node, which accepts
+# a key or does not. Two minutes.
+# shellcheck disable=SC2154 # unique is of suite.bash
+load ../parts/suite.bash
+load nodes.bash
+load bridge_parts.bash
+
+setup_file() {
+    local one
+    start_bridge_parts
+    kubectl create namespace other >&2
+    mkdir ways keys authorized
+    for one in root guest; do ssh-keygen -q -t ed25519 -N '' -C '' -f "keys/$one"; done
+    chmod 755 . authorized
+    cp keys/root.pub authorized/root
+    printf '%s\n' 'Port 22' 'ListenAddress 127.0.0.1' "HostKey $place/slurm/ssh/host" "AuthorizedKeysFile $place/authorized/%u" \
+        'StrictModes no' 'UsePAM no' 'PermitRootLogin yes' 'PasswordAuthentication no' 'PidFile none' \
+        "SetEnv SLURM_CONF=$place/slurm/slurm.conf" >sshd.conf
+    slurm sh -c "mkdir -p /run/sshd && exec /usr/sbin/sshd -D -f '$place/sshd.conf' -E '$place/sshd.log'" >sshd.out 2>&1 3>&- &
+    echo $! >sshd.process
+    printf '127.0.0.1 %s\n' "$(cut -d' ' -f1,2 slurm/ssh/host.pub)" >known
+    # ssh itself, in the network of the head node. Each login is a new one, so that a key counts from the moment on at which it changes.
+    printf '%s\n' '#!/bin/bash' 'case $1 in -O) exit 0 ;; esac' \
+        "exec '$parts_dir/slurm' net '$place' /usr/bin/ssh -F none -o ControlMaster=no -o ControlPath=none -o UserKnownHostsFile='$place/known' \"\$@\"" >ways/ssh
+    chmod +x ways/ssh
+    PATH=$place/ways:$PATH wait_for 20 answers
+    printf '%s\n' 'kind: Bridge' 'name: test' 'site: site.yaml' 'poll: 1 s' 'hand-over-patience: 4 s' \
+        "reader: {ssh: root@127.0.0.1, key: $place/keys/root}" 'accounts:' \
+        "  - {namespace: default, account: guest, way: {ssh: guest@127.0.0.1, key: $place/keys/guest}, workdir: $place/slurm/guest}" \
+        "  - {namespace: other, account: root, way: {ssh: root@127.0.0.1, key: $place/keys/root}, workdir: $place/work}" >bridge.yaml
+}
+answers() { ssh -i keys/root root@127.0.0.1 squeue; }
+setup() {
+    [[ $(id -u) == 0 ]] || skip 'only root can be two users'
+    enter_nodes
+    PATH=$place/ways:$PATH
+    rm -f ./*.log
+}
+teardown() { stop_bridges; }
+teardown_file() {
+    kill "$(cat "$place/sshd.process")" || true
+    stop_bridge_parts
+}
+
+# job NAME LINE…: of guest.
+job() {
+    {
+        printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: $1}" 'spec:' '  batch: |' '    #!/bin/sh' \
+            "    #SBATCH --output=$place/slurm/guest/$1.out"
+        printf '    %s\n' "echo $1 >>$place/slurm/guest/ran" "${@:2}"
+    } | kubectl create -f -
+}
+runs_of() { grep -cx "$1" slurm/guest/ran || true; }
+is_hindered() { [[ $(condition "$1" "$2" status) == False && $(condition "$1" "$2" reason) == CredentialsFailed ]]; }
+# others_run NAME: an object of the other account ends meanwhile.
+others_run() {
+    printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: $1, namespace: other}" \
+        "spec: {batch: \"#!/bin/sh\n#SBATCH --output=$place/work/$1.out\necho fine\n\"}" | kubectl create -f -
+    has_ended() { [[ $(kubectl get slurmjob -n other "$1" -o 'jsonpath={.status.status}') == Succeeded ]]; }
+    wait_for 180 has_ended "$1" || { cat one.log && return 1; }
+}
+
+@test "a key that the login host rejects: the objects of its account wait and say so, others go on, and each job runs once" {
+    local id
+    # Never accepted: nothing is handed over.
+    cp keys/root.pub authorized/guest
+    start_bridge one
+    job first true
+    others_run fine
+    wait_for 180 is_hindered first Submitted || { kubectl get slurmjob first -o yaml && cat one.log && return 1; }
+    assert_regex "$(condition first Submitted message)" "Permission denied [(]publickey"
+    assert_equal "$(field first .status.jobId)$(slurm squeue -h -u guest -t all -o %i)" ''
+    # Accepted from now on.
+    cp keys/guest.pub authorized/guest
+    ends first Succeeded 180
+    job early 'while [ ! -e early-may-end ]; do sleep 0.5; done'
+    job doomed "sleep 300.$unique"
+    wait_for 180 reaches early Running || { cat one.log && return 1; }
+    wait_for 180 reaches doomed Running
+    id=$(field doomed .status.jobId)
+    # Rejected again, while jobs run: the reader still sees them.
+    cp keys/root.pub authorized/guest
+    job late true
+    kubectl delete slurmjob doomed --wait=false
+    wait_for 180 is_hindered late Submitted || { kubectl get slurmjob late -o yaml && cat one.log && return 1; }
+    wait_for 180 is_hindered doomed Cancelling || { kubectl get slurmjob doomed -o yaml && cat one.log && return 1; }
+    assert_equal "$(slurm squeue -h -j "$id" -o %T)" RUNNING
+    touch slurm/guest/early-may-end
+    ends early Succeeded 180
+    others_run fine-too
+    # The key itself is gone.
+    mv keys/guest keys/away
+    job later true
+    wait_for 180 is_hindered later Submitted || { kubectl get slurmjob later -o yaml && cat one.log && return 1; }
+    assert_equal "$(field later .status.jobId)$(field late .status.jobId)" ''
+    mv keys/away keys/guest
+    cp keys/guest.pub authorized/guest
+    ends late Succeeded 180
+    ends later Succeeded 180
+    is_gone() { ! kubectl get slurmjob doomed 2>/dev/null; }
+    wait_for 180 is_gone
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o '%T %u')" 'CANCELLED guest'
+    assert_equal "$(runs_of first) $(runs_of early) $(runs_of doomed) $(runs_of late) $(runs_of later)" '1 1 1 1 1'
+    assert_equal "$(condition late Submitted status) $(in_queue)" 'True '
+    run ! grep -h 'PRIVATE' one.log
+    run ! grep 'PRIVATE' <(kubectl get slurmjobs,events -A -o yaml)
+}
