@@ -116,6 +116,7 @@ BatchCluster::BatchCluster(ClusterSettings settings)
         login.account = row.account;
         login.folder = row.workdir;
         login.workdir = records_of(row);
+        (void)make_records(row); // each object of the account says so where that failed
         login.token =
             service_of(row.way, row.account, settings_.environment, settings_.program).token;
         // Several namespaces may use the account; admission checked those of the object's own row.

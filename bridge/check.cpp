@@ -395,8 +395,7 @@ private:
         if (!wrong) {
             wrong = service.backend->look_at_all().failure;
         }
-        std::error_code error;
-        std::filesystem::create_directories(row.way.records / row.account, error);
+        const std::error_code error = make_records(row);
         if (!wrong && error) {
             wrong =
                 system_error("cannot create " + printable(row.way.records.native()), error.value());

@@ -129,6 +129,14 @@ std::filesystem::path records_of(const launchers::BridgeAccount& row) {
     return row.way.slurmrestd.empty() ? row.workdir : row.way.records / row.account;
 }
 
+std::error_code make_records(const launchers::BridgeAccount& row) {
+    std::error_code error;
+    if (!row.way.slurmrestd.empty()) {
+        std::filesystem::create_directories(records_of(row), error);
+    }
+    return error;
+}
+
 std::string way_text(const launchers::BridgeWay& way, const std::string& account) {
     if (!way.slurmrestd.empty()) {
         return "slurmrestd " + way.slurmrestd;

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 
 namespace cybele::bridge {
 
@@ -41,6 +42,9 @@ struct ServiceOfWay {
 
 /// Where the records of an account's jobs are.
 [[nodiscard]] std::filesystem::path records_of(const launchers::BridgeAccount& row);
+
+/// Makes that folder where it is on this machine, as for a service, which has no files.
+[[nodiscard]] std::error_code make_records(const launchers::BridgeAccount& row);
 
 /// For people: `this machine`, `ssh LOGIN`, `sudo ACCOUNT`, `ssh LOGIN, sudo ACCOUNT`.
 [[nodiscard]] std::string way_text(const launchers::BridgeWay& way, const std::string& account);
