@@ -30,7 +30,7 @@ while True:
 PYTHON
     python3 relay.py "$parts_dir/slurm" net "$place" >relay.port 2>relay.log 3>&- &
     echo $! >relay.process
-    wait_for 10 test -s relay.port
+    wait_for 60 test -s relay.port
     slurm scontrol token username=guest lifespan=3600 | sed 's/SLURM_JWT=//' >guest.token
     slurm scontrol token lifespan=3600 | sed 's/SLURM_JWT=//' >root.token
     chmod 600 ./*.token
@@ -109,20 +109,23 @@ runs_of() { grep -cx "$1" slurm/guest/ran || true; }
     assert_file_not_exist calls # no command of Slurm
 }
 
-@test "killed again and again, the bridge runs each job once by the service too" {
+@test "killed again and again, the bridge runs each job once by the service too, and makes the folder of the records itself" {
     local one
+    rm -rf records
     for one in $(seq 12); do job "often-$one" true; done
     for one in 1 2 3; do
         start_bridge one
         wait_for 60 grep -q Leading one.log
         sleep "$((RANDOM % 2)).$((RANDOM % 10))"
         stop_bridge one KILL
-        rm one.log
+        mv one.log "killed-$one.log"
     done
     start_bridge one
-    for one in $(seq 12); do ends "often-$one" Succeeded 120; done
+    wait_for 60 grep -q Leading one.log # when the Lease of the killed one has expired
+    for one in $(seq 12); do ends "often-$one" Succeeded 180; done
     assert_equal "$(grep '^often' slurm/guest/ran | sort | uniq -c | awk '$1 != 1')" ''
     assert_equal "$(in_queue)" ''
+    test -d records/guest
 }
 
 # of_root NAME PATH: of the object in the namespace other, whose account has a good token.
