@@ -3,7 +3,7 @@
 
 #include "support/name.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -373,7 +373,7 @@ bool FolderEvidence::has(Lead lead, std::string_view value) const {
 }
 
 bool is_named_like(std::string_view name, std::string_view patterns) {
-    for (const std::string_view pattern : split(patterns, ' ')) {
+    for (const std::string_view pattern : text::split_terminated(patterns, ' ')) {
         const bool is_end = pattern.starts_with('*');
         const bool is_start = pattern.ends_with('*');
         const std::size_t star = pattern.find('*');

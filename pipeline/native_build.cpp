@@ -4,7 +4,7 @@
 #include "recipes/forms/words.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -210,7 +210,7 @@ std::vector<std::string> cmake_programs(std::string_view text) {
     }
     for (const std::size_t at : calls_of(text, "set")) {
         const std::size_t end = std::min(text.find(')', at), text.size());
-        const auto words = split(trim(text.substr(at + 1, end - at - 1)), ' ');
+        const auto words = text::split_terminated(trim(text.substr(at + 1, end - at - 1)), ' ');
         if (words.size() == 2) {
             values.emplace(words[0], words[1]);
         }
@@ -231,7 +231,7 @@ std::vector<std::string> make_programs(std::string_view text) {
     std::map<std::string, std::string> values;
     std::vector<std::string> programs;
     std::vector<std::string> rules;
-    for (const std::string_view line : split(text, '\n')) {
+    for (const std::string_view line : text::split_terminated(text, '\n')) {
         const std::size_t equals = line.find('=');
         const std::size_t colon = line.find(':');
         if (line.starts_with('\t') || line.starts_with('#')) {
@@ -244,7 +244,7 @@ std::vector<std::string> make_programs(std::string_view text) {
                 with_variables(trim(line.substr(equals + 1)), values);
         } else if (colon != std::string_view::npos && !line.starts_with('.')) {
             const std::string target = with_variables(trim(line.substr(0, colon)), values);
-            const auto first = split(trim(line.substr(colon + 1)), ' ');
+            const auto first = text::split_terminated(trim(line.substr(colon + 1)), ' ');
             rules.push_back(
                 target == "all" && !first.empty() ? with_variables(first.front(), values) : target);
         }

@@ -2,7 +2,6 @@
 #include "pipeline/python_imports.hpp"
 
 #include "support/name.hpp"
-#include "support/split.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -42,7 +41,7 @@ constexpr std::string_view kOwnModules =
 
 bool is_own_module(std::string_view module) {
     static const std::set<std::string_view> all = [] {
-        const auto words = split(kOwnModules, ' ');
+        const auto words = text::split_terminated(kOwnModules, ' ');
         return std::set<std::string_view>(words.begin(), words.end());
     }();
     return module.starts_with('_') || all.contains(module);
@@ -74,7 +73,7 @@ std::vector<std::string_view> modules_of(std::string_view line) {
             modules.push_back(module_of(line.substr(5, end - std::min<std::size_t>(end, 5))));
         }
     } else if (line.starts_with("import ")) {
-        for (const std::string_view one : split(line.substr(7), ',')) {
+        for (const std::string_view one : text::split_terminated(line.substr(7), ',')) {
             modules.push_back(module_of(one));
         }
         if (std::find(modules.begin(), modules.end(), std::string_view()) != modules.end()) {
@@ -131,7 +130,7 @@ std::vector<PythonImport> foreign_imports(const SourceFolder& folder) {
         bytes += text->size();
         bool is_text = false;
         std::size_t number = 0;
-        for (const std::string_view line : split(*text, '\n')) {
+        for (const std::string_view line : text::split_terminated(*text, '\n')) {
             ++number;
             for (const std::string_view module :
                  is_text ? std::vector<std::string_view>() : modules_of(line)) {

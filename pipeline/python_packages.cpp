@@ -5,7 +5,7 @@
 #include "recipes/forms/words.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -80,7 +80,7 @@ std::string_view without_blanks(std::string_view text) {
 /// The numbers of a version, or nothing where it is more than numbers.
 std::vector<unsigned long> numbers_of(std::string_view version) {
     std::vector<unsigned long> numbers;
-    for (const std::string_view part : split(version, '.')) {
+    for (const std::string_view part : text::split_terminated(version, '.')) {
         const bool is_number =
             !part.empty() && part.size() <= 9 &&
             std::all_of(part.begin(), part.end(), [](char c) { return is_digit(c); });
@@ -153,7 +153,7 @@ bool fulfils(std::string_view version, std::string_view conditions) {
         return false;
     }
     const auto numbers = numbers_of(version);
-    const auto parts = split(conditions, ',');
+    const auto parts = text::split_terminated(conditions, ',');
     return std::all_of(parts.begin(), parts.end(), [&](std::string_view part) {
         return fulfils_one(numbers, part);
     });
@@ -173,7 +173,7 @@ void PythonPackages::take_pip(const std::string& requirement) {
     const std::string package = recipes::requirement_name(requirement);
     for (const CompanyRow& row : kCompany) {
         if (row.package == package) {
-            for (const std::string_view need : split(row.needs, ' ')) {
+            for (const std::string_view need : text::split_terminated(row.needs, ' ')) {
                 add_once(draft_.packages.needs, need);
             }
             assumed_.push_back(package + ": " + std::string(row.needs) + " in the image, since " +
@@ -210,7 +210,7 @@ std::vector<std::string> pyproject_requirements(std::string_view text) {
     std::vector<std::string> list;
     bool is_project = false;
     bool is_list = false;
-    for (const std::string_view row : split(text, '\n')) {
+    for (const std::string_view row : text::split_terminated(text, '\n')) {
         std::string_view line = without_blanks(row);
         if (!is_list && line.starts_with('[')) {
             is_project = line.starts_with("[project]");

@@ -3,7 +3,7 @@
 
 #include "support/other_file.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 #include "support/yaml_syntax.hpp"
 
 #include <algorithm>
@@ -301,7 +301,7 @@ bool is_empty(std::string_view text) {
     if (text.starts_with("\xef\xbb\xbf")) {
         text.remove_prefix(3);
     }
-    const auto lines = split(text, '\n');
+    const auto lines = text::split_terminated(text, '\n');
     return std::all_of(lines.begin(), lines.end(), [](std::string_view line) {
         const std::size_t begin = line.find_first_not_of(" \t\r");
         return begin == std::string_view::npos || line[begin] == '#';

@@ -2,7 +2,7 @@
 #include "support/start_time.hpp"
 
 #include "support/file.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 namespace cybele {
 
@@ -15,7 +15,7 @@ std::string start_time(pid_t pid) {
     if (name_end == std::string::npos) {
         return {};
     }
-    const auto fields = split(std::string_view(*text).substr(name_end + 1), ' ');
+    const auto fields = text::split_terminated(std::string_view(*text).substr(name_end + 1), ' ');
     constexpr std::size_t kState = 1; // behind a blank
     if (fields.size() <= kState + kBehindState || fields[kState] == "Z" || fields[kState] == "X") {
         return {};

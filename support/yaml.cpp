@@ -2,7 +2,7 @@
 #include "support/yaml.hpp"
 
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 #include "support/yaml_syntax.hpp"
 
 #include <algorithm>
@@ -261,7 +261,7 @@ Refusal not_text(std::string_view text, const std::string& file) {
         return refusal;
     }
     std::size_t number = 0;
-    for (const std::string_view line : split(text, '\n')) {
+    for (const std::string_view line : text::split_terminated(text, '\n')) {
         ++number;
         if (!is_utf8(line)) {
             break;

@@ -4,7 +4,7 @@
 #include "definitions/grammar/grammar.hpp"
 #include "images/openpgp/keyring.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -93,7 +93,7 @@ std::string base_image(const Stage& stage) {
 Result<std::vector<std::string>> base_signers(const Stage& stage, std::string_view file) {
     const std::string list = stage.header_value("fingerprints");
     std::vector<std::string> signers;
-    for (const std::string_view word : split(list, ',')) {
+    for (const std::string_view word : text::split_terminated(list, ',')) {
         if (definitions::trim(word).empty()) {
             continue;
         }

@@ -3,7 +3,7 @@
 
 #include "support/file.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -203,7 +203,7 @@ Result<IgnoreFile> IgnoreFile::parse(std::string_view text, const fs::path& file
         text.remove_prefix(kIgnoreMark.size());
     }
     std::size_t number = 0;
-    for (const std::string_view line : split(text, '\n')) {
+    for (const std::string_view line : text::split_terminated(text, '\n')) {
         ++number;
         std::string_view pattern = line.starts_with('#') ? std::string_view() : trim(line);
         if (pattern.empty()) {

@@ -4,7 +4,7 @@
 #include "images/inspection/packages.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -155,7 +155,7 @@ void Changes::add_packages() {
             if (file == name + ".list" ||
                 (file.starts_with(name + ":") && file.ends_with(".list"))) {
                 const std::string list = read_file(it->path()).value_or("");
-                for (const std::string_view line : split(list, '\n')) {
+                for (const std::string_view line : text::split_terminated(list, '\n')) {
                     of_packages_.emplace(line.substr(std::min<std::size_t>(line.size(), 1)));
                 }
             }

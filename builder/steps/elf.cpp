@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/steps/elf.hpp"
 
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -124,7 +124,8 @@ std::optional<ElfFile> read_elf(int fd) {
         }
     }
     file.is_runpath = !runpath.empty();
-    for (const std::string_view folder : split(runpath.empty() ? rpath : runpath, ':')) {
+    for (const std::string_view folder :
+         text::split_terminated(runpath.empty() ? rpath : runpath, ':')) {
         file.rpath.emplace_back(folder);
     }
     return file;

@@ -6,7 +6,7 @@
 #include "support/directory.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <deque>
@@ -179,7 +179,7 @@ private:
         }
         const std::string own = "/proc/self/fd/" + std::to_string(fd.get());
         const std::string text = read_file(own, std::size_t{64} << 10U).value_or("");
-        for (const std::string_view line : split(text, '\n')) {
+        for (const std::string_view line : text::split_terminated(text, '\n')) {
             if (line.starts_with("include ")) {
                 include(line.substr(line.find_first_not_of(' ', 8)), depth);
             } else if (line.starts_with('/') && folders_.size() < kMostLibraryFolders) {
@@ -345,7 +345,7 @@ std::vector<MissingLibrary> find_missing_libraries(const fs::path& root,
 
 std::vector<std::string> library_path_of(std::string_view environment) {
     std::vector<std::string> folders;
-    for (const std::string_view line : split(environment, '\n')) {
+    for (const std::string_view line : text::split_terminated(environment, '\n')) {
         const std::size_t at = line.find("LD_LIBRARY_PATH=");
         if (at == std::string_view::npos) {
             continue;
@@ -354,7 +354,7 @@ std::vector<std::string> library_path_of(std::string_view environment) {
         for (const char c : line.substr(line.find('=', at) + 1)) {
             value += c == '"' || c == '\'' ? ':' : c;
         }
-        for (const std::string_view folder : split(value, ':')) {
+        for (const std::string_view folder : text::split_terminated(value, ':')) {
             if (folder.starts_with('/')) {
                 folders.emplace_back(folder.substr(0, folder.find_first_of(" \t$;}")));
             }

@@ -2,7 +2,7 @@
 #include "builder/steps/shell_state.hpp"
 
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -94,7 +94,7 @@ std::string readable_state(std::string_view recorded) {
     if (recorded.find(kBashMark) != std::string_view::npos) {
         state = ": " + std::string(kBashMark) + "\n";
     }
-    for (const std::string_view line : split(recorded, '\n')) {
+    for (const std::string_view line : text::split_terminated(recorded, '\n')) {
         std::string_view name = line;
         if (name.starts_with("export ")) {
             name.remove_prefix(std::string_view("export ").size());

@@ -5,7 +5,7 @@
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -238,7 +238,7 @@ std::string refused_repository(std::string_view output) {
                                                            "repomd.xml GPG signature verification",
                                                            "but GPG signature is not available",
                                                            "GPG check FAILED"};
-    for (std::string_view line : split(output, '\n')) {
+    for (std::string_view line : text::split_terminated(output, '\n')) {
         line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
         if (std::any_of(kRefusals.begin(), kRefusals.end(), [&](std::string_view words) {
                 return line.find(words) != std::string_view::npos;

@@ -6,7 +6,7 @@
 #include "images/openpgp/key_directory.hpp"
 #include "support/http.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <charconv>
 #include <cstdio>
@@ -130,8 +130,8 @@ Result<int> search_keys(const Session& session, const OtherCall& call) {
                                   form_escaped(call.words.front())));
     std::string rows;
     std::size_t count = 0;
-    for (const std::string_view line : split(text, '\n')) {
-        const auto fields = split(line, ':');
+    for (const std::string_view line : text::split_terminated(text, '\n')) {
+        const auto fields = text::split_terminated(line, ':');
         if (fields.size() > 1 && fields[0] == "pub") {
             ++count;
             rows += printable(std::string(fields[1]));

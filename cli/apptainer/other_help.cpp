@@ -3,7 +3,7 @@
 
 #include "cli/apptainer/verb_table.hpp"
 #include "cli/run/start_as.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -45,7 +45,7 @@ std::string row(std::string_view names, std::string_view value, std::string_view
 /// " [APPTAINER_BIND, APPTAINER_BINDPATH]"
 std::string variables_of(const StartOption& option) {
     std::string text;
-    for (const std::string_view name : split(option.variables, ' ')) {
+    for (const std::string_view name : text::split_terminated(option.variables, ' ')) {
         text += (text.empty() ? " [APPTAINER_" : ", APPTAINER_") + std::string(name);
     }
     return text.empty() ? text : text + "]";

@@ -17,7 +17,7 @@
 #include "support/process.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -75,7 +75,7 @@ Result<std::string> read_architecture(const OtherCall& call) {
 
 std::vector<std::string> words_of(const OtherCall& call) {
     std::vector<std::string> words;
-    for (const std::string_view part : split(call.verb->ours, ' ')) {
+    for (const std::string_view part : text::split_terminated(call.verb->ours, ' ')) {
         words.emplace_back(part);
     }
     words.insert(words.end(), call.same.begin(), call.same.end());

@@ -8,7 +8,7 @@
 #include "cli/run/start_as.hpp"
 #include "images/sif/sif.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -58,7 +58,7 @@ std::string verb_at(const std::vector<std::string>& words, std::size_t at) {
 }
 
 bool has_listed(std::string_view list, std::string_view verb) {
-    const auto words = split(list, ',');
+    const auto words = text::split_terminated(list, ',');
     return std::find(words.begin(), words.end(), verb) != words.end();
 }
 

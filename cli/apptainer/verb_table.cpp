@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apptainer/verb_table.hpp"
 
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -278,7 +278,7 @@ constexpr OtherVariable kVariables[] = {
 // clang-format on
 
 bool has_word(std::string_view list, std::string_view word) {
-    const auto words = split(list, ',');
+    const auto words = text::split_terminated(list, ',');
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 

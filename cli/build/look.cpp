@@ -6,7 +6,7 @@
 #include "pipeline/document_kind.hpp"
 #include "pipeline/image_source.hpp"
 #include "support/file.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <unistd.h>
 
@@ -22,7 +22,7 @@ std::string as_step(const std::string& commands, bool is_recipe) {
         return "%post\n" + commands;
     }
     std::string text = "steps:\n  - |\n";
-    for (const std::string_view line : split(commands, '\n')) {
+    for (const std::string_view line : text::split_terminated(commands, '\n')) {
         text += (line.empty() ? "" : "    " + std::string(line)) + "\n";
     }
     return text;

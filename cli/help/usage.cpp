@@ -6,7 +6,7 @@
 #include "cli/help/verb_hints.hpp"
 #include "support/document_help.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -138,7 +138,8 @@ std::optional<Usage> unknown_option(const Called& called, std::string_view messa
         return std::nullopt;
     }
     // An option that is unknown makes an argument of its value: `demo.pub --kye`.
-    const std::vector<std::string_view> words = split(message.substr(at + kSays.size()), ' ');
+    const std::vector<std::string_view> words =
+        text::split_terminated(message.substr(at + kSays.size()), ' ');
     const auto found = std::find_if(words.begin(), words.end(), [](std::string_view word) {
         return word.size() > 1 && word.front() == '-';
     });
@@ -179,7 +180,8 @@ std::optional<Usage> output_as_word(const Called& called,
     std::copy_if(words.begin(), words.end(), std::back_inserter(given), [](const auto& word) {
         return !word.empty() && word.front() != '-';
     });
-    const auto depth = static_cast<std::ptrdiff_t>(split(called.path, ' ').size()) - 1;
+    const auto depth =
+        static_cast<std::ptrdiff_t>(text::split_terminated(called.path, ' ').size()) - 1;
     given.erase(given.begin(), given.begin() + std::min<std::ptrdiff_t>(depth, std::ssize(given)));
     const auto is_there = [](const std::string& name) {
         std::error_code error;

@@ -5,7 +5,7 @@
 #include "cli/common/image_store.hpp"
 #include "cli/image/cache_entries.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -113,7 +113,7 @@ bool has_cache_type(const std::vector<std::string>& types, std::string_view type
 Result<std::vector<std::string>> read_cache_types(const std::vector<std::string>& lists) {
     std::vector<std::string> types;
     for (const std::string& list : lists) {
-        for (const std::string_view type : split(list, ',')) {
+        for (const std::string_view type : text::split_terminated(list, ',')) {
             const bool is_known = type == "all" || type == kBlobs ||
                                   std::any_of(std::begin(kCacheTypes),
                                               std::end(kCacheTypes),

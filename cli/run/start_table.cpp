@@ -3,7 +3,7 @@
 // help, completion, docs/reference/apptainer-options.md and the name `apptainer` read this table.
 #include "cli/run/start_options.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -36,7 +36,7 @@ std::string add_text(StartOptions& options, std::string_view value) {
 
 /// Several, one on a line.
 std::string add_mounts(StartOptions& options, std::string_view value) {
-    for (const std::string_view line : split(value, '\n')) {
+    for (const std::string_view line : text::split_terminated(value, '\n')) {
         if (!line.empty()) {
             options.request.files.mounts.emplace_back(line);
         }

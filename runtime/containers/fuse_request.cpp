@@ -5,7 +5,7 @@
 #include "runtime/namespaces/fuse_program.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <array>
 #include <cerrno>
@@ -42,7 +42,7 @@ Result<FuseRequest> read_fuse_request(const std::string& text) {
                              {"container", true, false},
                              {"container-daemon", true, true}};
     std::vector<std::string> words;
-    for (const std::string_view word : split(text, ' ')) {
+    for (const std::string_view word : text::split_terminated(text, ' ')) {
         if (!word.empty()) {
             words.emplace_back(word);
         }
@@ -76,7 +76,7 @@ Result<std::string> find_host_program(const std::string& name) {
     std::vector<std::string> candidates{name};
     if (name.find('/') == std::string::npos) {
         candidates.clear();
-        for (const std::string_view folder : split(kUsualPath, ':')) {
+        for (const std::string_view folder : text::split_terminated(kUsualPath, ':')) {
             candidates.push_back((fs::path(folder) / name).native());
         }
     }

@@ -3,7 +3,7 @@
 
 #include "runtime/namespaces/accounts.hpp"
 #include "support/file.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,7 +33,7 @@ std::string group_entry(gid_t gid, const std::string& user, bool ask_directory) 
         line = namespaces::group_line(gid);
     } else { // a directory service is asked for one group only: each question costs milliseconds
         const std::string groups = read_file("/etc/group").value_or("");
-        for (const std::string_view one : split(groups, '\n')) {
+        for (const std::string_view one : text::split_terminated(groups, '\n')) {
             line = account_field(one, kId) == std::to_string(gid) ? std::string(one) : line;
         }
     }
@@ -69,7 +69,7 @@ Caller this_caller(const std::filesystem::path& home, const std::string& user) {
 }
 
 bool has_account(std::string_view text, id_t id) {
-    const auto lines = split(text, '\n');
+    const auto lines = text::split_terminated(text, '\n');
     return std::any_of(lines.begin(), lines.end(), [&](std::string_view line) {
         return account_field(line, kId) == std::to_string(id);
     });
@@ -81,7 +81,7 @@ merge_passwd(const std::string& image, const Caller& caller, const std::filesyst
     const std::filesystem::path shown = is_home_plain ? home : "/";
     std::string merged;
     bool is_there = false;
-    for (const std::string_view line : split(image, '\n')) {
+    for (const std::string_view line : text::split_terminated(image, '\n')) {
         const bool is_own = !is_there && account_field(line, kId) == std::to_string(caller.uid);
         is_there = is_there || is_own;
         merged += (is_own ? with_home(line, shown) : std::string(line)) + '\n';
@@ -98,7 +98,7 @@ std::string merge_group(const std::string& image, const Caller& caller) {
         merged += '\n';
     }
     for (const std::string& entry : caller.groups) {
-        const auto lines = split(image, '\n');
+        const auto lines = text::split_terminated(image, '\n');
         const bool is_there = std::any_of(lines.begin(), lines.end(), [&](std::string_view line) {
             return account_field(line, kId) == account_field(entry, kId);
         });

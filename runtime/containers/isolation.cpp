@@ -3,7 +3,7 @@
 
 #include "support/file.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -143,7 +143,7 @@ Result<void> check_network(const Request& request) {
 std::vector<std::string> list_words(const std::vector<std::string>& lists) {
     std::vector<std::string> words;
     for (const std::string& list : lists) {
-        for (std::string_view word : split(list, ',')) {
+        for (std::string_view word : text::split_terminated(list, ',')) {
             while (!word.empty() && word.front() == ' ') {
                 word.remove_prefix(1);
             }

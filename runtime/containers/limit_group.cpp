@@ -4,7 +4,7 @@
 #include "runtime/namespaces/children.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -46,8 +46,8 @@ std::string group_text(const fs::path& file) {
 std::vector<std::string> group_words(const fs::path& file) {
     std::vector<std::string> words;
     const std::string text = group_text(file);
-    for (const std::string_view line : split(text, '\n')) {
-        for (const std::string_view word : split(line, ' ')) {
+    for (const std::string_view line : text::split_terminated(text, '\n')) {
+        for (const std::string_view word : text::split_terminated(line, ' ')) {
             words.emplace_back(word);
         }
     }
@@ -202,16 +202,16 @@ LimitPlace find_limit_place() {
     LimitPlace place;
     place.is_root = geteuid() == 0;
     const std::string mounts = group_text("/proc/self/mountinfo");
-    for (const std::string_view line : split(mounts, '\n')) {
+    for (const std::string_view line : text::split_terminated(mounts, '\n')) {
         const std::size_t end = line.find(" - cgroup2 ");
-        const auto fields = split(line.substr(0, std::min(end, line.size())), ' ');
+        const auto fields = text::split_terminated(line.substr(0, std::min(end, line.size())), ' ');
         if (end != std::string_view::npos && fields.size() > 4) {
             place.top = fields[4];
             break;
         }
     }
     const std::string groups = group_text("/proc/self/cgroup");
-    for (const std::string_view line : split(groups, '\n')) {
+    for (const std::string_view line : text::split_terminated(groups, '\n')) {
         if (line.starts_with("0::/")) {
             place.own = line.substr(3);
         }
@@ -279,7 +279,7 @@ namespace {
 /// The cgroup with limits that a process is in; empty: none.
 std::string limits_of_process(pid_t process) {
     const std::string groups = group_text("/proc/" + std::to_string(process) + "/cgroup");
-    for (const std::string_view line : split(groups, '\n')) {
+    for (const std::string_view line : text::split_terminated(groups, '\n')) {
         std::string group(line.substr(std::min<std::size_t>(3, line.size())));
         const std::string name = fs::path(group).filename();
         if (line.starts_with("0::/") && name.starts_with(kGroupPrefix) && name != kCallers) {
@@ -293,7 +293,7 @@ std::string limits_of_process(pid_t process) {
 std::uint64_t group_number(const fs::path& file, std::string_view word = {}) {
     const std::string text = group_text(file);
     std::uint64_t sum = 0;
-    for (std::string_view line : split(text, '\n')) {
+    for (std::string_view line : text::split_terminated(text, '\n')) {
         if (word.empty()) {
             (void)std::from_chars(line.data(), line.data() + line.size(), sum);
             return sum;

@@ -2,7 +2,7 @@
 // The files of --apply-cgroups: of TOML the tables, numbers, texts and flags that they consist of.
 #include "runtime/containers/limits.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -134,7 +134,7 @@ Result<Limits> parse_limits(std::string_view text, const std::string& file) {
     Limits limits;
     std::string table;
     std::size_t number = 0;
-    for (const std::string_view whole : split(text, '\n')) {
+    for (const std::string_view whole : text::split_terminated(text, '\n')) {
         ++number;
         const std::string_view line = trim_limit(without_limit_comment(whole));
         if (line.empty()) {

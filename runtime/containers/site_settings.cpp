@@ -6,7 +6,7 @@
 #include "runtime/containers/isolation.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -270,7 +270,7 @@ void take_back_forbidden(const SiteSettings& settings,
 
 SiteSettings read_site_settings(std::string_view text) {
     SiteSettings settings;
-    for (const std::string_view line : split(text, '\n')) {
+    for (const std::string_view line : text::split_terminated(text, '\n')) {
         const std::size_t equals = line.find('=');
         const std::string_view word = trim_setting(line.substr(0, equals));
         if (equals == std::string_view::npos || !is_setting_word(word)) {
@@ -375,7 +375,7 @@ Result<void> check_control_list(const Request& request, const std::filesystem::p
         return std::filesystem::exists(file, unknown) ? Result<void>(fail(text.error()))
                                                       : Result<void>();
     }
-    for (const std::string_view line : split(*text, '\n')) {
+    for (const std::string_view line : text::split_terminated(*text, '\n')) {
         const std::string_view setting = trim_setting(line.substr(0, line.find('#')));
         if (setting.starts_with('[')) {
             break; // a group; the switch stands before them

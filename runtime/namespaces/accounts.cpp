@@ -3,7 +3,7 @@
 
 #include "support/file.hpp"
 #include "support/process.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <charconv>
 #include <sstream>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kIdField = 2; // of passwd(5) and group(5)
 
 std::optional<std::string> line_of_id(const std::string& text, const std::string& id) {
-    for (const std::string_view line : split(text, '\n')) {
+    for (const std::string_view line : text::split_terminated(text, '\n')) {
         if (account_field(line, kIdField) == id) {
             return std::string(line);
         }
@@ -68,7 +68,7 @@ std::vector<SubordinateRange> ask_getsubids(bool is_group, const std::string& us
 } // namespace
 
 std::string account_field(std::string_view line, std::size_t number) {
-    const auto fields = split(line, ':');
+    const auto fields = text::split_terminated(line, ':');
     return number < fields.size() ? std::string(fields[number]) : std::string();
 }
 
@@ -86,7 +86,7 @@ subordinate_range(const std::filesystem::path& file, uid_t uid, unsigned long ne
     const std::string user = account ? account_field(*account, 0) : std::to_string(uid);
     std::vector<SubordinateRange> ranges;
     const std::string text = read_file(file).value_or("");
-    for (const std::string_view line : split(text, '\n')) {
+    for (const std::string_view line : text::split_terminated(text, '\n')) {
         const std::string owner = account_field(line, 0);
         if (owner == user || owner == std::to_string(uid)) {
             ranges.push_back(

@@ -4,7 +4,7 @@
 #include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/system_calls.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <cerrno>
@@ -69,7 +69,7 @@ std::string describe(const Mount& mount) {
 
 Result<unsigned long> flags_of_options(const std::string& options) {
     unsigned long flags = 0;
-    for (const std::string_view word : split(options, ',')) {
+    for (const std::string_view word : text::split_terminated(options, ',')) {
         const auto* found = std::find_if(std::begin(kNamedFlags),
                                          std::end(kNamedFlags),
                                          [&](const NamedFlag& flag) { return flag.name == word; });

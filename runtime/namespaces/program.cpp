@@ -3,7 +3,7 @@
 
 #include "support/file.hpp"
 #include "support/quote.hpp"
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <cerrno>
 #include <csignal>
@@ -38,7 +38,7 @@ std::vector<std::string> candidates(const std::string& name, const EnvironmentMa
     const auto path = environment.find("PATH");
     const std::string folders = path == environment.end() ? kDefaultPath : path->second;
     std::vector<std::string> all;
-    for (const std::string_view folder : split(folders, ':')) {
+    for (const std::string_view folder : text::split_terminated(folders, ':')) {
         all.push_back(std::string(folder.empty() ? "." : folder) + '/' + name);
     }
     return all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "support/split.hpp"
+#include "support/text.hpp"
 
 #include <sstream>
 #include <string>
@@ -15,7 +15,7 @@ TEST_CASE("a text is split as std::getline() would") {
         for (std::string part; std::getline(stream, part, ':');) {
             expected.push_back(part);
         }
-        const auto parts = cybele::split(text, ':');
+        const auto parts = cybele::text::split_terminated(text, ':');
         CHECK(std::vector<std::string>(parts.begin(), parts.end()) == expected);
     }
 }
