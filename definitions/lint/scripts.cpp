@@ -294,9 +294,11 @@ void runscript(Lint& lint, const Script& script) {
     lint.tell("CD106",
               *script.section,
               last.words.front(),
-              !executes && !passes ? "%runscript ends without exec and without \"$@\""
-              : !executes          ? "%runscript ends without exec"
-                                   : "%runscript drops the arguments it is given");
+              fmt::format("%{} {}",
+                          script.section->name,
+                          !executes && !passes ? "ends without exec and without \"$@\""
+                          : !executes          ? "ends without exec"
+                                               : "drops the arguments it is given"));
 }
 
 /// Whether a shell runs the section.

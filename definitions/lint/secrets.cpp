@@ -24,6 +24,9 @@ constexpr std::array<std::string_view, 9> kNames = {"token",
                                                     "private_key",
                                                     "credentials"};
 
+constexpr std::array<std::string_view, 10> kSwitches = {
+    "yes", "no", "true", "false", "on", "off", "0", "1", "none", "null"};
+
 /// A text that is a secret wherever it stands: its beginning, and how many characters follow.
 struct Shape {
     std::string_view begin;
@@ -76,8 +79,11 @@ void names(Lint& lint, std::size_t number, std::string_view line) {
         kNames.begin(), kNames.end(), [&](std::string_view end) { return name.ends_with(end); });
     const std::string_view first = value.substr(0, value.find_first_of(" \t,;"));
     const bool is_placeholder = first.starts_with('<') || first == "\"\"" || first == "''";
-    const bool is_literal =
-        !value.empty() && value.find('$') == std::string_view::npos && !is_placeholder;
+    std::string word = lower(first); // a switch, as in ALLOW_EMPTY_PASSWORD=yes
+    std::erase_if(word, [](char c) { return c == '"' || c == '\''; });
+    const bool is_switch = std::find(kSwitches.begin(), kSwitches.end(), word) != kSwitches.end();
+    const bool is_literal = !value.empty() && value.find('$') == std::string_view::npos &&
+                            !is_placeholder && !is_switch;
     if (has_name && is_literal) {
         lint.tell("CD312",
                   {number, begin + 1},

@@ -9,6 +9,7 @@
 #include <array>
 #include <iterator>
 #include <map>
+#include <set>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -185,6 +186,8 @@ bool is_refuted(const Comment& comment, const Joined& script) {
     constexpr int kLateShebang = 1128;
     constexpr int kMaskedResult = 2155;
     constexpr int kSource = 3046;
+    constexpr int kEchoOptions = 3037;
+    constexpr int kKeywordAsWord = 1010;
     constexpr int kUnquotedCommand = 2046;
     constexpr int kUnquotedVariable = 2086;
     const std::string_view name = variable_of(comment.marked);
@@ -193,33 +196,60 @@ bool is_refuted(const Comment& comment, const Joined& script) {
     case kLateShebang:     // CD103, where it matters
         return true;
     case kMaskedResult: // nothing looks at results there
-        return script.name == "environment";
+        return script.name == "environment" || script.name == "runscript" ||
+               script.name == "startscript";
     case kSource:
         return script.base == BaseShell::kBusybox;
     case kGlobInAssignment: // `?` of an address
         return comment.marked.find("://") != std::string_view::npos;
+    case kKeywordAsWord: // `echo done`
+        return trim(comment.before).ends_with("echo");
+    case kEchoOptions: // of a program, not of the shell
+        return trim(comment.before).ends_with("bin/echo");
     case kUnquotedCommand:
         return prints_one_word(comment.marked);
     case kUnquotedVariable:
-        return (script.name == "post" && is_fixed_in_post(name)) ||
+        return comment.marked == "$*" || // SC2048
+               (script.name == "post" && is_fixed_in_post(name)) ||
                (installs_packages(comment.before) && holds_words(script.text, name));
     default:
         return false;
     }
 }
 
-/// An unquoted variable is a fault wherever a blank gets into it.
+/// `$1`, `${2}`: what a user passes may hold blanks.
+bool is_argument(std::string_view text) {
+    const std::size_t name = text.find_first_not_of('{', text.find('$') + 1);
+    return text.starts_with('$') && name <= 2 && name < text.size() &&
+           std::string_view("123456789").find(text[name]) != std::string_view::npos;
+}
+
+/// `export NAME=`: newer shells split no word there.
+bool is_assigned(const Comment& comment) {
+    const std::string_view before = trim(comment.before);
+    const std::size_t word = comment.before.find_last_of(" \t") + 1;
+    return comment.before.find('=', word) != std::string_view::npos &&
+           (before.starts_with("export ") || before.starts_with("readonly ") ||
+            before.starts_with("local "));
+}
+
 bool is_advice(const Comment& comment, const Joined& script) {
     constexpr int kUnquotedCommand = 2046;
     constexpr int kUnquotedVariable = 2086;
+    constexpr int kMixedArguments = 2145; // `"a $@"` has a meaning, and may be meant
+    constexpr int kLinkHere = 2226;       // `ln -s /a/b`, to ./b
     constexpr int kFirstOfPosix = 3000;
     constexpr int kLastOfPosix = 3999;
     if (comment.code >= kFirstOfPosix && comment.code <= kLastOfPosix) {
         return script.base == BaseShell::kUnknown; // many images have bash as /bin/sh
     }
     const bool is_printed = trim(comment.before).starts_with("echo ");
-    return (comment.is_low && comment.code != kUnquotedVariable) ||
-           (comment.code == kUnquotedCommand && (is_word(comment) || is_printed));
+    const bool is_split_argument =
+        comment.code == kUnquotedVariable && is_argument(comment.marked) && !is_assigned(comment);
+    return (comment.is_low && !is_split_argument) || comment.code == kMixedArguments ||
+           comment.code == kLinkHere ||
+           (comment.code == kUnquotedCommand &&
+            (is_word(comment) || is_printed || is_assigned(comment)));
 }
 
 Comment comment_of(const nlohmann::json& row, std::string_view line) {
@@ -235,6 +265,23 @@ Comment comment_of(const nlohmann::json& row, std::string_view line) {
     comment.marked = line.substr(begin, end - begin);
     comment.behind = line.substr(end);
     return comment;
+}
+
+/// "Couldn't parse this …", which comes with the reason.
+bool is_end_of_parse(int code) {
+    return code == 1072 || code == 1073;
+}
+
+/// Lines of which another comment says what the parser does not accept.
+std::set<std::size_t> explained_lines(const nlohmann::json& comments) {
+    std::set<std::size_t> lines;
+    for (const auto& row : comments) {
+        const int code = row.value("code", 0);
+        if (code / 1000 == 1 && !is_end_of_parse(code)) {
+            lines.insert(row.value("line", std::size_t{1}));
+        }
+    }
+    return lines;
 }
 
 void check(Lint& lint, const Joined& script, const std::string& program, AllAdvice& advice) {
@@ -254,10 +301,13 @@ void check(Lint& lint, const Joined& script, const std::string& program, AllAdvi
     if (answer.is_discarded() || !answer.contains("comments")) {
         return;
     }
+    const std::set<std::size_t> explained = explained_lines(answer["comments"]);
     for (const auto& row : answer["comments"]) {
         const auto index = row.value("line", std::size_t{1}) - 1;
         const int code = row.value("code", 0);
-        if (index >= script.lines.size() || is_of_template(lint, script.lines[index], code)) {
+        const bool is_repeated = is_end_of_parse(code) && explained.contains(index + 1);
+        if (index >= script.lines.size() || is_repeated ||
+            is_of_template(lint, script.lines[index], code)) {
             continue;
         }
         const Comment comment = comment_of(row, lint.line(script.lines[index]));

@@ -227,7 +227,13 @@ void accidental_stages(Lint& lint, const Tree& tree) {
         std::string word =
             body.substr(body.find_first_not_of("-'\" ", std::min(document + 2, body.size() - 1)));
         word.resize(std::min(word.find_first_of("'\" \n;|&)"), word.size()));
-        if (!word.empty() && body.find("\n" + word + "\n", document) == std::string::npos) {
+        std::string ends = body.substr(document); // `<<-` strips tabs
+        for (std::size_t tab = ends.find("\n\t");
+             body.compare(document, 3, "<<-") == 0 && tab != std::string::npos;
+             tab = ends.find("\n\t", tab)) {
+            ends.erase(tab + 1, 1);
+        }
+        if (!word.empty() && ends.find("\n" + word + "\n") == std::string::npos) {
             lint.tell("CD002",
                       {tree.stages[i].line, 0},
                       fmt::format("this line ends the here-document '{}' above and begins a stage",

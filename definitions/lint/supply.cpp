@@ -170,8 +170,11 @@ bool names_one_package(const ScriptCommand& command, const Manager& manager) {
     std::size_t packages = 0;
     bool is_behind_verb = false;
     for (const ScriptWord& word : command.words) {
-        const bool is_list = word.text.find_first_of("$*`{") != std::string::npos;
-        if (is_behind_verb && !word.text.starts_with('-')) {
+        // `libfoo${VERSION}` is one name, `$PACKAGES` may be several.
+        const bool is_list = word.text.starts_with('$') || word.text.starts_with('"') ||
+                             word.text.find_first_of("*`") != std::string::npos;
+        const bool is_file = word.text.ends_with(".deb"); // which may need nothing else
+        if (is_behind_verb && !word.text.starts_with('-') && !is_file) {
             packages += is_list ? 2U : 1U;
         }
         is_behind_verb = is_behind_verb || word.text == manager.verb;
@@ -246,6 +249,14 @@ bool is_download(const ScriptCommand& command) {
            });
 }
 
+/// Whether a command from this one on compares a checksum or a signature.
+bool is_verified(const Script& script, std::size_t which) {
+    return std::any_of(
+        script.commands.begin() + static_cast<std::ptrdiff_t>(which),
+        script.commands.end(),
+        [](const ScriptCommand& later) { return is_listed(kVerifiers, later.program()); });
+}
+
 void download(Lint& lint, const Script& script, std::size_t which) {
     const ScriptCommand& command = script.commands[which];
     for (const ScriptWord& word : command.words) {
@@ -265,11 +276,7 @@ void download(Lint& lint, const Script& script, std::size_t which) {
                   fmt::format("what '{}' fetches runs immediately", command.program()));
         return;
     }
-    const bool is_verified = std::any_of(
-        script.commands.begin() + static_cast<std::ptrdiff_t>(which),
-        script.commands.end(),
-        [](const ScriptCommand& later) { return is_listed(kVerifiers, later.program()); });
-    if (!is_verified) {
+    if (!is_verified(script, which)) {
         lint.tell("CD308",
                   *script.section,
                   word,
@@ -277,14 +284,51 @@ void download(Lint& lint, const Script& script, std::size_t which) {
     }
 }
 
-void command_rules(Lint& lint, const Script& script, const ScriptCommand& command) {
+/// `apt-key list`, which adds no key.
+bool adds_key(const ScriptCommand& command) {
+    constexpr std::array<std::string_view, 7> kOthers = {
+        "list", "finger", "export", "exportall", "del", "help", "--help"};
+    return std::none_of(kOthers.begin(), kOthers.end(), [&](std::string_view verb) {
+        return command.has_word(verb);
+    });
+}
+
+/// `sudo -u USER`, which leaves root.
+bool changes_user(const ScriptCommand& command) {
+    return std::any_of(command.words.begin(),
+                       command.words.begin() + static_cast<std::ptrdiff_t>(command.program_index()),
+                       [](const ScriptWord& word) {
+                           return word.text.starts_with("--user") || word.text.starts_with("-u") ||
+                                  is_cluster(word.text, "u", "EHinSs");
+                       });
+}
+
+/// `yum update curl`: some packages, by name.
+bool names_packages(const ScriptCommand& command) {
+    constexpr std::array<std::string_view, 2> kVerbs = {"update", "upgrade"};
+    bool is_behind_verb = false;
+    for (const ScriptWord& word : command.words) {
+        if (word.text.find_first_of("<>") != std::string::npos) {
+            return false;
+        }
+        if (is_behind_verb && !word.text.starts_with('-')) {
+            return true;
+        }
+        is_behind_verb = is_behind_verb || is_listed(kVerbs, word.text);
+    }
+    return false;
+}
+
+void command_rules(Lint& lint, const Script& script, std::size_t which) {
+    const ScriptCommand& command = script.commands[which];
     const Section& section = *script.section;
     const std::string program = command.program();
     const ScriptWord& first = command.words.front();
-    if (program == "apt-key") {
+    if (program == "apt-key" && adds_key(command)) {
         lint.tell("CD311", section, first, "'apt-key' trusts its keys for every source");
     }
-    if (first.text == "sudo" && section.name != "setup" && section.name != "pre") {
+    if (first.text == "sudo" && !changes_user(command) && section.name != "setup" &&
+        section.name != "pre") {
         lint.tell("CD314", section, first, "'sudo' has no use here");
     }
     const bool upgrades = command.has_word("dist-upgrade") || command.has_word("full-upgrade") ||
@@ -292,14 +336,15 @@ void command_rules(Lint& lint, const Script& script, const ScriptCommand& comman
     const bool is_apt_update = program.starts_with("apt") && command.has_word("update");
     constexpr std::array<std::string_view, 5> kUpgraders = {
         "apt-get", "apt", "dnf", "yum", "zypper"};
-    if (upgrades && !is_apt_update && is_listed(kUpgraders, program)) {
+    if (upgrades && !is_apt_update && !names_packages(command) && is_listed(kUpgraders, program)) {
         lint.tell("CD313", section, first, fmt::format("'{}' upgrades the base", program));
     }
     for (const ScriptWord& word : command.words) {
         const bool is_loopback = word.text.find("://localhost") != std::string::npos ||
                                  word.text.find("://127.") != std::string::npos;
-        const bool is_plain =
-            is_download(command) && word.text.find("http://") != std::string::npos;
+        const bool is_plain = is_download(command) &&
+                              word.text.find("http://") != std::string::npos &&
+                              !is_verified(script, which);
         const bool is_unchecked =
             is_listed(kUnchecked, word.text) && (word.text != "-k" || program == "curl");
         if ((is_plain && !is_loopback) || is_unchecked) {
@@ -322,7 +367,7 @@ void lint_supply(Lint& lint) {
                 const ScriptCommand& command = script.commands[i];
                 install(lint, script, command, &stage == &stages.back());
                 download(lint, script, i);
-                command_rules(lint, script, command);
+                command_rules(lint, script, i);
             }
         }
     }

@@ -272,6 +272,7 @@ TEST_CASE("what the runtime and the bases know is not reported") {
          post("apt-get install -y\\\n  a\nconda config --set always_yes yes\n"
               "conda install b")},
         {"CD304", post("conda run -n a python -m ipykernel install")},
+        {"CD304", post("apt-get install ./a.deb ./b.deb\napt-get install a${VERSION}")},
         {"CD501", kLintHead + "%files\na.tgz /tmp/a.tgz\n%post\ntar xf /tmp/a.tgz\n"},
         {"CD506", environment("export OMPI_DIR=/opt/ompi OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}")},
         {"CD506",
@@ -294,8 +295,14 @@ TEST_CASE("what the runtime and the bases know is not reported") {
         {"CD304", post("conda install -yc a b\nyum -ty install c\napt-get install --reinstall d")},
         {"CD312",
          environment("export A=1\n# --app.token=''\n") + "%runscript\na --app.token='' -b\n"},
+        {"CD312", environment("export ALLOW_EMPTY_PASSWORD=yes")},
         {"CD312", kLintHead + "%help\nadd --env HF_TOKEN=<token>.\n"},
         {"CD314", kLintHead + "%setup\nsudo cp a b\n"},
+        {"CD314", post("sudo -u a b\nsudo -Eu a b\nsudo --user=a b")},
+        {"CD310", post("wget http://a.example/b\necho 1 b | sha256sum -c -")},
+        {"CD311", post("apt-key list")},
+        {"CD313", post("yum -y update curl\ndnf upgrade -y bash")},
+        {"CD002", kLintHead + "%post\ncat <<-E\n\ta\n\tE\n" + kLintHead},
         {"CD401", kLintHead + "%files\n/a /b # note\n"},
         {"CD502", post("apt-get install -y libopenmpi-dev mpich-doc")}};
     for (const auto& [rule, text] : rows) {
@@ -422,8 +429,8 @@ TEST_CASE("shellcheck's findings have the place in the definition") {
     LintOptions options;
     options.shellcheck = find_program("shellcheck");
     REQUIRE(options.shellcheck);
-    const LintReport report = lint_of(
-        docker("debian:12") + "%post\na='x y'\n  rm $a\ncd /x\n%post\nsource /y\n", options);
+    const LintReport report =
+        lint_of(docker("debian:12") + "%post\ntrue\n  rm $1\ncd /x\n%post\nsource /y\n", options);
     std::set<std::pair<std::size_t, std::string>> told;
     for (const Finding& finding : report.findings) {
         if (finding.rule == "CD107") {

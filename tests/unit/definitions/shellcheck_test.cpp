@@ -55,21 +55,35 @@ TEST_CASE("what the runtime sets and reads is not reported") {
         "%post\necho A=1 >>$SINGULARITY_ENVIRONMENT\necho B=2 >>${APPTAINER_ENVIRONMENT}\n",
         "%runscript\n\t#!/bin/bash\n\tsource /x\n",
         "%environment\nexport A=/tmp/$(id -u)/x\n",
+        "%runscript\nexport A=/tmp/$(id -u)/x\n",
     };
     for (const std::string& text : right) {
         CAPTURE(text);
         CHECK(shellcheck_of(on("debian:12", text)).empty());
     }
-    CHECK(shellcheck_of(on("debian:12", "%runscript\ncd $HOME\n")) == Expected{"CD107 SC2086"});
-    CHECK(shellcheck_of(on("debian:12", "%post\ncd $PREFIX\n")) == Expected{"CD107 SC2086"});
+    CHECK(shellcheck_of(on("debian:12", "%runscript\ncd $HOME\n")) == Expected{"CD110 SC2086"});
+    CHECK(shellcheck_of(on("debian:12", "%post\ncd $PREFIX\n")) == Expected{"CD110 SC2086"});
     CHECK(shellcheck_of(on("debian:12", "%post\nexport A=$(x)\n")).front() == "CD107 SC2155");
+}
+
+TEST_CASE(
+    "words that a user passes are warned of, those of the build are shellcheck's own advice") {
+    CHECK(shellcheck_of(on("debian:12", "%runscript\ncp $1 /x\nexec a ${2}\n")) ==
+          Expected{"CD107 SC2086", "CD107 SC2086"});
+    CHECK(shellcheck_of(on("debian:12", "%runscript\nexec a $*\n")) == Expected{"CD107 SC2048"});
+    CHECK(shellcheck_of(on("debian:12", "%runscript\nexport A=$1\n")) == Expected{"CD110 SC2086"});
+    CHECK(shellcheck_of(on("debian:12", "%post\nfor i in $(seq 2); do mkdir /g$i; done\n")) ==
+          Expected{"CD110 SC2086"});
+    CHECK(shellcheck_of(on("debian:12", "%runscript\nexec a \"/b/$@\"\n")) ==
+          Expected{"CD110 SC2145"});
+    CHECK(shellcheck_of(on("debian:12", "%environment\nexport A=$(grep -c a /b)\n")).empty());
 }
 
 TEST_CASE("splitting that is meant is not reported") {
     CHECK(shellcheck_of(on("debian:12", "%post\nP=\"a b\"\napt-get install -y $P\n")).empty());
-    CHECK(shellcheck_of(on("debian:12", "%post\nP=\"a b\"\nrm $P\n")) == Expected{"CD107 SC2086"});
+    CHECK(shellcheck_of(on("debian:12", "%post\nP=\"a b\"\nrm $P\n")) == Expected{"CD110 SC2086"});
     CHECK(shellcheck_of(on("debian:12", "%post\nP=\"$(a b)\"\napt-get install -y $P\n")) ==
-          Expected{"CD107 SC2086"});
+          Expected{"CD110 SC2086"});
     CHECK(shellcheck_of(on("debian:12", "%post\nP=\"\"\nconda create -yn a b ${P}\n")).empty());
     CHECK(shellcheck_of(on("debian:12", "%post\necho \"a: \"$(b)\n")) == Expected{"CD110 SC2046"});
     CHECK(shellcheck_of(on("debian:12", "%runscript\n\n#!/bin/sh\na\n")).empty());
@@ -78,5 +92,10 @@ TEST_CASE("splitting that is meant is not reported") {
           Expected{"CD110 SC2046"});
     CHECK(shellcheck_of(on("debian:12", "%post\n./configure --prefix=$(pwd)\n")) ==
           Expected{"CD107 SC2046"});
+    CHECK(shellcheck_of(on("debian:12", "%post\n/bin/echo -e a\n")).empty());
+    CHECK(shellcheck_of(on("debian:12", "%post\na && \\\necho done\n")).empty());
+    CHECK(shellcheck_of(on("debian:12", "%post\nif [ -d \"/a\"]; then b; fi\n")) ==
+          Expected{"CD107 SC1019", "CD107 SC1020", "CD110 SC1009"});
+    CHECK(shellcheck_of(on("debian:12", "%post\necho -e a\n")) == Expected{"CD107 SC3037"});
     CHECK(shellcheck_of(on("debian:12", "%post\nU=https://a.example/?b=1\necho \"$U\"\n")).empty());
 }
