@@ -282,11 +282,14 @@ void unexported(Lint& lint,
     const bool is_of_apt = assignment.name == "DEBIAN_FRONTEND";
     if (!is_empty && !is_of_apt && !reaches_programs(all, script, assignment) &&
         !serves_others(all, assignment.name) && !is_colour(assignment.value)) {
-        lint.tell("CD202",
-                  *script.section,
-                  *assignment.word,
-                  fmt::format("'{}' is not exported", assignment.name),
-                  fmt::format("write 'export {}=…'", assignment.name));
+        lint.tell(
+            "CD202",
+            *script.section,
+            *assignment.word,
+            has_known_base(*script.stage)
+                ? fmt::format("'{}' is not exported", assignment.name)
+                : fmt::format("'{}' is exported only if the base exports it", assignment.name),
+            fmt::format("write 'export {}=…'", assignment.name));
     }
 }
 

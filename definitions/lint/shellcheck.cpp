@@ -174,7 +174,7 @@ bool is_gap(char c) {
 
 /// `apt-get install $(cat list)`: a substitution that is a word of its own may stand for several.
 bool is_word(const Comment& comment) {
-    constexpr std::string_view kEnds = " \t;|&)";
+    constexpr std::string_view kEnds = " \t;|&)\\";
     return (comment.before.empty() || is_gap(comment.before.back())) &&
            (comment.behind.empty() || kEnds.find(comment.behind.front()) != std::string_view::npos);
 }
@@ -188,6 +188,7 @@ bool is_refuted(const Comment& comment, const Joined& script) {
     constexpr int kSource = 3046;
     constexpr int kEchoOptions = 3037;
     constexpr int kKeywordAsWord = 1010;
+    constexpr int kSudoRedirects = 2024;
     constexpr int kUnquotedCommand = 2046;
     constexpr int kUnquotedVariable = 2086;
     const std::string_view name = variable_of(comment.marked);
@@ -202,6 +203,8 @@ bool is_refuted(const Comment& comment, const Joined& script) {
         return script.base == BaseShell::kBusybox;
     case kGlobInAssignment: // `?` of an address
         return comment.marked.find("://") != std::string_view::npos;
+    case kSudoRedirects: // root already: CD314
+        return script.name == "post";
     case kKeywordAsWord: // `echo done`
         return trim(comment.before).ends_with("echo");
     case kEchoOptions: // of a program, not of the shell
@@ -226,11 +229,11 @@ bool is_argument(std::string_view text) {
 
 /// `export NAME=`: newer shells split no word there.
 bool is_assigned(const Comment& comment) {
-    const std::string_view before = trim(comment.before);
     const std::size_t word = comment.before.find_last_of(" \t") + 1;
+    const std::string_view builtin = trim(comment.before.substr(0, word));
     return comment.before.find('=', word) != std::string_view::npos &&
-           (before.starts_with("export ") || before.starts_with("readonly ") ||
-            before.starts_with("local "));
+           (builtin.ends_with("export") || builtin.ends_with("readonly") ||
+            builtin.ends_with("local"));
 }
 
 bool is_advice(const Comment& comment, const Joined& script) {
@@ -238,6 +241,7 @@ bool is_advice(const Comment& comment, const Joined& script) {
     constexpr int kUnquotedVariable = 2086;
     constexpr int kMixedArguments = 2145; // `"a $@"` has a meaning, and may be meant
     constexpr int kLinkHere = 2226;       // `ln -s /a/b`, to ./b
+    constexpr int kEmptyValue = 1007;     // `A= b`
     constexpr int kFirstOfPosix = 3000;
     constexpr int kLastOfPosix = 3999;
     if (comment.code >= kFirstOfPosix && comment.code <= kLastOfPosix) {
@@ -247,7 +251,7 @@ bool is_advice(const Comment& comment, const Joined& script) {
     const bool is_split_argument =
         comment.code == kUnquotedVariable && is_argument(comment.marked) && !is_assigned(comment);
     return (comment.is_low && !is_split_argument) || comment.code == kMixedArguments ||
-           comment.code == kLinkHere ||
+           comment.code == kLinkHere || comment.code == kEmptyValue ||
            (comment.code == kUnquotedCommand &&
             (is_word(comment) || is_printed || is_assigned(comment)));
 }

@@ -93,9 +93,12 @@ TEST_CASE("splitting that is meant is not reported") {
     CHECK(shellcheck_of(on("debian:12", "%post\n./configure --prefix=$(pwd)\n")) ==
           Expected{"CD107 SC2046"});
     CHECK(shellcheck_of(on("debian:12", "%post\n/bin/echo -e a\n")).empty());
+    CHECK(shellcheck_of(on("debian:12", "%post\nsudo a >/b\nexport $(cat c)\\\n&& d\n")) ==
+          Expected{"CD110 SC2046"});
+    CHECK(shellcheck_of(on("debian:12", "%post\nA= B= c\n")) == Expected{"CD110 SC1007"});
     CHECK(shellcheck_of(on("debian:12", "%post\na && \\\necho done\n")).empty());
     CHECK(shellcheck_of(on("debian:12", "%post\nif [ -d \"/a\"]; then b; fi\n")) ==
-          Expected{"CD107 SC1019", "CD107 SC1020", "CD110 SC1009"});
+          Expected{"CD110 SC1009", "CD107 SC1019", "CD107 SC1020"});
     CHECK(shellcheck_of(on("debian:12", "%post\necho -e a\n")) == Expected{"CD107 SC3037"});
     CHECK(shellcheck_of(on("debian:12", "%post\nU=https://a.example/?b=1\necho \"$U\"\n")).empty());
 }
