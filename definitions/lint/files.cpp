@@ -128,7 +128,7 @@ void one_name(Lint& lint,
                       {line.line, 0},
                       fmt::format("'{}' is a destination above already", printable(to)));
         }
-        if (globs) {
+        if (globs && !looks_like_file(to)) { // with a suffix one file is meant
             lint.tell("CD402",
                       {line.line, 0},
                       fmt::format("several files may go to '{}', where that is not a folder",

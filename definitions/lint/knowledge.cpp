@@ -55,12 +55,17 @@ constexpr std::array kKnownBases = {
     KnownBase{"perl", " PERL_VERSION "},
 };
 
-/// Folders of the Filesystem Hierarchy Standard that Debian, Ubuntu, EL and Alpine all have.
-constexpr std::array<std::string_view, 42> kUsualFolders = {"",
+/// Folders of the Filesystem Hierarchy Standard that Debian, Ubuntu, EL and Alpine all have, and
+/// those of one family by whose name its files are meant.
+constexpr std::array<std::string_view, 46> kUsualFolders = {"",
                                                             "/bin",
                                                             "/boot",
                                                             "/dev",
                                                             "/etc",
+                                                            "/etc/apt",
+                                                            "/etc/apt/sources.list.d",
+                                                            "/etc/pki/rpm-gpg",
+                                                            "/etc/yum.repos.d",
                                                             "/etc/init.d",
                                                             "/etc/opt",
                                                             "/etc/profile.d",

@@ -141,7 +141,8 @@ bool is_answered(const Script& script, const ScriptCommand& command, const Manag
     const bool by_word =
         std::any_of(command.words.begin(), command.words.end(), [&](const ScriptWord& word) {
             const bool is_input = word.text.starts_with('<') || word.text == "--dry-run" ||
-                                  word.text == "--simulate" || word.text == "--download-only";
+                                  word.text == "--simulate" || word.text == "--download-only" ||
+                                  (is_apt && word.text == "-v"); // prints the version
             return is_input || is_listed(manager.yes, word.text) ||
                    is_cluster(word.text, "y", letters) ||
                    (is_apt && is_cluster(word.text, "sd", kClusterLetters)) ||

@@ -272,6 +272,8 @@ TEST_CASE("what the runtime and the bases know is not reported") {
          post("apt-get install -y\\\n  a\nconda config --set always_yes yes\n"
               "conda install b")},
         {"CD304", post("conda run -n a python -m ipykernel install")},
+        {"CD304", post("apt-get install -v a b")},
+        {"CD402", docker("rockylinux:9") + "%files\n/a*.rpm /etc/yum.repos.d\n/b*.exe /b.exe\n"},
         {"CD304", post("apt-get install ./a.deb ./b.deb\napt-get install a${VERSION}")},
         {"CD501", kLintHead + "%files\na.tgz /tmp/a.tgz\n%post\ntar xf /tmp/a.tgz\n"},
         {"CD506", environment("export OMPI_DIR=/opt/ompi OMP_NUM_THREADS=${OMP_NUM_THREADS:-1}")},
