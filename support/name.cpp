@@ -2,6 +2,7 @@
 #include "support/name.hpp"
 
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -124,6 +125,27 @@ std::string image_reference_fault(std::string_view text, std::string& help) {
         return "no name of an image follows `" + std::string(name) + "://`";
     }
     return {};
+}
+
+bool is_secret_name(std::string_view text) {
+    constexpr std::array<std::string_view, 9> kEnds = {"token",
+                                                       "password",
+                                                       "passwd",
+                                                       "secret",
+                                                       "api_key",
+                                                       "apikey",
+                                                       "access_key",
+                                                       "private_key",
+                                                       "credentials"};
+    const std::string name = text::lowered(text);
+    return std::any_of(
+        kEnds.begin(), kEnds.end(), [&](std::string_view end) { return name.ends_with(end); });
+}
+
+bool is_switch(std::string_view value) {
+    constexpr std::array<std::string_view, 10> kSwitches = {
+        "yes", "no", "true", "false", "on", "off", "0", "1", "none", "null"};
+    return std::find(kSwitches.begin(), kSwitches.end(), text::lowered(value)) != kSwitches.end();
 }
 
 } // namespace cybele

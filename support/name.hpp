@@ -27,6 +27,11 @@ namespace cybele {
 /// Whether a shell takes it as a variable's name.
 [[nodiscard]] bool is_variable_name(std::string_view text);
 
+/// Whether a variable of this name holds a password, a token or a key by the usual ends of names.
+[[nodiscard]] bool is_secret_name(std::string_view text);
+/// Whether it is a switch, as in ALLOW_EMPTY_PASSWORD=yes, and so no secret.
+[[nodiscard]] bool is_switch(std::string_view value);
+
 /// Whether it is `sha256:` and 64 lower-case hexadecimal digits.
 [[nodiscard]] bool is_sha256_digest(std::string_view text);
 

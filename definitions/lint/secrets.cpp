@@ -13,20 +13,6 @@
 namespace cybele::definitions {
 namespace {
 
-/// Ends of the names of variables and arguments that hold secrets.
-constexpr std::array<std::string_view, 9> kNames = {"token",
-                                                    "password",
-                                                    "passwd",
-                                                    "secret",
-                                                    "api_key",
-                                                    "apikey",
-                                                    "access_key",
-                                                    "private_key",
-                                                    "credentials"};
-
-constexpr std::array<std::string_view, 10> kSwitches = {
-    "yes", "no", "true", "false", "on", "off", "0", "1", "none", "null"};
-
 /// A text that is a secret wherever it stands: its beginning, and how many characters follow.
 struct Shape {
     std::string_view begin;
@@ -73,18 +59,15 @@ void names(Lint& lint, std::size_t number, std::string_view line) {
     while (begin > 0 && is_word_character(line[begin - 1])) {
         --begin;
     }
-    const std::string name = lower(line.substr(begin, equals - begin));
+    const std::string_view name = line.substr(begin, equals - begin);
     const std::string_view value = trim(line.substr(equals + 1));
-    const bool has_name = std::any_of(
-        kNames.begin(), kNames.end(), [&](std::string_view end) { return name.ends_with(end); });
     const std::string_view first = value.substr(0, value.find_first_of(" \t,;"));
     const bool is_placeholder = first.starts_with('<') || first == "\"\"" || first == "''";
-    std::string word = lower(first); // a switch, as in ALLOW_EMPTY_PASSWORD=yes
+    std::string word(first);
     std::erase_if(word, [](char c) { return c == '"' || c == '\''; });
-    const bool is_switch = std::find(kSwitches.begin(), kSwitches.end(), word) != kSwitches.end();
     const bool is_literal = !value.empty() && value.find('$') == std::string_view::npos &&
-                            !is_placeholder && !is_switch;
-    if (has_name && is_literal) {
+                            !is_placeholder && !is_switch(word);
+    if (is_secret_name(name) && is_literal) {
         lint.tell("CD312",
                   {number, begin + 1},
                   fmt::format("the value of '{}' is stored in the image",
@@ -103,10 +86,7 @@ void lint_secrets(Lint& lint) {
         }
     }
     for (const auto& [name, value] : lint.options().parse.arguments) {
-        const std::string low = lower(name);
-        if (std::any_of(kNames.begin(), kNames.end(), [&](std::string_view end) {
-                return low.ends_with(end);
-            })) {
+        if (is_secret_name(name)) {
             lint.tell(
                 "CD312",
                 {1, 1},

@@ -312,6 +312,12 @@ private:
                  near.empty() ? "name one of the stages" : "did you mean `" + near + "`?"});
             return;
         }
+        if (is_plain) {
+            ledger_.remark(own.mark_at(flag.at),
+                           {"files of '" + printable(flag.value) + "'",
+                            "no FROM gives a stage this name, so it is an image of that name",
+                            "name one of the stages, or the image with its tag"});
+        }
         graph_.stages[index].outside.push_back(flag.value);
     }
 

@@ -116,6 +116,7 @@ public:
             }
             put(name, How::kSet, expansion.value);
             state_.environment[name] = expansion.value;
+            note_secret(name, expansion.value.plain, word.at);
         } else if (!extends(name, word, before)) {
             lose(file_,
                  own_,
@@ -128,6 +129,15 @@ public:
     }
 
 private:
+    void note_secret(const std::string& name, const std::string& value, std::size_t at) {
+        if (is_secret_name(name) && !value.empty() && !is_switch(value)) {
+            file_.ledger.remark(own_.mark_at(at),
+                                {"the value of " + name,
+                                 "it looks like a secret, and who has the image can read it",
+                                 "remove it from `environment`, and set it when the job runs"});
+        }
+    }
+
     /// A Recipe has search paths of absolute folders alone; else it says so here, at the line.
     bool is_usable(const std::string& name, const Value& value, std::size_t at) {
         if (name != "PATH" && name != "LD_LIBRARY_PATH") {

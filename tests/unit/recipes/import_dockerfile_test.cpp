@@ -236,6 +236,13 @@ TEST_CASE("variables: values, arguments of the Recipe, and what nobody knows") {
               Texts{"2:10 not carried: the value of PATH"});
     }
     CHECK(messages_of("FROM debian:12\nENV PATH=/a:/b MANPATH=man\n").empty());
+    CHECK(messages_of("FROM debian:12\nENV A=b API_TOKEN=abc DB_PASSWORD=\"x y\"\n") ==
+          Texts{"2:19 carried, but: the value of API_TOKEN",
+                "2:35 carried, but: the value of DB_PASSWORD"});
+    CHECK(messages_of("FROM debian:12\nENV ALLOW_EMPTY_PASSWORD=yes API_TOKEN=\n").empty());
+    CHECK(messages_of("FROM debian:12\nCOPY --from=nowhere /a /b\n") ==
+          Texts{"2:6 carried, but: files of 'nowhere'"});
+    CHECK(messages_of("FROM debian:12\nCOPY --from=busybox:1.36 /a /b\n").empty());
 }
 
 TEST_CASE("the shell of a step is as strict as it was") {
