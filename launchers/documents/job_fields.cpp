@@ -69,7 +69,8 @@ constexpr Field kLaunchFields[] = {
     {"launcher", &kLauncher, "mpi, mpi-bind, horovod: who starts the ranks", false, "auto"},
     {"pmi",
      &kPmi,
-     "mpi, mpi-bind, horovod: how ranks find each other; `default`: srun's own",
+     "mpi, mpi-bind, horovod: how ranks find each other; `default`: srun by its own "
+     "settings, also for cores of ranks and the end of one rank",
      false,
      "auto"},
     {"binding", &kBinding, "mpi, mpi-bind, horovod: what a rank is bound to", false, "auto"},

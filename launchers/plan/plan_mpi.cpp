@@ -80,7 +80,8 @@ bool is_srun(MpiLauncher launcher) {
     return launcher == MpiLauncher::kSrunPmix || launcher == MpiLauncher::kSrunPmi2;
 }
 
-/// `pmi: default`: srun decides by the setting of its cluster.
+/// `pmi: default`: srun decides by the settings of its cluster, also which cores a rank has where
+/// the Job does not say it, and whether the end of one rank ends the others.
 constexpr std::string_view kDefaultPmi = "default";
 
 /// The launcher that the Job names, or the one that suits image and Site: mpirun, unless the Site's
@@ -243,14 +244,19 @@ void write_mpirun(const PlanInput& input, LaunchPlan& plan) {
 void write_srun(const PlanInput& input, const std::string& pmi, LaunchPlan& plan) {
     // A step keeps the allocation's CPUs a task only when told so (Slurm 22.05 to 23.02), and one
     // dead rank must end the others.
+    const bool is_default = pmi == kDefaultPmi;
     append_words(plan.launcher,
-                 fmt::format("srun {}--nodes={} --ntasks={} --ntasks-per-node={} "
-                             "--cpus-per-task={} --kill-on-bad-exit=1",
-                             pmi == kDefaultPmi ? "" : fmt::format("--mpi={} ", pmi),
+                 fmt::format("srun {}--nodes={} --ntasks={} --ntasks-per-node={}",
+                             is_default ? "" : fmt::format("--mpi={} ", pmi),
                              plan.nodes,
                              plan.ranks,
-                             plan.ranks_per_node,
-                             plan.cpus_per_task));
+                             plan.ranks_per_node));
+    if (!is_default || input.job->says("resources.cpus-per-task")) {
+        plan.launcher.push_back(fmt::format("--cpus-per-task={}", plan.cpus_per_task));
+    }
+    if (!is_default) {
+        plan.launcher.emplace_back("--kill-on-bad-exit=1");
+    }
     if (plan.is_oversubscribed) {
         plan.launcher.emplace_back("--overcommit");
     }

@@ -94,7 +94,7 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
             set("OMP_PROC_BIND", job.launch.bind);
         }
     } else if (is_mpi_kind(plan.kind) && plan.threads > 1 && !plan.is_oversubscribed &&
-               !job.launch.has_own_threads && has_own_cores(input, plan)) {
+               !job.launch.has_own_threads && plan.pmi != "default" && has_own_cores(input, plan)) {
         set("OMP_PLACES", "cores");
         set("OMP_PROC_BIND", "close");
     }

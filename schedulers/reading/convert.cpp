@@ -55,8 +55,14 @@ bool put_outputs(const BatchScript& script, BatchOptions& options) {
     return fields.contains("output.stderr");
 }
 
-/// Tasks of one node are written as those of each node, as launches of ours have them.
-void settle_tasks(std::map<std::string, std::string>& fields) {
+/// Tasks of one node are written as those of each node, as launches of ours have them. Of one
+/// process the script of Slurm says what is written here, and the job's variables show it.
+void settle_tasks(const BatchScript& script,
+                  const TypedLaunch& launch,
+                  std::map<std::string, std::string>& fields) {
+    if (launch.kind == "serial" && script.reader == Reader::kSlurm) {
+        return;
+    }
     const auto tasks = fields.find("resources.tasks");
     if (tasks != fields.end() && !fields.contains("resources.tasks-per-node")) {
         fields["resources.tasks-per-node"] = tasks->second;
@@ -95,6 +101,9 @@ BatchOptions without_own_words(const BatchScript& script, BatchOptions options) 
                                               script.reader == Reader::kPbspro);
     });
     options.in_fields += count;
+    if (is_slurm && is_one_task && count != 0) {
+        fields.emplace("resources.tasks", "1");
+    }
     return options;
 }
 
@@ -119,7 +128,7 @@ std::optional<Conversion> convert_typed(const Explanation& explanation,
         return std::nullopt;
     }
     if (!launch->is_exact) {
-        settle_tasks(options.fields);
+        settle_tasks(explanation.script, *launch, options.fields);
     }
     if (launch->folds_slots) {
         options.fields["resources.cpus-per-task"] = options.fields["resources.tasks-per-node"];

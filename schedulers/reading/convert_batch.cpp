@@ -214,20 +214,12 @@ void tell_arguments(const BatchScript& script, Conversion& into) {
 
 /// What a Job does not hand on to a script that runs as it stands.
 void tell_not_handed_on(const BatchScript& script, Conversion& into) {
-    if (const Directive* const signal = signal_not_passed_on(script); signal != nullptr) {
+    const Directive* const signal = signal_not_passed_on(script, LaunchOf::kBatch);
+    if (signal != nullptr) {
         into.left.push_back({signal->line,
                              signal->option + "=" + signal->value,
-                             "a Job passes on TERM, USR1 and USR2 alone; for others the script "
-                             "gets TERM",
+                             "a Job does not pass this signal on to its script",
                              "write `B:USR1`, and `trap … USR1` in the script"});
-    }
-    const Directive* const input = script.find("stdin");
-    if (input != nullptr && script.reader == Reader::kSlurm) {
-        into.left.push_back(
-            {input->line,
-             input->option + "=" + input->value,
-             "the job starts the script in the background, and its input is empty there",
-             "write `< FILE` after the command that reads it"});
     }
 }
 
@@ -268,8 +260,23 @@ std::size_t line_of_burst_buffer(const BatchScript& script) {
     return 0;
 }
 
-const Directive* signal_not_passed_on(const BatchScript& script) {
+const Directive* signal_not_passed_on(const BatchScript& script, LaunchOf launch) {
     constexpr std::array<std::string_view, 6> kPassed{"USR1", "USR2", "TERM", "10", "12", "15"};
+    constexpr std::array<std::string_view, 15> kToScript{"HUP",
+                                                         "INT",
+                                                         "QUIT",
+                                                         "ALRM",
+                                                         "PROF",
+                                                         "URG",
+                                                         "VTALRM",
+                                                         "WINCH",
+                                                         "XCPU",
+                                                         "XFSZ",
+                                                         "1",
+                                                         "2",
+                                                         "3",
+                                                         "14",
+                                                         "24"};
     const Directive* const signal = script.find("signal");
     const auto colon = signal == nullptr ? std::string::npos : signal->value.find(':');
     if (colon == std::string::npos || script.reader != Reader::kSlurm) {
@@ -278,7 +285,8 @@ const Directive* signal_not_passed_on(const BatchScript& script) {
     std::string_view name = std::string_view(signal->value).substr(colon + 1);
     name = name.substr(0, name.find('@'));
     name.remove_prefix(name.starts_with("SIG") ? 3 : 0);
-    const bool is_passed = std::find(kPassed.begin(), kPassed.end(), name) != kPassed.end();
+    const bool is_passed =
+        is_one_of(name, kPassed) || (launch == LaunchOf::kBatch && is_one_of(name, kToScript));
     return is_passed ? nullptr : signal;
 }
 
@@ -290,23 +298,9 @@ std::string own_name(const BatchScript& script) {
                          std::all_of(name.begin(), name.end(), [](char letter) {
                              return is_letter_of_name(letter) || letter == '.' || letter == '-';
                          });
-    const auto is_pattern_of_name = [&](std::string_view need) {
-        const Directive* const output = script.find(need);
-        return output != nullptr && output->value.find("%x") != std::string::npos;
-    };
-    const bool names_outputs = script.reader == Reader::kTorque ||
-                               script.reader == Reader::kPbspro || is_pattern_of_name("stdout") ||
-                               is_pattern_of_name("stderr");
-    const bool is_single = // one job of a name at a time
-        std::any_of(script.directives.begin(), script.directives.end(), [](const Directive& each) {
-            return each.value.find("singleton") != std::string::npos;
-        });
-    const bool is_read =
-        names_outputs || is_single ||
-        std::any_of(script.lines.begin(), script.lines.end(), [](std::string_view line) {
-            return has_variable(line, "SLURM_JOB_NAME");
-        });
-    return is_name && is_read && script.find("name") == nullptr ? name : std::string();
+    return is_name && script.reader != Reader::kNone && script.find("name") == nullptr
+               ? name
+               : std::string();
 }
 
 std::string body_of(const BatchScript& script) {

@@ -32,10 +32,10 @@ void write_words(const BatchScript& script,
 [[nodiscard]] std::size_t line_of_burst_buffer(const BatchScript& script);
 
 /// The option that asks for a signal to the script that a Job does not pass on; nullptr: none.
-[[nodiscard]] const Directive* signal_not_passed_on(const BatchScript& script);
+enum class LaunchOf { kTyped, kBatch };
+[[nodiscard]] const Directive* signal_not_passed_on(const BatchScript& script, LaunchOf launch);
 
-/// The name that the batch system gives the job where the script has none: that of its file. Empty
-/// where nothing shows it: neither an output nor the script itself.
+/// The name that the batch system gives the job where the script has none: that of its file.
 [[nodiscard]] std::string own_name(const BatchScript& script);
 
 /// The value of `shell`, programs of /bin by their names alone; empty: bash, unless it is said.

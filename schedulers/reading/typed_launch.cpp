@@ -244,7 +244,8 @@ private:
             return place_.nodes * number.value_or(0) == place_.tasks;
         }
         if (name == "--kill-on-bad-exit" || name == "-K") {
-            return value.empty() || value == "1"; // ours
+            launch.options.push_back("--kill-on-bad-exit=" + (value.empty() ? "1" : value));
+            return value.empty() || value == "1" || value == "0";
         }
         if (name == "--export") {
             return value == "ALL"; // as without it
@@ -440,11 +441,8 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
     // What the set-up hands over to the ranks comes last.
     launch.setup = setup->text + (launch.setup.empty() ? "" : setup->last_options + launch.setup);
     launch.environment.merge(setup->environment);
-    // Binding of threads harms a program that starts processes: only who names threads gets it.
-    const bool is_own = launch.kind == "serial"
-                            ? !options.fields.contains("resources.cpus-per-task")
-                            : place.cpus > 1;
-    launch.threads = setup->threads ? std::to_string(*setup->threads) : is_own ? "own" : "";
+    // A program may start processes, or submit jobs, which would inherit the number.
+    launch.threads = setup->threads ? std::to_string(*setup->threads) : "own";
     return launch;
 }
 

@@ -174,7 +174,7 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
     const bool is_script = is_one_of(program, kShells) || program.ends_with(".sh");
     if (!is_right || text.size() > kMostText || (is_script && is_exact) ||
         (program != "srun" && is_launcher_name(program)) || !is_shell_of_text(script) ||
-        has_directives(text) || signal_not_passed_on(script) != nullptr ||
+        has_directives(text) || signal_not_passed_on(script, LaunchOf::kTyped) != nullptr ||
         is_in_private_folder(script)) {
         return std::nullopt;
     }

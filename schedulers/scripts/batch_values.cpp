@@ -132,11 +132,16 @@ bool opens_outputs(const Rendering& rendering) {
 
 void add_batch_head(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
-    if (!job.launch.asks_as_written()) {
-        return;
-    }
+    // Programs such as PyTorch Lightning behave otherwise where the batch system says how many
+    // tasks there are: a program that counts for itself gets the numbers that the Job states, and
+    // no more.
+    const bool is_left = job.launch.kind == LaunchKind::kSerial && job.launch.has_own_threads;
+    const bool is_as_written = job.launch.asks_as_written();
     for (const SaidField& row : kSaidFields) {
-        values[row.name] = job.says(row.field);
+        values[row.name] = job.says(row.field) || !(is_as_written || is_left);
+    }
+    if (!is_as_written) {
+        return;
     }
     const auto& resources = job.resources;
     values["says-place"] = job.says("resources.nodes") || job.says("resources.tasks-per-node") ||

@@ -16,44 +16,43 @@ using templates::Value;
 using templates::Values;
 
 /// A vendor's GPUs. Runtimes only warn where `--nv` or `--rocm` find nothing, so the script counts
-/// the devices itself (launch.md 8); nothing of this has run on a GPU.
+/// the devices itself (launch.md 8). A slice of a card that is split (MIG) counts like a card, and
+/// its card does not.
 struct GpuKind {
     std::string_view vendor;    ///< the Site's word
     std::string_view label;     ///< how the image's label `cybelectl.gpu` begins
     std::string_view option;    ///< of `exec`; empty: the devices in /dev are all that is needed
     std::string_view variable;  ///< that says which devices are the job's
-    std::string_view listing;   ///< shell code that prints their number
+    std::string_view listing;   ///< shell code that prints a line for each
     std::string_view listed_by; ///< for the refusal
 };
 
-constexpr std::array kGpuKinds{
-    GpuKind{"nvidia",
-            "cuda",
-            "--nv",
-            "CUDA_VISIBLE_DEVICES",
-            "nvidia-smi -L 2>/dev/null | grep -c '^GPU '",
-            "nvidia-smi -L"},
-    GpuKind{"amd",
-            "rocm",
-            "--rocm",
-            "ROCR_VISIBLE_DEVICES",
-            "[ ! -e /dev/kfd ] || find /dev/dri -name 'renderD*' | wc -l",
-            "/dev/kfd and /dev/dri"},
-    GpuKind{"intel",
-            "oneapi",
-            "",
-            "ZE_AFFINITY_MASK",
-            "find /dev/dri -name 'renderD*' 2>/dev/null | wc -l",
-            "/dev/dri"}};
+constexpr std::array kGpuKinds{GpuKind{"nvidia",
+                                       "cuda",
+                                       "--nv",
+                                       "CUDA_VISIBLE_DEVICES",
+                                       "nvidia-smi -L 2>/dev/null",
+                                       "nvidia-smi -L"},
+                               GpuKind{"amd",
+                                       "rocm",
+                                       "--rocm",
+                                       "ROCR_VISIBLE_DEVICES",
+                                       "[ ! -e /dev/kfd ] || find /dev/dri -name 'renderD*'",
+                                       "/dev/kfd and /dev/dri"},
+                               GpuKind{"intel",
+                                       "oneapi",
+                                       "",
+                                       "ZE_AFFINITY_MASK",
+                                       "find /dev/dri -name 'renderD*' 2>/dev/null",
+                                       "/dev/dri"}};
 
 /// Whose they are is not known where no container is started.
-constexpr GpuKind kAnyGpu{
-    "",
-    "",
-    "",
-    "",
-    "{ nvidia-smi -L || find /dev/dri -name 'renderD*'; } 2>/dev/null | grep -c '^GPU \\|renderD'",
-    "nvidia-smi -L and /dev/dri"};
+constexpr GpuKind kAnyGpu{"",
+                          "",
+                          "",
+                          "",
+                          "{ nvidia-smi -L || find /dev/dri -name 'renderD*'; } 2>/dev/null",
+                          "nvidia-smi -L and /dev/dri"};
 
 const GpuKind* kind_of_image(const RenderInput& input) {
     if (input.facts == nullptr || !input.facts->labels.contains("cybelectl.gpu")) {

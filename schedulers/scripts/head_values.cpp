@@ -227,6 +227,7 @@ Values head_values(const Rendering& rendering) {
     Values values;
     values["name"] = directive_text(rendering, "name", name_for(job, rendering.dialect));
     values["nodes"] = plan.nodes;
+    values["on-several-nodes"] = plan.nodes > 1;
     values["tasks"] = plan.ranks;
     values["tasks-per-node"] = plan.ranks_per_node;
     values["cpus-per-task"] = plan.cpus_per_task;

@@ -150,6 +150,11 @@ ProgramWords program_words(const Rendering& rendering) {
         for (const std::string& argument : job.arguments) {
             program.own.push_back(word_expression(job, argument));
         }
+        const bool is_one = job.launch.kind == launchers::LaunchKind::kSerial ||
+                            job.launch.kind == launchers::LaunchKind::kOpenmp;
+        if (is_one && !(job.sweep && job.sweep->pack > 0)) {
+            program.own.emplace_back("\"$@\""); // of the call: `sbatch SCRIPT a b`
+        }
     } else if (!job.command.empty()) {
         for (const std::string& word : job.command) {
             program.own.push_back(word_expression(job, word));

@@ -302,6 +302,9 @@ void add_launch(const Rendering& rendering, Values& values) {
     const bool is_hydra = *plan.starter == MpiLauncher::kMpirunMpich;
     values["is-openmpi"] = is_openmpi;
     values["is-srun"] = !is_openmpi && !is_hydra;
+    values["gives-cores"] =
+        !is_openmpi && !is_hydra &&
+        (plan.pmi != "default" || rendering.input.job->says("resources.cpus-per-task"));
     values["allow-root"] = plan.allow_root;
     std::vector<std::string> words{path_expression(plan.launcher.front())};
     for (std::size_t index = 1; index < plan.launcher.size(); ++index) {

@@ -1,7 +1,6 @@
 #!/bin/bash
 #PBS -N stencil
 #PBS -l select=1:ncpus=4:mpiprocs=1:mem=1500mb
-#PBS -l place=scatter
 #PBS -l walltime=01:30:00
 #PBS -j oe
 # From openmp.job.yaml by cybelectl VERSION, option --plain.

@@ -1,7 +1,6 @@
 #!/bin/bash
 #PBS -N hello
 #PBS -l select=1:ncpus=1:mpiprocs=1
-#PBS -l place=scatter
 #PBS -j oe
 # From serial.job.yaml by cybelectl VERSION, option --plain.
 # It starts the program: no record of the end, no check of image, CPUs, GPUs, memory and ranks,

@@ -23,7 +23,7 @@ main() {
 "$CYBELE_GUARD" srun && srun "$CYBELE_CONTAINER" solve
 END-OF-SCRIPT
 
-    launch run_script /bin/bash "$private/script"
+    launch run_script /bin/bash "$private/script" "$@"
 }
 
 # ---- The functions; `cybelectl explain scripts` describes each ----
@@ -179,7 +179,7 @@ launch() { # PROGRAM ARGUMENT...
         else
             exec "$@"
         fi
-    ) &
+    ) <&0 &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         sleep "0.$((turns++ < 50 ? 0 : 2))1" || : # 0.01 s, later 0.21 s
@@ -191,15 +191,14 @@ launch() { # PROGRAM ARGUMENT...
 
 finish_job() {
     local code=$? state=failed new=$record/.exit.json.$$
-    trap '' TERM INT HUP USR1 USR2
+    trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
     set +e
     jobs -p | xargs -r kill 2>/dev/null
     rm -rf -- "$private"
     umask 077
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
-    [ "$code" -ne 0 ] || state='done'
-    [ "$ended" = no ] || state=cancelled
-    # Of the two times, -2 is that of the script's start, and -1 is now.
+    [ "$code" -ne 0 ] || state='done' # below, time -2 is the script's start, -1 is now
+    [ "$ended" = no ] || [ "$ended" = "$code" ] || state=cancelled
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
         -2 -1 "\"host\":\"$here\"" >"$new" && mv -f -- "$new" "$record/exit.json"
@@ -215,9 +214,11 @@ set_aside_variables
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=batch-image ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
-trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' INT HUP
+trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' HUP
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # sent to each process of the job
-trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
-trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2
+trap 'ended=0; [ -n "$payload" ] || exit 143' INT QUIT # a script that ends with 0 is done
+for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # else some end it with code 0
+    trap -- "kill -s $signal \"\$payload\" 2>/dev/null || :" "$signal"
+done
 trap finish_job EXIT
 main "$@"

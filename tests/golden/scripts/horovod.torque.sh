@@ -150,16 +150,15 @@ launch() { # PROGRAM ARGUMENT...
 
 finish_job() {
     local code=$? state=failed new=$record/.exit.json.$$
-    trap '' TERM INT HUP USR1 USR2
+    trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
     set +e
     jobs -p | xargs -r kill 2>/dev/null
     rm -rf -- "$private"
     umask 077
     [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
-    [ "$code" -ne 0 ] || state='done'
+    [ "$code" -ne 0 ] || state='done' # below, time -2 is the script's start, -1 is now
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout # its time limit less 2 s
-    # Of the two times, -2 is that of the script's start, and -1 is now.
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
         -2 -1 "\"host\":\"$here\"" >"$new" && mv -f -- "$new" "$record/exit.json"
@@ -175,9 +174,10 @@ refuse() { # WHAT BECAUSE HELP
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=horovod ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
-trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' INT HUP
+trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' HUP INT QUIT
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # sent to each process of the job
-trap 'kill -s USR1 "$payload" 2>/dev/null || :' USR1
-trap 'kill -s USR2 "$payload" 2>/dev/null || :' USR2
+for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # else some end it with code 0
+    trap -- "kill -s $signal \"\$payload\" 2>/dev/null || :" "$signal"
+done
 trap finish_job EXIT
 main "$@"

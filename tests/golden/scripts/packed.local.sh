@@ -183,7 +183,7 @@ launch() { # PROGRAM ARGUMENT...
 
 finish_job() {
     local code=$?
-    trap '' TERM INT HUP USR1 USR2
+    trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
     set +e
     jobs -p | xargs -r kill 2>/dev/null
     write_record "$code"
@@ -226,8 +226,9 @@ refuse() { # WHAT BECAUSE HELP
 name=learn ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} row_processes=()
 printf -v start '%(%s)T' -2
-trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
-trap 'forward_signal USR1' USR1
-trap 'forward_signal USR2' USR2
+trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' HUP INT QUIT TERM
+for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # else some end it with code 0
+    trap -- "forward_signal $signal" "$signal"
+done
 trap finish_job EXIT
 main "$@"

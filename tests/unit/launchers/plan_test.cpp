@@ -83,8 +83,7 @@ TEST_CASE("the launcher's words: mpirun of both families, srun, by image and Sit
          kSlurm,
          "mpich 4.0.2",
          "pmi: [pmix_v4]\n",
-         "srun --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=4 "
-         "--kill-on-bad-exit=1"},
+         "srun --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=4"},
         {"mpi",
          kSlurm,
          "openmpi 4.1.4",

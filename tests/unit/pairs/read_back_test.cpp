@@ -281,6 +281,22 @@ void put_slurm_options(const Cell& cell, Directives& expected) {
     }
 }
 
+/// A program that counts its threads itself gets no number that the Job does not state.
+void leave_unsaid_numbers(const Cell& cell, Directives& expected) {
+    const auto kind = value_at(cell.job, "launch.kind");
+    if (value_at(cell.job, "launch.threads") != "own" || (!kind.is_null() && kind != "serial")) {
+        return;
+    }
+    for (const auto& [option, field] : {std::pair{"--nodes", "resources.nodes"},
+                                        std::pair{"--ntasks", "resources.tasks"},
+                                        std::pair{"--ntasks-per-node", "resources.tasks-per-node"},
+                                        std::pair{"--cpus-per-task", "resources.cpus-per-task"}}) {
+        if (value_at(cell.job, field).is_null()) {
+            expected.erase(option);
+        }
+    }
+}
+
 Directives slurm_directives(const Cell& cell, const Asked& asked) {
     const bool is_for_operator = cell.target == "SlurmJob";
     const char* const unit = is_for_operator ? "" : "M";
@@ -291,6 +307,7 @@ Directives slurm_directives(const Cell& cell, const Asked& asked) {
                         {"--ntasks-per-node", std::to_string(asked.tasks_per_node)},
                         {"--cpus-per-task", std::to_string(asked.cpus)},
                         {"--export", "ALL"}};
+    leave_unsaid_numbers(cell, expected);
     put(expected,
         asked.is_memory_of_cpu ? "--mem-per-cpu" : "--mem",
         with_unit(asked.is_memory_of_cpu ? asked.memory_of_cpu : asked.memory_of_node, unit));
@@ -436,9 +453,10 @@ Directives typed_directives(const Cell& cell, const Asked& asked) {
                                                   : ":mem=" + with_unit(asked.memory_of_node, "mb"),
                         asked.gpus == 0 ? "" : ":ngpus=" + std::to_string(asked.gpus)));
     }
-    if (cell.dialect == "pbspro") {
-        expected["-l place"] =
-            value_at(cell.job, "resources.exclusive") == true ? "scatter:excl" : "scatter";
+    const bool is_alone = value_at(cell.job, "resources.exclusive") == true;
+    const bool has_nodes = asked.nodes > 1;
+    if (cell.dialect == "pbspro" && (is_alone || has_nodes)) {
+        expected["-l place"] = !has_nodes ? "excl" : is_alone ? "scatter:excl" : "scatter";
     }
     expected["-N"] = pbs_name(cell);
     return expected;

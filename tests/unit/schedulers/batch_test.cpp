@@ -251,6 +251,50 @@ TEST_CASE("batch: signals reach the script, which may trap them") {
           4);
 }
 
+TEST_CASE("batch: the script gets the signal itself, and its code decides how it ended") {
+    constexpr std::array kNames{"HUP", "INT", "QUIT", "ALRM", "XCPU", "USR1"};
+    for_each_at_once(kNames, [](const char* const name) {
+        CAPTURE(name);
+        const Bench trapped; // the parent of the script's shell is the batch script
+        const std::string send = fmt::format("kill -s {} $PPID\nsleep 20 & wait $!\n", name);
+        const std::string trap = fmt::format("trap 'echo {0}; exit 0' {0}\n", name);
+        CHECK(trapped.run(batch("", trap + send)).output == std::string(name) + "\n");
+        CHECK(trapped.record()["state"] == "done");
+        if (std::string_view(name) == "QUIT") {
+            return; // bash ignores it
+        }
+        const Bench hit;
+        CHECK(hit.run(batch("", send)).code > 128);
+        CHECK(hit.record()["state"] != "done");
+    });
+}
+
+TEST_CASE("no signal ends a script with code 0") {
+    constexpr std::array kNames{"ALRM", "XCPU", "VTALRM", "QUIT"};
+    for_each_at_once(kNames, [](const char* const name) {
+        CAPTURE(name);
+        const Bench bench;
+        const std::string send = fmt::format("kill -s {} $PPID; sleep 20", name);
+        CHECK(bench.run(fmt::format("command: [sh, -c, '{}']\n", send)).code > 128);
+        CHECK(bench.record()["state"] != "done");
+    });
+}
+
+TEST_CASE("a rendered script hands on its arguments and its standard input") {
+    const Bench bench;
+    bench.file("in", "from a file\n");
+    const auto call = [&bench](const std::string& fields) {
+        Command command = bench.command(fields, "local");
+        command.argv.insert(command.argv.end(), {"a b", "c"});
+        command.argv.insert(command.argv.begin(),
+                            {"/bin/sh", "-c", "exec \"$@\" <\"$HOME/in\"", "sh"});
+        return run_process(command).value().output;
+    };
+    CHECK(call(batch("", "cat; echo \"$#|$1|$2\"\n")) == "from a file\n2|a b|c\n");
+    CHECK(call(batch("arguments: [x]\n", "echo \"$1|$2|$3\"\n")) == "x|a b|c\n");
+    CHECK(call("launch: serial\nshell: bash\nscript: |\n  echo \"$#|$1|$2\"\n") == "2|a b|c\n");
+}
+
 TEST_CASE("directives: each word is an option that no field says already") {
     struct Row {
         const char* fields;

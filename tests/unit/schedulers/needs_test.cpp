@@ -140,7 +140,7 @@ constexpr std::array kNeedRows{
              "[ \"$SECONDS\" -lt 176398 ] || state=timeout"}},
     NeedRow{"exclusive",
             "resources: {exclusive: true}\n",
-            {"#SBATCH --exclusive\n", "#PBS -n\n", "place=scatter:excl", nullptr, ""}},
+            {"#SBATCH --exclusive\n", "#PBS -n\n", "place=excl", nullptr, ""}},
     NeedRow{"constraint",
             "resources: {constraint: [ib, nvme]}\n",
             {"--constraint=ib&nvme", ":ib:nvme", nullptr, nullptr, ""}},

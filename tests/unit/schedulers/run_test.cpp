@@ -99,6 +99,13 @@ TEST_CASE("GPUs are counted before the program starts, and the runtime is asked 
     CHECK(holds(read_file(bench.work / "runtime.log").value(), "exec\n--nv\n"));
     CHECK(bench.run("command: [echo, ran]\nresources: {gpus-per-node: 2}\n").output == "ran\n");
 
+    // Of a card that is split, each slice is one.
+    bench.program("nvidia-smi",
+                  "echo 'GPU 0: A (UUID: a)'; echo '  MIG 3g.40gb Device 0: (UUID: b)'\n"
+                  "echo '  MIG 3g.40gb Device 1: (UUID: c)'; echo 'GPU 1: A (UUID: d)'\n");
+    CHECK(bench.run("command: [echo, ran]\nresources: {gpus-per-node: 3}\n").output == "ran\n");
+    CHECK(bench.run("command: [echo, ran]\nresources: {gpus-per-node: 4}\n").code == 1);
+
     bench.program("nvidia-smi", "echo 'NVIDIA-SMI has failed'; exit 9\n");
     const auto none = bench.run(fields);
     CHECK(none.code == 1);

@@ -20,9 +20,10 @@ TEST_CASE("what a script runs becomes launch, image and command") {
     };
     constexpr std::array kRows{
         Row{"module load openmpi/4.1\nmpirun -np 4 ./a.out x\n",
-            "command: [\"./a.out\", \"x\"]\nlaunch: {kind: mpi, launcher: mpirun}\n"},
+            "command: [\"./a.out\", \"x\"]\nlaunch: {kind: mpi, launcher: mpirun, threads: own}\n"},
         Row{"srun --mpi=pmix apptainer exec -B /a:/b i.sif p\n",
-            "image: \"i.sif\"\ncommand: [\"p\"]\nlaunch: {kind: mpi, launcher: srun, pmi: pmix}\n"},
+            "image: \"i.sif\"\ncommand: [\"p\"]\nlaunch: {kind: mpi, launcher: srun, pmi: pmix, "
+            "threads: own}\n"},
         Row{"srun --mpi=pmix apptainer exec -B /a:/b i.sif p\n", "binds: [\"/a:/b\"]\n"},
         Row{"module load a openmpi\nexport A='b c'\nmpirun -n 4 ./p\n",
             "modules: [\"a\", \"openmpi\"]\nenvironment:\n  A: \"b c\"\n"},
@@ -45,9 +46,9 @@ TEST_CASE("what a script runs becomes launch, image and command") {
         Row{"export PATH=/x\nsrun ./p\n", "launch: batch\n"},
         Row{"if true; then module load a; fi\nsrun ./p\n",
             "setup: |\n  if true; then module load a; fi\n"},
-        Row{"srun ./p\n", "launch: {kind: mpi, launcher: srun, pmi: default}\n"},
+        Row{"srun ./p\n", "launch: {kind: mpi, launcher: srun, pmi: default, threads: own}\n"},
         Row{"srun -n $SLURM_NTASKS --cpu-bind=cores -u ./p\n",
-            "pmi: default, options: [\"--cpu-bind=cores\", \"-u\"]}\n"},
+            "threads: own, options: [\"--cpu-bind=cores\", \"-u\"]}\n"},
         Row{"B=/data\nsrun $B/p \"${B}\"/x --of=$B\n",
             "command: [\"/data/p\", \"/data/x\", \"--of=/data\"]\n"},
         // A value that only the run knows is handed over by the set-up, under another name.
@@ -83,7 +84,8 @@ TEST_CASE("what a script runs becomes launch, image and command") {
         // Each process reads words with variables that are the same there.
         Row{"srun $HOME/bin/p -o \"$USER.$SLURM_JOB_ID\" 'a b'\n",
             "script: |\n  exec $HOME/bin/p -o \"$USER.$SLURM_JOB_ID\" 'a b'\n"},
-        Row{"srun $HOME/bin/p\n", "launch: {kind: mpi, launcher: srun, pmi: default}\n"},
+        Row{"srun $HOME/bin/p\n",
+            "launch: {kind: mpi, launcher: srun, pmi: default, threads: own}\n"},
         Row{"D=/data\nsrun ./p $D/$USER\n", "script: |\n  D=/data\n  exec ./p $D/$USER\n"},
         Row{"export OUT=$(pwd)\nsrun ./p $OUT/x\n", "script: |\n  exec ./p $OUT/x\n"},
         Row{"OUT=$(pwd)\nsrun ./p $OUT/x\n", "export script_OUT=\"$OUT\"\n"},
@@ -182,7 +184,7 @@ TEST_CASE("one program of the host becomes a serial launch") {
     constexpr std::array kRows{
         Row{"#!/bin/bash\n#SBATCH -n 1\npython x.py 3\n",
             "command: [\"python\", \"x.py\", \"3\"]\nlaunch: {kind: serial, threads: own}\n"},
-        Row{"#!/bin/bash\n#SBATCH -c 4\npython x.py\n", "launch: serial\n"},
+        Row{"#!/bin/bash\n#SBATCH -c 4\nnextflow run x\n", "{kind: serial, threads: own}\n"},
         Row{"#!/bin/bash\n#SBATCH -c 4\nexport OMP_NUM_THREADS=$SLURM_CPUS_PER_TASK\n./x\n",
             "launch: {kind: serial, threads: 4}\n"},
         Row{"#!/bin/bash\n#SBATCH -a 0-3\npython x.py --row=$SLURM_ARRAY_TASK_ID\n",
@@ -278,7 +280,7 @@ TEST_CASE("one program of the host becomes a serial launch") {
         // The file of hosts is the one that a launch of ours names itself.
         Row{"#!/bin/bash\n#PBS -l nodes=2:ppn=2\n#PBS -p 100\ncd $PBS_O_WORKDIR\n"
             "module load openmpi\nmpirun -np 4 -machinefile \"$PBS_NODEFILE\" ./x\n",
-            "command: [\"./x\"]\nlaunch: {kind: mpi, launcher: mpirun}\n"},
+            "command: [\"./x\"]\nlaunch: {kind: mpi, launcher: mpirun, threads: own}\n"},
         Row{"#!/bin/bash\n#PBS -l nodes=2:ppn=2\n#PBS -p 100\ncd $PBS_O_WORKDIR\n"
             "mpirun -np 4 --hostfile ${PBS_NODEFILE} ./x\n",
             "    - \"-p 100\"\n"},
@@ -308,7 +310,7 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\n./x\n", "job-name: \"s.sh\"\n"},
         Row{"#!/bin/bash\n#SBATCH -o %x.out\n./x\n", "job-name: \"s.sh\"\n"},
         Row{"#!/bin/bash\n#SBATCH -n 2\n./x &\n./y $SLURM_JOB_NAME\n", "job-name: \"s.sh\"\n"},
-        Row{"#!/bin/bash\n#SBATCH -n 1\n./x\n", "kind: Job\nname: s\ncommand:"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n./x\n", "job-name: \"s.sh\"\n"},
         Row{"#!/bin/bash\n#SBATCH -n 1\n#DW jobdw capacity=2GB\n./x\n", "launch: batch\n"},
         Row{"#!/bin/tcsh\n#SBATCH -n 1\n./x\n", "launch: batch\n"},
         // GPUs that no field has, and may be those of several nodes.
@@ -384,11 +386,11 @@ TEST_CASE("notes of a conversion say what is there, and once") {
     CHECK(commented.left[0].text == "# the large queue");
     REQUIRE(commented.notes.size() == 1);
     CHECK(commented.notes[0].because.find("arguments") != std::string::npos);
-    const Conversion unheard =
-        converted("#SBATCH -n 1 -t 10 --signal=B:INT@60 -i in.dat\n./p & ./q\n");
-    REQUIRE(unheard.left.size() == 2);
-    CHECK(unheard.left[0].text == "--signal=B:INT@60");
-    CHECK(unheard.left[1].text == "--input=in.dat");
+    // A script gets these itself; a signal that stops it is not passed on.
+    CHECK(converted("#SBATCH -n 1 -t 10 --signal=B:INT@60 -i in.dat\n./p & ./q\n").left.empty());
+    const Conversion unheard = converted("#SBATCH -n 1 -t 10 --signal=B:TSTP@60\n./p & ./q\n");
+    REQUIRE(unheard.left.size() == 1);
+    CHECK(unheard.left[0].text == "--signal=B:TSTP@60");
     // The name that the batch system has accepted is not the one that would be cut.
     const Conversion named =
         converted("#PBS -N a_name_of_20_letters\n#PBS -l nodes=1:ppn=1\n./p\n");
