@@ -135,10 +135,15 @@ void add_batch_head(const Rendering& rendering, Values& values) {
     // Programs such as PyTorch Lightning behave otherwise where the batch system says how many
     // tasks there are: a program that counts for itself gets the numbers that the Job states, and
     // no more.
-    const bool is_left = job.launch.kind == LaunchKind::kSerial && job.launch.has_own_threads;
+    const bool is_left = job.launch.kind == LaunchKind::kSerial && job.launch.has_own_threads &&
+                         rendering.plan.ranks == 1; // rows of a sweep are several
     const bool is_as_written = job.launch.asks_as_written();
     for (const SaidField& row : kSaidFields) {
         values[row.name] = job.says(row.field) || !(is_as_written || is_left);
+    }
+    // From Slurm 24.11 on srun takes a number of cores over, and then binds to so many.
+    if (job.launch.pmi == "default" && !job.says("resources.cpus-per-task")) {
+        values["says-cpus-per-task"] = false;
     }
     if (!is_as_written) {
         return;

@@ -282,9 +282,14 @@ void put_slurm_options(const Cell& cell, Directives& expected) {
 }
 
 /// A program that counts its threads itself gets no number that the Job does not state.
-void leave_unsaid_numbers(const Cell& cell, Directives& expected) {
+void leave_unsaid_numbers(const Cell& cell, const Asked& asked, Directives& expected) {
     const auto kind = value_at(cell.job, "launch.kind");
-    if (value_at(cell.job, "launch.threads") != "own" || (!kind.is_null() && kind != "serial")) {
+    const bool is_serial = (kind.is_null() || kind == "serial") && asked.tasks == 1;
+    if (value_at(cell.job, "launch.pmi") == "default" &&
+        value_at(cell.job, "resources.cpus-per-task").is_null()) {
+        expected.erase("--cpus-per-task");
+    }
+    if (value_at(cell.job, "launch.threads") != "own" || !is_serial) {
         return;
     }
     for (const auto& [option, field] : {std::pair{"--nodes", "resources.nodes"},
@@ -307,7 +312,7 @@ Directives slurm_directives(const Cell& cell, const Asked& asked) {
                         {"--ntasks-per-node", std::to_string(asked.tasks_per_node)},
                         {"--cpus-per-task", std::to_string(asked.cpus)},
                         {"--export", "ALL"}};
-    leave_unsaid_numbers(cell, expected);
+    leave_unsaid_numbers(cell, asked, expected);
     put(expected,
         asked.is_memory_of_cpu ? "--mem-per-cpu" : "--mem",
         with_unit(asked.is_memory_of_cpu ? asked.memory_of_cpu : asked.memory_of_node, unit));
@@ -454,9 +459,8 @@ Directives typed_directives(const Cell& cell, const Asked& asked) {
                         asked.gpus == 0 ? "" : ":ngpus=" + std::to_string(asked.gpus)));
     }
     const bool is_alone = value_at(cell.job, "resources.exclusive") == true;
-    const bool has_nodes = asked.nodes > 1;
-    if (cell.dialect == "pbspro" && (is_alone || has_nodes)) {
-        expected["-l place"] = !has_nodes ? "excl" : is_alone ? "scatter:excl" : "scatter";
+    if (cell.dialect == "pbspro" && (is_alone || asked.nodes > 1)) {
+        expected["-l place"] = asked.nodes < 2 ? "excl" : is_alone ? "scatter:excl" : "scatter";
     }
     expected["-N"] = pbs_name(cell);
     return expected;

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+// Converted and rendered again: the script states the numbers that the first one states, no others.
+#include "launchers/documents/job.hpp"
+#include "schedulers/reading/convert.hpp"
+#include "schedulers/reading/explain.hpp"
+#include "schedulers/scripts/render.hpp"
+#include "support/message.hpp"
+
+#include <array>
+#include <string>
+
+#include <doctest/doctest.h>
+
+namespace cybele::schedulers {
+
+TEST_CASE("a converted script of Slurm says the numbers of the first one, and no others") {
+    struct Row {
+        const char* script;
+        const char* says;   ///< a part of the rendered script
+        const char* lacks1; ///< what is not in it
+        const char* lacks2;
+    };
+    constexpr std::array kRows{
+        // Lightning starts its processes itself where the batch system counts no tasks.
+        Row{"#SBATCH -c 8 --gpus-per-node=4\npython t.py\n",
+            "--cpus-per-task=8",
+            "--ntasks",
+            "NUM_THREADS"},
+        Row{"#SBATCH -n 1\npython t.py\n", "--ntasks=1\n", "--ntasks-per-node", "--cpus-per-task"},
+        Row{"#SBATCH -n 1 --ntasks-per-node=1\n./x $A\n",
+            "--ntasks=1\n",
+            "--cpus-per-task",
+            "--nodes"},
+        Row{"#SBATCH -N 1 --ntasks-per-node=1 -c 2\npython t.py\n",
+            "--ntasks-per-node=1\n",
+            "--ntasks=",
+            "NUM_THREADS"},
+        // The ranks' cores, and what happens when one ends, are srun's.
+        Row{"#SBATCH -N 1 -n 4\nsrun ./x\n",
+            "launcher=(srun --nodes=1 --ntasks=4 --ntasks-per-node=4)\n",
+            "cpus-per-task",
+            "CPUS_PER_TASK="},
+        Row{"#SBATCH -N 1 -n 4 -c 2\nsrun ./x\n",
+            "--ntasks-per-node=4 --cpus-per-task=2)\n",
+            "kill-on-bad-exit",
+            "OMP_PLACES"},
+        Row{"#SBATCH -N 1 -n 4 -c 2\nexport OMP_NUM_THREADS=2\nsrun -K0 ./x\n",
+            "launch run_script",
+            "SRUN_CPUS",
+            "OMP_PLACES"},
+        Row{"#SBATCH -N 1 -n 4 -c 2\nexport OMP_NUM_THREADS=2\nsrun --kill-on-bad-exit=0 ./x\n",
+            "--kill-on-bad-exit=0",
+            "--kill-on-bad-exit=1",
+            "OMP_PLACES"},
+    };
+    for (const Row& row : kRows) {
+        CAPTURE(row.script);
+        const auto explanation = explain_script(std::string("#!/bin/bash\n") + row.script, "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        const auto job = launchers::read_job(conversion->yaml, "s.yaml");
+        REQUIRE_MESSAGE(job.has_value(), format_text(job.error().faults()));
+        RenderInput input;
+        input.job = &*job;
+        input.dialect = "slurm";
+        const auto script = render_script(input);
+        REQUIRE_MESSAGE(script.has_value(), format_text(script.error().faults()));
+        CHECK(script->text.find("#SBATCH --job-name=s.sh\n") != std::string::npos);
+        const std::string text = script->text.substr(0, script->text.find("# ---- The functions"));
+        CHECK_MESSAGE(text.find(row.says) != std::string::npos, text);
+        CHECK_MESSAGE(text.find(row.lacks1) == std::string::npos, text);
+        CHECK_MESSAGE(text.find(row.lacks2) == std::string::npos, text);
+    }
+}
+
+} // namespace cybele::schedulers
