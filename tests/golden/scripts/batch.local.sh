@@ -158,8 +158,7 @@ name=Batch_1 ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' TERM
 for signal in HUP INT QUIT; do # a script that ends with 0 after one of these is done
-    trap -- "ended=0; [ -n \"\$payload\" ] || exit 143
-        kill -s $signal \"\$payload\" 2>/dev/null || :" "$signal"
+    trap -- "ended=0; [ \$payload ] || exit 143; kill -$signal \$payload 2>/dev/null || :" "$signal"
 done
 for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # else some end it with code 0
     trap -- "kill -s $signal \"\$payload\" 2>/dev/null || :" "$signal"

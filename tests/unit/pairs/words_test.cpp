@@ -278,10 +278,15 @@ void check_launcher(const Cell& cell, const Asked& asked, const Words& told) {
     if (told[0] == "srun") {
         for (const auto& word : {fmt::format("--nodes={}", asked.nodes),
                                  fmt::format("--ntasks={}", tasks),
-                                 fmt::format("--ntasks-per-node={}", asked.tasks_per_node),
-                                 fmt::format("--cpus-per-task={}", asked.cpus)}) {
+                                 fmt::format("--ntasks-per-node={}", asked.tasks_per_node)}) {
             CHECK_MESSAGE(std::count(told.begin(), told.end(), word) == 1, word);
         }
+        // With the settings of srun the Job's own number alone, and no end of all ranks.
+        const bool is_default = text_of(cell.job, "launch.pmi") == "default";
+        const bool is_left = is_default && value_at(cell.job, "resources.cpus-per-task").is_null();
+        const std::string cores = fmt::format("--cpus-per-task={}", asked.cpus);
+        CHECK(std::count(told.begin(), told.end(), cores) == (is_left ? 0 : 1));
+        CHECK(std::count(told.begin(), told.end(), "--kill-on-bad-exit=1") == (is_default ? 0 : 1));
     } else {
         CHECK(told[0] == mpirun_of(cell));
         CHECK(holds_pair(told, "-np", tasks));

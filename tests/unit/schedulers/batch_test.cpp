@@ -256,7 +256,7 @@ TEST_CASE("batch: the script gets the signal itself, and its code decides how it
     for_each_at_once(kNames, [](const char* const name) {
         CAPTURE(name);
         const Bench trapped; // the parent of the script's shell is the batch script
-        const std::string send = fmt::format("kill -s {} $PPID\nsleep 20 & wait $!\n", name);
+        const std::string send = fmt::format("while kill -s {} $PPID; do sleep 0.1; done\n", name);
         const std::string trap = fmt::format("trap 'echo {0}; exit 0' {0}\n", name);
         CHECK(trapped.run(batch("", trap + send)).output == std::string(name) + "\n");
         CHECK(trapped.record()["state"] == "done");
@@ -274,7 +274,7 @@ TEST_CASE("no signal ends a script with code 0") {
     for_each_at_once(kNames, [](const char* const name) {
         CAPTURE(name);
         const Bench bench;
-        const std::string send = fmt::format("kill -s {} $PPID; sleep 20", name);
+        const std::string send = fmt::format("while kill -s {} $PPID; do sleep 0.1; done", name);
         CHECK(bench.run(fmt::format("command: [sh, -c, '{}']\n", send)).code > 128);
         CHECK(bench.record()["state"] != "done");
     });
