@@ -254,17 +254,21 @@ TEST_CASE("batch: signals reach the script, which may trap them") {
 TEST_CASE("batch: the script gets the signal itself, and its code decides how it ended") {
     constexpr std::array kNames{"HUP", "INT", "QUIT", "ALRM", "XCPU", "USR1"};
     for_each_at_once(kNames, [](const char* const name) {
-        CAPTURE(name);
+        CAPTURE(std::string(name));
         const Bench trapped; // the parent of the script's shell is the batch script
-        const std::string send = fmt::format("while kill -s {} $PPID; do sleep 0.1; done\n", name);
+        const std::string send = fmt::format("sleep 1; kill -s {} $PPID\n", name);
         const std::string trap = fmt::format("trap 'echo {0}; exit 0' {0}\n", name);
-        CHECK(trapped.run(batch("", trap + send)).output == std::string(name) + "\n");
+        CHECK(trapped.run(batch("", trap + send + "while :; do sleep 0.1; done\n")).output ==
+              std::string(name) + "\n");
         CHECK(trapped.record()["state"] == "done");
         if (std::string_view(name) == "QUIT") {
             return; // bash ignores it
         }
         const Bench hit;
-        CHECK(hit.run(batch("", send)).code > 128);
+        const auto outcome = hit.run(batch("", send + "exec sleep 60\n"));
+        CAPTURE(outcome.errors);
+        CAPTURE(outcome.output);
+        CHECK(outcome.code > 128);
         CHECK(hit.record()["state"] != "done");
     });
 }
@@ -274,7 +278,7 @@ TEST_CASE("no signal ends a script with code 0") {
     for_each_at_once(kNames, [](const char* const name) {
         CAPTURE(name);
         const Bench bench;
-        const std::string send = fmt::format("while kill -s {} $PPID; do sleep 0.1; done", name);
+        const std::string send = fmt::format("sleep 1; kill -s {} $PPID; exec sleep 60", name);
         CHECK(bench.run(fmt::format("command: [sh, -c, '{}']\n", send)).code > 128);
         CHECK(bench.record()["state"] != "done");
     });
