@@ -426,15 +426,8 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
         return std::nullopt;
     }
     TypedLaunch launch = std::move(understanding.launch);
-    const bool is_kept = launch.image.empty() || !setup->hides_from_container;
-    const bool is_alone = launch.kind == "serial" || !setup->steers_launcher ||
-                          (launch.launcher == "srun" && !setup->steers_srun);
-    if (!is_kept || !is_alone || (setup->threads && *setup->threads > place.cpus)) {
-        // More threads than cores are refused by a launch of ours.
-        stop(command_text,
-             !is_kept    ? "the script exports what the container would not see"
-             : !is_alone ? "the script exports what the launcher reads"
-                         : "the script asks for more threads than cores of a task");
+    if (const auto lost = lost_export(launch, *setup, place); !lost.empty()) {
+        stop(command_text, std::string(lost));
         return std::nullopt;
     }
     launch.modules = std::move(setup->modules);

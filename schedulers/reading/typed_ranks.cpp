@@ -139,4 +139,21 @@ RankScript rank_script(std::span<const std::string> words,
     return script;
 }
 
+std::string_view
+lost_export(const TypedLaunch& launch, const TypedSetup& setup, const Place& place) {
+    const bool is_kept = launch.image.empty() || !setup.hides_from_container;
+    const bool is_alone = launch.kind == "serial" || !setup.steers_launcher ||
+                          (launch.launcher == "srun" && !setup.steers_srun);
+    if (!is_kept) {
+        return "the script exports what the container would not see";
+    }
+    if (!is_alone) {
+        return "the script exports what the launcher reads";
+    }
+    // More threads than cores are refused by a launch of ours.
+    return setup.threads && *setup.threads > place.cpus
+               ? "the script asks for more threads than cores of a task"
+               : "";
+}
+
 } // namespace cybele::schedulers

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "schedulers/reading/typed_launch.hpp"
 #include "schedulers/reading/typed_setup.hpp"
 
 #include <cstddef>
@@ -24,5 +25,9 @@ struct RankScript {
 [[nodiscard]] RankScript rank_script(std::span<const std::string> words,
                                      const std::map<std::size_t, std::string>& raw,
                                      const TypedSetup& setup);
+
+/// What the set-up exports, and a typed launch could not hand on; empty: nothing.
+[[nodiscard]] std::string_view
+lost_export(const TypedLaunch& launch, const TypedSetup& setup, const Place& place);
 
 } // namespace cybele::schedulers

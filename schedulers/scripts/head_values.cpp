@@ -127,7 +127,8 @@ void add_mail(const Rendering& rendering, Values& values) {
             std::find(job.mail->on.begin(), job.mail->on.end(), row.on) != job.mail->on.end()) {
             const bool is_all = row.on == "all"; // the others are among them
             words = words.empty() || is_all ? row.word : fmt::format("{},{}", words, row.word);
-            letters = is_all ? row.letter : letters + std::string(row.letter);
+            letters = is_all ? "" : letters;
+            letters += row.letter;
         }
     }
     values["mail-to"] = job.mail ? optional_text(rendering, "mail.to", job.mail->to) : Value();

@@ -108,6 +108,32 @@ std::string word_expressions(const launchers::Job& job, const std::vector<std::s
     return text;
 }
 
+namespace {
+
+/// The shell, the Job's text, and the arguments: the Job's, and those of `sbatch SCRIPT a b`.
+void add_script_words(const launchers::Job& job, std::vector<std::string>& words) {
+    if (job.says("shell")) {
+        for (const std::string& word : job.shell) {
+            words.push_back(shell_quote(word));
+        }
+        words.emplace_back("-c");
+    } else {
+        words.insert(words.end(), {"/bin/sh", "-eu", "-c"});
+    }
+    words.push_back(shell_quote(job.script));
+    words.push_back(shell_quote(job.name));
+    for (const std::string& argument : job.arguments) {
+        words.push_back(word_expression(job, argument));
+    }
+    const bool is_one = job.launch.kind == launchers::LaunchKind::kSerial ||
+                        job.launch.kind == launchers::LaunchKind::kOpenmp;
+    if (is_one && !(job.sweep && job.sweep->pack > 0)) {
+        words.emplace_back("\"$@\"");
+    }
+}
+
+} // namespace
+
 ProgramWords program_words(const Rendering& rendering) {
     const launchers::Job& job = *rendering.input.job;
     ProgramWords program;
@@ -137,24 +163,7 @@ ProgramWords program_words(const Rendering& rendering) {
     }
     add_linker_words(rendering, program.before);
     if (!job.script.empty()) {
-        if (job.says("shell")) {
-            for (const std::string& word : job.shell) {
-                program.own.push_back(shell_quote(word));
-            }
-            program.own.emplace_back("-c");
-        } else {
-            program.own.insert(program.own.end(), {"/bin/sh", "-eu", "-c"});
-        }
-        program.own.push_back(shell_quote(job.script));
-        program.own.push_back(shell_quote(job.name));
-        for (const std::string& argument : job.arguments) {
-            program.own.push_back(word_expression(job, argument));
-        }
-        const bool is_one = job.launch.kind == launchers::LaunchKind::kSerial ||
-                            job.launch.kind == launchers::LaunchKind::kOpenmp;
-        if (is_one && !(job.sweep && job.sweep->pack > 0)) {
-            program.own.emplace_back("\"$@\""); // of the call: `sbatch SCRIPT a b`
-        }
+        add_script_words(job, program.own);
     } else if (!job.command.empty()) {
         for (const std::string& word : job.command) {
             program.own.push_back(word_expression(job, word));

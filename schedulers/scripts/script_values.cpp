@@ -5,6 +5,7 @@
 #include "schedulers/scripts/verification.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>

@@ -461,7 +461,7 @@ TEST_CASE("a script that stays a batch launch names everything that keeps it the
         const char* body;                 ///< from line 3 on
         std::vector<std::string> reasons; ///< line and text
     };
-    const std::array kRows{
+    const std::array rows{
         Row{"#SBATCH --no-such=1\n#SBATCH --export=NONE\nexport PATH=/x\nexport SRUN_A=$(x)\n"
             "srun ./p $1\necho done\n",
             {"3 --no-such=1",
@@ -474,7 +474,7 @@ TEST_CASE("a script that stays a batch launch names everything that keeps it the
         Row{"srun ./p *.dat > log\n", {"3 *.dat", "3 >"}},
         Row{"for i in 1 2; do\nsrun ./p &\ndone\nwait\nsrun ./q\nsrun ./r\n",
             {"3 for i in 1 2", "4 srun ./p", "6 wait", "8 srun ./r"}}};
-    for (const Row& row : kRows) {
+    for (const Row& row : rows) {
         CAPTURE(row.body);
         const auto explanation =
             explain_script(std::string("#!/bin/bash\n#SBATCH -N 1 -n 4\n") + row.body, "s.sh");
