@@ -434,8 +434,13 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
     // What the set-up hands over to the ranks comes last.
     launch.setup = setup->text + (launch.setup.empty() ? "" : setup->last_options + launch.setup);
     launch.environment.merge(setup->environment);
-    // A program may start processes, or submit jobs, which would inherit the number.
-    launch.threads = setup->threads ? std::to_string(*setup->threads) : "own";
+    // A program may start processes, or submit jobs, which would inherit the number. A Job that is
+    // made for a new image need not do what the script did there.
+    const bool has_cores =
+        launch.kind != "serial" || options.fields.contains("resources.cpus-per-task");
+    launch.threads = setup->threads                    ? std::to_string(*setup->threads)
+                     : options.gets_image && has_cores ? ""
+                                                       : "own";
     return launch;
 }
 

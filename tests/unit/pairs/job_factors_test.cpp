@@ -237,7 +237,7 @@ constexpr Factor kFactors[] = {
                 {"name": "night", "time": "6 h", "gpu-vendor": "intel"}],
          [{"name": "night", "gpus-per-node": 9, "gpu-vendor": "amd", "gpu-form": "gres"}], [{"name": "a b"}],
          [{"name": "tasks", "gpus-per-node": 9, "gpu-type": "h100", "gpu-form": "gpus-per-task"}]])"},
-    {"site", "templates", R"([null, "none", "templates"])"},
+    {"site", "templates", R"([null, "none", "."])"},
     {"site", "modules", R"([null, ["gcc/12", "a b", "-m", "#%"]])"},
     {"site", "setup", R"([null, "source '/opt/a b.sh'", "a\rb"])"},
     {"site",

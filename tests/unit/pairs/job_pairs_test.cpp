@@ -55,7 +55,9 @@ std::map<std::string, std::size_t> cells_of_errors(const Cells& cells) {
         const auto& faults = cells.faults[index];
         const auto errors = static_cast<std::size_t>(std::count_if(
             faults.begin(), faults.end(), [](const Fault& fault) { return !fault.is_warning; }));
-        const std::size_t size = errors * 100'000 + cell.job_text.size() + cell.site_text.size();
+        // Of cells with as many errors a script's: an object may have no way to take the help.
+        const std::size_t size = errors * 100'000 + (cell.is_object() ? 50'000 : 0) +
+                                 cell.job_text.size() + cell.site_text.size();
         for (const Fault& fault : faults) {
             const auto found = best.find(fault.id);
             if (!fault.is_warning && (found == best.end() || size < found->second.first)) {
