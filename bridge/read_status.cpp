@@ -93,7 +93,7 @@ bool is_one_of(std::string_view text, std::initializer_list<std::string_view> wo
 
 constexpr std::size_t kLongestWord = 1024;
 constexpr std::size_t kLongestStream = 4096;
-/// A byte that is no text becomes a letter of three.
+/// A byte that is not UTF-8 is read as U+FFFD, which has three bytes.
 constexpr std::size_t kLongestRead = 4 * kLongestMessage;
 
 bool read_conditions(const StatusJson& list, Status& status) {

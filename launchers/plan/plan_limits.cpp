@@ -7,7 +7,6 @@
 #include "support/text.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include <fmt/format.h>
 
@@ -25,15 +24,14 @@ const SiteQueue* queue_called(const Site& site, std::string_view name) {
 /// Site. Null stands for one that the Site does not know.
 std::vector<const SiteQueue*> candidates(const Job& job, const Site& site) {
     std::vector<const SiteQueue*> queues;
+    if (job.queue.empty()) {
+        for (const SiteQueue& queue : site.queues) {
+            queues.push_back(&queue);
+        }
+        return queues;
+    }
     for (const std::string_view name : text::split(job.queue, ',')) {
         queues.push_back(queue_called(site, name));
-    }
-    if (job.queue.empty()) {
-        queues.clear();
-        std::transform(site.queues.begin(),
-                       site.queues.end(),
-                       std::back_inserter(queues),
-                       [](const SiteQueue& queue) { return &queue; });
     }
     return queues;
 }

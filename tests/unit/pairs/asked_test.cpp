@@ -208,6 +208,17 @@ Asked asked_by(const Cell& cell) {
     return asked;
 }
 
+Json queue_of(const Cell& cell) {
+    const std::string name = asked_by(cell).queue;
+    const Json queues = cell.site.is_null() ? Json() : value_at(cell.site, "queues");
+    for (const Json& queue : queues) {
+        if (queue["name"] == name) {
+            return queue;
+        }
+    }
+    return {};
+}
+
 std::string array_of(const Cell& cell) {
     const Json sweep = value_at(cell.job, "sweep");
     if (sweep.is_null()) {

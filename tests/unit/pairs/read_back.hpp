@@ -29,6 +29,9 @@ struct Asked {
 /// GPUs of each node, whatever field asks for them; those of a job on several nodes: 1 at least.
 [[nodiscard]] std::uint64_t gpus_of_node(const Cell& cell, const Asked& asked);
 
+/// The row of the Site for the queue that the Job is for; null: none.
+[[nodiscard]] nlohmann::ordered_json queue_of(const Cell& cell);
+
 /// The array of the Job: as it is written, or what its sweep makes; empty: none.
 [[nodiscard]] std::string array_of(const Cell& cell);
 

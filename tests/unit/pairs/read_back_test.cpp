@@ -43,18 +43,6 @@ std::string gpu_text(const Json& gpus, const Json& queue) {
     return count == "0" || type.empty() ? count : type + ":" + count;
 }
 
-/// The row of the Site for the queue that the Job is for; null: none.
-Json queue_of(const Cell& cell) {
-    const std::string name = asked_by(cell).queue;
-    const Json queues = cell.site.is_null() ? Json() : value_at(cell.site, "queues");
-    for (const Json& queue : queues) {
-        if (queue["name"] == name) {
-            return queue;
-        }
-    }
-    return {};
-}
-
 /// `2031-03-04T05:06:07`
 std::string begin_of(const Cell& cell) {
     const std::string text = text_at(cell.job, "begin");
