@@ -6,6 +6,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/heartbeat.hpp"
 #include "cli/common/session.hpp"
+#include "cli/common/verbs.hpp"
 #include "cli/help/help_formatter.hpp"
 #include "cli/help/usage.hpp"
 #include "cli/image/start_image.hpp"
@@ -82,52 +83,32 @@ void set_up(CLI::App& app, Session& session) {
     app.add_flag("--no-color", session.no_colour, "no colours, even on a terminal");
 }
 
-/// A family of verbs: the words that it begins with.
-struct Family {
-    std::vector<std::string_view> verbs;
-    cybele::cli::Install install;
-};
-
-/// Two thirds of what rendering costs would be the options of verbs that nobody called: a verb that
-/// was called is made alone. What speaks of all verbs (`--help`, a mistyped one, `help`,
-/// `completion`) finds all.
 void install_verbs(CLI::App& app, Session& session, const std::vector<std::string>& words) {
     using namespace cybele::cli;
-    const std::vector<Family> families{{{"init"}, install_init},
-                                       {{"build"}, install_build},
-                                       {{"cache"}, install_cache},
-                                       {{"sign", "verify"}, install_sign},
-                                       {{"key"}, install_key},
-                                       {{"inspect"}, install_inspect},
-                                       {{"sif"}, install_sif},
-                                       {{"image"}, install_image},
-                                       {{"exec"}, install_exec},
-                                       {{"run"}, install_run},
-                                       {{"shell"}, install_shell},
-                                       {{"submit"}, install_submit},
-                                       {{"generate"}, install_generate},
-                                       {{"recipe", "def"}, install_recipe},
-                                       {{"job"}, install_job},
-                                       {{"kube"}, install_kube},
-                                       {{"bridge"}, install_bridge},
-                                       {{"doctor", "config"}, install_host},
-                                       {{"site"}, install_site},
-                                       {{"install-as"}, install_other_name},
-                                       {{"explain"}, install_explain},
-                                       {{}, install_completion},
-                                       {{}, install_help}};
-    const auto verb = std::find_if(
-        words.begin(), words.end(), [](const std::string& word) { return !word.starts_with('-'); });
-    const auto called = [&](const Family& family) {
-        return verb != words.end() &&
-               std::find(family.verbs.begin(), family.verbs.end(), *verb) != family.verbs.end();
-    };
-    const bool is_alone = std::any_of(families.begin(), families.end(), called);
-    for (const Family& family : families) {
-        if (!is_alone || called(family)) {
-            family.install(app, session);
-        }
-    }
+    const std::vector<VerbGroup> families{{{"init"}, install_init},
+                                          {{"build"}, install_build},
+                                          {{"cache"}, install_cache},
+                                          {{"sign", "verify"}, install_sign},
+                                          {{"key"}, install_key},
+                                          {{"inspect"}, install_inspect},
+                                          {{"sif"}, install_sif},
+                                          {{"image"}, install_image},
+                                          {{"exec"}, install_exec},
+                                          {{"run"}, install_run},
+                                          {{"shell"}, install_shell},
+                                          {{"submit"}, install_submit},
+                                          {{"generate"}, install_generate},
+                                          {{"recipe", "def"}, install_recipe},
+                                          {{"job"}, install_job},
+                                          {{"kube"}, install_kube},
+                                          {{"bridge"}, install_bridge},
+                                          {{"doctor", "config"}, install_host},
+                                          {{"site"}, install_site},
+                                          {{"install-as"}, install_other_name},
+                                          {{"explain"}, install_explain},
+                                          {{}, install_completion},
+                                          {{}, install_help}};
+    install_called(families, verb_word(words, 0), app, session);
 }
 
 /// The verb that was called, with that of its family: `key push`.
@@ -156,6 +137,7 @@ int usage_error(Session& session,
                 const std::vector<std::string>& words) {
     CLI::App all;
     set_up(all, session);
+    session.words.clear();
     install_verbs(all, session, {});
     session.note({cybele::cli::usage_fault(all, message, words)});
     return session.refuses_with_255 || !session.other_name.empty() ? cybele::cli::kRefusedToRun

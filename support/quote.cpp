@@ -123,9 +123,12 @@ std::string printable(std::string_view text) {
 }
 
 bool is_utf8(std::string_view text) {
+    const auto is_ascii = [](char byte) { return static_cast<unsigned char>(byte) < 0x80; };
     while (!text.empty()) {
-        const std::size_t length = utf8_length(text);
-        if (length == 0) {
+        const auto other = std::find_if_not(text.begin(), text.end(), is_ascii);
+        text.remove_prefix(static_cast<std::size_t>(other - text.begin()));
+        const std::size_t length = text.empty() ? 0 : utf8_length(text);
+        if (!text.empty() && length == 0) {
             return false;
         }
         text.remove_prefix(length);

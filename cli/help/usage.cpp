@@ -167,6 +167,29 @@ std::optional<Usage> unknown_option(const Called& called, std::string_view messa
                  "option-unknown"};
 }
 
+/// `job render --hepl`, of which CLI11 says "job is required": the word is the mistake.
+std::optional<Usage> unknown_before_required(const Called& called,
+                                             std::string_view message,
+                                             const std::vector<std::string>& words) {
+    if (!message.ends_with(" is required")) {
+        return std::nullopt;
+    }
+    for (const std::string& word : words) {
+        const std::string name = word.substr(0, word.find('='));
+        bool is_known = name == "--" || !name.starts_with("--");
+        for (const CLI::App* app = called.verb; app != nullptr; app = app->get_parent()) {
+            is_known = is_known || app->get_option_no_throw(name) != nullptr;
+        }
+        if (!is_known) {
+            return unknown_option(called, "not expected: " + word);
+        }
+        if (word == "--") {
+            break;
+        }
+    }
+    return std::nullopt;
+}
+
 /// `recipe render out.def recipe.yaml`: of two words one is there, and the other was to be made.
 std::optional<Usage> output_as_word(const Called& called,
                                     std::string_view message,
@@ -332,6 +355,8 @@ Fault usage_fault(const CLI::App& app,
         usage = std::move(*verb);
     } else if (auto option = unknown_option(called, line)) {
         usage = std::move(*option);
+    } else if (auto mistyped = unknown_before_required(called, line, words)) {
+        usage = std::move(*mistyped);
     } else if (auto output = output_as_word(called, line, words)) {
         usage = std::move(*output);
     } else if (auto choice = wrong_choice(line)) {

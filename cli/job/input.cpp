@@ -118,7 +118,10 @@ namespace {
 /// The scheduler of the settings must exist; the error names the settings file.
 Result<void> check_scheduler_setting(const pipeline::Settings& settings) {
     const std::string word = settings.get("scheduler");
-    const auto known = schedulers::find_dialect(word.empty() ? "local" : word);
+    if (word.empty()) {
+        return {};
+    }
+    const auto known = schedulers::find_dialect(word);
     if (known) {
         return {};
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
 #include "cli/common/session.hpp"
+#include "cli/common/verbs.hpp"
 #include "cli/job/check.hpp"
 #include "cli/job/context.hpp"
 #include "cli/job/explain.hpp"
@@ -15,6 +16,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <vector>
 
 namespace cybele::cli {
 
@@ -49,20 +51,6 @@ Result<int> render_job(Session& session, const JobOptions& options) {
     return 0;
 }
 
-/// Below `job`, each in a file of its own.
-constexpr void (*kFurtherVerbs[])(CLI::App&, Session&) = {install_job_explain,
-                                                          install_job_convert,
-                                                          install_job_new,
-                                                          install_job_list,
-                                                          install_job_show,
-                                                          install_job_follow,
-                                                          install_job_hold,
-                                                          install_job_mirror,
-                                                          install_job_logs,
-                                                          install_job_collect,
-                                                          install_job_results,
-                                                          install_job_resubmit};
-
 /// `job render job.sh job.yaml`: the script was to be made.
 Result<void> check_order(const JobOptions& options) {
     const auto& words = options.overrides.arguments;
@@ -81,18 +69,9 @@ Result<void> check_order(const JobOptions& options) {
                     shell_quote(options.file) + "`");
 }
 
-} // namespace
-
-void install_job(CLI::App& app, Session& session) {
+void install_job_render(CLI::App& job, Session& session) {
     auto options = std::make_shared<JobOptions>();
-    CLI::App* job =
-        add_verb(app,
-                 "job",
-                 "Check, render and convert Jobs; list, follow, cancel and collect submitted ones.",
-                 {"cybelectl job render job.yaml --scheduler slurm", "cybelectl job list"});
-    job->require_subcommand(1);
-    install_job_check(*job, session);
-    CLI::App* render_verb = add_verb(*job,
+    CLI::App* render_verb = add_verb(job,
                                      "render",
                                      "Write the batch script of a Job.",
                                      {"cybelectl job render job.yaml --scheduler slurm",
@@ -122,9 +101,37 @@ void install_job(CLI::App& app, Session& session) {
                 .map_error(during("rendering the batch script of the Job '" + options->file + "'"));
         };
     });
-    for (const auto install : kFurtherVerbs) {
-        install(*job, session);
-    }
+}
+
+/// Below `job`, each in a file of its own.
+const std::vector<VerbGroup>& verbs_of_jobs() {
+    static const std::vector<VerbGroup> verbs{{{"check"}, install_job_check},
+                                              {{"render"}, install_job_render},
+                                              {{"explain"}, install_job_explain},
+                                              {{"convert"}, install_job_convert},
+                                              {{"new"}, install_job_new},
+                                              {{"list"}, install_job_list},
+                                              {{"status"}, install_job_show},
+                                              {{"wait", "cancel", "attach"}, install_job_follow},
+                                              {{"hold", "release"}, install_job_hold},
+                                              {{"mirror"}, install_job_mirror},
+                                              {{"logs"}, install_job_logs},
+                                              {{"collect"}, install_job_collect},
+                                              {{"results"}, install_job_results},
+                                              {{"resubmit"}, install_job_resubmit}};
+    return verbs;
+}
+
+} // namespace
+
+void install_job(CLI::App& app, Session& session) {
+    CLI::App* job =
+        add_verb(app,
+                 "job",
+                 "Check, render and convert Jobs; list, follow, cancel and collect submitted ones.",
+                 {"cybelectl job render job.yaml --scheduler slurm", "cybelectl job list"});
+    job->require_subcommand(1);
+    install_called(verbs_of_jobs(), verb_word(session.words, 1), *job, session);
 }
 
 } // namespace cybele::cli

@@ -10,6 +10,8 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -114,13 +116,13 @@ bool is_told(const Row& row, const Rules& rules) {
 /// A table while it is read.
 struct Reading {
     Dialect& into;
-    std::set<std::string> ended; ///< things whose newest row was read
+    std::set<std::pair<std::string_view, std::string_view>> ended; ///< kind and what, newest read
 };
 
 /// Puts the row into the rules of the Dialect's version, and of the oldest where none is known.
 bool use_row(const Row& row, Reading& reading) {
     Dialect& into = reading.into;
-    const std::string thing = fmt::format("{} {}", row.kind, row.what);
+    const std::pair thing{row.kind, row.what};
     if (reading.ended.contains(thing)) {
         return false;
     }

@@ -214,6 +214,8 @@ END
     assert_line "help: did you mean '--wait'?"
     refuses 2 "$CYBELECTL" --versoin
     assert_line "help: did you mean '--version'?"
+    refuses 2 "$CYBELECTL" job render --shceduler slurm # the Job is missing, too
+    assert_line "help: did you mean '--scheduler'?"
     refuses 2 "$CYBELECTL" submit job.yaml --scheduler=slrum
     assert_line "error: --scheduler accepts local, pbspro, slurm, slurm-torque, torque, not 'slrum'"
     assert_line "help: did you mean 'slurm'?"

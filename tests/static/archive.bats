@@ -125,7 +125,7 @@ instructions_of() {
     done <<'BOUNDS'
 1000000 --version
 4000000 recipe render recipe.yaml
-8500000 job render hybrid.yaml --scheduler slurm
-10500000 kube render hybrid.yaml
+6000000 job render hybrid.yaml --scheduler slurm
+10000000 kube render hybrid.yaml
 BOUNDS
 }
