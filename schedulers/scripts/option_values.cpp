@@ -76,6 +76,26 @@ std::size_t hosts_in(const std::string& item) {
     return count;
 }
 
+/// A script that names no number of nodes gets at most as many as its tasks, whatever it lists.
+void note_unused_hosts(const Rendering& rendering, std::size_t count) {
+    const Job& job = *rendering.input.job;
+    const std::uint32_t tasks = job.resources.tasks;
+    if (!job.says("resources.tasks") || tasks >= count) {
+        return;
+    }
+    Fault note = job.fault_at(
+        "resources.hosts",
+        problem("hosts-unused",
+                fmt::format("`hosts` names {} nodes, and the job has {} task{}",
+                            count,
+                            tasks,
+                            tasks == 1 ? "" : "s")),
+        "Slurm gives it at most as many nodes as tasks, the first of those that are named",
+        fmt::format("name {} node{}, or more tasks", tasks, tasks == 1 ? "" : "s"));
+    note.is_warning = true;
+    rendering.faults.add(std::move(note));
+}
+
 /// sbatch starts no job on fewer nodes than are named.
 void check_listed_hosts(const Rendering& rendering) {
     const Job& job = *rendering.input.job;
@@ -83,8 +103,12 @@ void check_listed_hosts(const Rendering& rendering) {
     for (const std::string& item : job.resources.hosts) {
         count += hosts_in(item);
     }
-    const bool is_left_out = job.launch.asks_as_written() && !job.says("resources.nodes");
-    if (rendering.dialect.name == "slurm" && count > rendering.plan.nodes && !is_left_out) {
+    if (rendering.dialect.name != "slurm") {
+        return;
+    }
+    if (job.launch.asks_as_written() && !job.says("resources.nodes")) {
+        note_unused_hosts(rendering, count);
+    } else if (count > rendering.plan.nodes) {
         rendering.faults.add(job.fault_at(
             "resources.hosts",
             problem("hosts-count",

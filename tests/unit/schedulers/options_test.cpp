@@ -182,4 +182,40 @@ TEST_CASE("a word of `directives` that one of the new fields gives is an error a
     }
 }
 
+TEST_CASE("more listed nodes than tasks are told where the script asks for no number of nodes") {
+    struct Row {
+        const char* resources;
+        const char* message; ///< nullptr: nothing is told
+        bool is_warning;
+    };
+    constexpr std::array rows{
+        Row{"tasks: 1, hosts: ['n[1-3]']", "`hosts` names 3 nodes, and the job has 1 task", true},
+        Row{"tasks: 2, hosts: [a, b, c]", "`hosts` names 3 nodes, and the job has 2 tasks", true},
+        Row{"tasks: 3, hosts: [a, b, c]", nullptr, false},
+        Row{"hosts: [a, b, c]", nullptr, false},
+        Row{"nodes: 2, tasks: 2, hosts: [a, b, c]",
+            "`hosts` names 3 nodes, and the job has 2",
+            false},
+        Row{"nodes: 3, tasks: 3, hosts: [a, b, c]", nullptr, false},
+    };
+    for (const Row& row : rows) {
+        CAPTURE(row.resources);
+        const launchers::Job job =
+            job_of(fmt::format("kind: Job\nname: a\nlaunch: batch\nscript: echo\n"
+                               "resources: {{{}}}\n",
+                               row.resources));
+        RenderInput input;
+        input.job = &job;
+        input.dialect = "slurm";
+        const auto script = render_script(input);
+        CHECK(script.has_value() == (row.message == nullptr || row.is_warning));
+        const auto faults = script ? script->notes : script.error().faults();
+        REQUIRE(faults.size() == (row.message == nullptr ? 0 : 1));
+        if (row.message != nullptr) {
+            CHECK(faults[0].message == row.message);
+            CHECK(faults[0].is_warning == row.is_warning);
+        }
+    }
+}
+
 } // namespace cybele::schedulers
