@@ -106,10 +106,10 @@ set_aside_variables() { # of the submission that have this script's names: the u
     declare -gA cybele_own=()
     for cybele_name in array_index code count cpus digest directory_of_job \
         directory_of_script end ended file folder folders format good group here host \
-        hosts_of_job image image_folder inside job_number keys key mode module name nap new \
-        nodes options owner pause payload place private probe process record required \
-        runtime said scratch seen signal start state turns used verified verifier word \
-        workdir; do
+        hosts_of_job idle image image_folder inside job_number key keys mode module \
+        name nap new nodes options owner pause payload place private probe process \
+        record required runtime said scratch seen signal start state turns used \
+        verified verifier word workdir; do
         if [ -n "${!cybele_name+x}" ]; then
             cybele_own[$cybele_name]=${!cybele_name}
             unset -v "$cybele_name"
@@ -140,10 +140,10 @@ launch() { # PROGRAM ARGUMENT...
         else
             exec "$@"
         fi
-    ) <&0 &
+    ) <&0 {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        sleep "0.$((turns++ < 50 ? 0 : 2))1" || : # 0.01 s, later 0.21 s
+        read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
     done
     wait "$payload" || code=$?
     payload=''
@@ -181,6 +181,7 @@ set_aside_variables
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=Batch_1 ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
+exec {idle}<> <(:) # never has a line: to read it is to wait
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' HUP
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # sent to each process of the job
 trap 'ended=0; [ -n "$payload" ] || exit 143' INT QUIT # a script that ends with 0 is done

@@ -53,9 +53,8 @@ start_once() { # ID of the job
 
 use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that is here
     image=$1
-    runtime=$(command -v "${@:2}") || refuse "there is no container runtime on $here" \
+    runtime=$(command -v "${@:2}" | head -n 1) || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
-    runtime=${runtime%%$'\n'*}
     [ -r "$image" ] || refuse "cannot read the image '$image' on $here" \
         'it is not there, or not readable' 'move it to a shared file system'
 }
@@ -197,10 +196,10 @@ check_ranks() { # RANKS PROBE; each rank prints "cybelectl-probe rank 0 of 4"
 
 launch() { # PROGRAM ARGUMENT...
     [ "$ended" = no ] || exit 143
-    "$@" &
+    "$@" {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        sleep "0.$((turns++ < 50 ? 0 : 2))1" || : # 0.01 s, later 0.21 s
+        read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
     done
     wait "$payload" || code=$?
     payload=''
@@ -233,6 +232,7 @@ refuse() { # WHAT BECAUSE HELP
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=bound ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
+exec {idle}<> <(:) # never has a line: to read it is to wait
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' HUP INT QUIT TERM
 for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # else some end it with code 0
     trap -- "kill -s $signal \"\$payload\" 2>/dev/null || :" "$signal"

@@ -82,7 +82,7 @@ run_rows() { # of this element, 2 at a time, each on CPUs of its own
     local job_number=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${job_number:-${CYBELE_JOB_ID:-0}}}}
     last=$((first + 4 < 7 ? first + 4 - 1 : 7 - 1))
     list_cpus
-    exec {idle}<> <(:) {ends}<> <(:)
+    exec {ends}<> <(:)
     row_processes=() payload=rows
     make_records
     for ((row = first; row <= last; row++)); do
@@ -203,7 +203,7 @@ launch() { # PROGRAM ARGUMENT...
     "$@" {idle}<&- {ends}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || :
+        read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
     done
     wait "$payload" || code=$?
     payload=''
@@ -254,6 +254,7 @@ refuse() { # WHAT BECAUSE HELP
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=learn ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} row_processes=()
+exec {idle}<> <(:) # never has a line: to read it is to wait
 printf -v start '%(%s)T' -2
 trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' HUP INT QUIT
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # sent to each process of the job

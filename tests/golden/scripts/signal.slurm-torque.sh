@@ -48,10 +48,10 @@ send_signal_after() { # SECONDS SIGNAL: the scheduler sends none before the end
 }
 
 launch() { # PROGRAM ARGUMENT...
-    "$@" &
+    "$@" {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        sleep "0.$((turns++ < 50 ? 0 : 2))1" || : # 0.01 s, later 0.21 s
+        read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
     done
     wait "$payload" || code=$?
     payload=''
@@ -86,6 +86,7 @@ refuse() { # WHAT BECAUSE HELP
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=signal ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}}
+exec {idle}<> <(:) # never has a line: to read it is to wait
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' HUP INT QUIT TERM
 for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # else some end it with code 0
     trap -- "kill -s $signal \"\$payload\" 2>/dev/null || :" "$signal"

@@ -236,10 +236,10 @@ stop_spark() { # workers, then the master
 
 launch() { # PROGRAM ARGUMENT...
     [ "$ended" = no ] || exit 143
-    "$@" &
+    "$@" {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        sleep "0.$((turns++ < 50 ? 0 : 2))1" || : # 0.01 s, later 0.21 s
+        read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
     done
     wait "$payload" || code=$?
     payload=''
@@ -277,6 +277,7 @@ refuse() { # WHAT BECAUSE HELP
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=soybean-train ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
+exec {idle}<> <(:) # never has a line: to read it is to wait
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' HUP INT QUIT
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # sent to each process of the job
 for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # else some end it with code 0

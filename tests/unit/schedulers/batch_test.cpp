@@ -273,6 +273,22 @@ TEST_CASE("batch: the script gets the signal itself, and its code decides how it
     });
 }
 
+TEST_CASE("batch: a signal that the script ignores may come again and again") {
+    constexpr std::array kNames{"HUP", "INT", "QUIT", "USR1"};
+    for_each_at_once(kNames, [](const char* const name) {
+        CAPTURE(std::string(name));
+        const Bench bench;
+        const auto outcome = bench.run(
+            batch("",
+                  fmt::format("trap : {0}\nfor turn in $(seq 200); do\n  kill -s {0} $PPID\n"
+                              "  sleep 0.005\ndone\necho last\n",
+                              name)));
+        CHECK_MESSAGE(outcome.output == "last\n", outcome.errors);
+        CHECK(outcome.code == 0);
+        CHECK(bench.record()["state"] == "done");
+    });
+}
+
 TEST_CASE("no signal ends a script with code 0") {
     constexpr std::array kNames{"ALRM", "XCPU", "VTALRM", "QUIT"};
     for_each_at_once(kNames, [](const char* const name) {
