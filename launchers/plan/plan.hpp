@@ -70,6 +70,7 @@ struct LaunchPlan {
     std::vector<std::string> launcher; ///< words before the container; empty: started directly
     std::optional<compatibility::MpiLauncher> starter;
     std::string pmi;                     ///< srun's name for it, where srun is chosen
+    bool shares_cores = false;           ///< mpirun binds no rank: others may have the node's cores
     bool uses_node_file = false;         ///< hosts and variables must be named to the launcher
     bool allow_root = false;             ///< mpirun of Open MPI may run as root
     compatibility::MpiVersion host_mpi;  ///< of the Site; unknown when it names none

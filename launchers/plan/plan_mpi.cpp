@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -196,8 +197,8 @@ void judge_pair(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     }
 }
 
-bool binds_to_cores(const PlanInput& input) {
-    const Job& job = *input.job;
+/// Whether the Job itself decides that ranks are bound to cores; else it is the nodes' use.
+std::optional<bool> binding_of(const Job& job) {
     if (job.launch.oversubscribe) {
         return false;
     }
@@ -208,8 +209,13 @@ bool binds_to_cores(const PlanInput& input) {
     if (job.launch.kind == LaunchKind::kHorovod && job.resources.cpus_per_task == 1) {
         return false;
     }
-    // Where jobs share a node without cpusets, two jobs would be bound to the same cores.
-    return input.place.binds_cores || job.resources.exclusive;
+    return std::nullopt;
+}
+
+/// Where jobs share a node without cpusets, two jobs would be bound to the same cores.
+bool binds_to_cores(const PlanInput& input) {
+    const Job& job = *input.job;
+    return binding_of(job).value_or(input.place.binds_cores || job.resources.exclusive);
 }
 
 void write_mpirun(const PlanInput& input, LaunchPlan& plan) {
@@ -238,6 +244,7 @@ void write_mpirun(const PlanInput& input, LaunchPlan& plan) {
                  fmt::format(fmt::runtime(chosen),
                              fmt::arg("m", plan.ranks_per_node),
                              fmt::arg("t", plan.cpus_per_task)));
+    plan.shares_cores = input.place.has_queues && !binding_of(*input.job) && !binds_to_cores(input);
     plan.uses_node_file = input.place.has_node_file;
 }
 

@@ -294,6 +294,7 @@ std::vector<std::string> once_a_node(const launchers::LaunchPlan& plan, MpiLaunc
 
 void add_launch(const Rendering& rendering, Values& values) {
     const auto& plan = rendering.plan;
+    values["shares-cores"] = plan.shares_cores;
     values["uses-node-file"] = plan.uses_node_file;
     values["has-launcher"] = plan.starter.has_value();
     if (!plan.starter) {

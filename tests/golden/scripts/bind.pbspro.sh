@@ -24,6 +24,7 @@ main() {
     forbid_memory_reads # ranks in separate user namespaces cannot read each other's memory
     find_host_mpi /opt/openmpi
     container=("$runtime" exec "${options[@]}" "$image" env LD_LIBRARY_PATH="$host_libraries")
+    # Not bound to cores: other jobs may have the nodes too, unless the Job has `exclusive: true`.
     launcher=(/opt/openmpi/bin/mpirun -np 4 --map-by ppr:2:node --bind-to none)
     echo 'cybelectl: job bound, 2 nodes, 4 ranks, 1 thread each,' \
         'MPI in the image: openmpi 4.1.4, no signature required' >&2

@@ -17,6 +17,7 @@ main() {
 
     exported=() # over ssh
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
+    # Not bound to cores: other jobs may have the nodes too, unless the Job has `exclusive: true`.
     launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
     echo 'cybelectl: job host-mpi, 2 nodes, 4 ranks, 1 thread each,' 'no image' >&2
     name_hosts

@@ -23,6 +23,7 @@ main() {
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=2
     forbid_memory_reads # ranks in separate user namespaces cannot read each other's memory
     container=("$runtime" exec "${options[@]}" "$image")
+    # Not bound to cores: other jobs may have the nodes too, unless the Job has `exclusive: true`.
     launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
     echo 'cybelectl: job soybean, 2 nodes, 4 ranks, 2 threads each,' \
         'MPI in the image: openmpi 4.1.4, no signature required' >&2
