@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <set>
 #include <thread>
 
@@ -49,6 +50,11 @@ tl::unexpected<Error> trouble_with(const Service& service, const ServiceAnswer& 
             (trouble ? ": " + printable(trouble->text) : std::string()),
         may_be_the_token(answer) ? "see whether the token is still good, and whether slurmctld runs"
                                  : "the job continues; ask again with `cybelectl job status`");
+}
+
+/// The job's number, without the index of an element.
+std::string number_of_job(const std::string& id) {
+    return id.substr(0, id.find('_'));
 }
 
 /// Slurm's REST service. It has no files: records and logs are seen where their folder is shared
@@ -102,21 +108,24 @@ public:
         return all;
     }
 
+    /// One call for any number of jobs: several are picked from the list of all.
     QueryResult inquire(const std::vector<JobRef>& jobs) override {
         QueryResult query_result;
         std::set<std::string> ids; // all elements of an array in one call
         for (const JobRef& job : jobs) {
-            ids.insert(job.id.substr(0, job.id.find('_')));
+            ids.insert(number_of_job(job.id));
         }
-        for (const std::string& id : ids) {
-            const auto answer = ask({"GET", "job/" + path_escaped(id), {}});
-            if (!answer) {
-                query_result.failure = answer.error();
-                return query_result;
-            }
-            const auto found = slurmrest::read_jobs(parsed_slurmrestd_answer(*answer));
-            query_result.seen.insert(query_result.seen.end(), found.begin(), found.end());
+        if (ids.size() < 2) {
+            return ids.empty() ? query_result : inquire_one(*ids.begin());
         }
+        if (const auto asked = list(); !asked) {
+            query_result.failure = asked.error();
+            return query_result;
+        }
+        std::copy_if(seen_.begin(),
+                     seen_.end(),
+                     std::back_inserter(query_result.seen),
+                     [&](const JobStatus& seen) { return ids.contains(number_of_job(seen.id)); });
         return query_result;
     }
 
@@ -126,8 +135,7 @@ public:
         const auto found = std::find_if(seen_.begin(), seen_.end(), [&job](const JobStatus& one) {
             return one.uuid == job.uuid;
         });
-        return found == seen_.end() ? std::nullopt
-                                    : std::optional(found->id.substr(0, found->id.find('_')));
+        return found == seen_.end() ? std::nullopt : std::optional(number_of_job(found->id));
     }
 
     Result<void> cancel(const std::vector<JobRef>& jobs) override {
@@ -141,6 +149,17 @@ public:
     }
 
 private:
+    QueryResult inquire_one(const std::string& id) {
+        QueryResult query_result;
+        const auto answer = ask({"GET", "job/" + path_escaped(id), {}});
+        if (!answer) {
+            query_result.failure = answer.error();
+        } else {
+            query_result.seen = slurmrest::read_jobs(parsed_slurmrestd_answer(*answer));
+        }
+        return query_result;
+    }
+
     /// Answers what changes nothing, so the token is known to be good before something is asked.
     Result<void> greet() {
         if (version_ != 0) {

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cybelectl bridge run` by Slurm's own REST service with a token of each account, on a real API server and the real slurmrestd. No
-# command of Slurm is called. Four minutes.
+# command of Slurm is called. Five minutes.
 # shellcheck disable=SC2154 # user is of bridge_parts.bash
 load ../parts/suite.bash
 load nodes.bash
 load bridge_parts.bash
+load bridge_guest.bash
 
 setup_file() {
     start_bridge_parts
@@ -16,7 +17,10 @@ RELAY = """import os, socket, sys, threading
 near, far = socket.socket(fileno=0), socket.create_connection(("127.0.0.1", 6820))
 def copy(a, b):
     try:
-        while data := a.recv(65536): b.sendall(data)
+        while data := a.recv(65536):
+            if a is near:
+                with open(sys.argv[1], "a") as file: file.write(data.split(b"\\r", 1)[0].decode(errors="replace") + "\\n")
+            b.sendall(data)
         b.shutdown(socket.SHUT_WR)
     except OSError: os._exit(0)
 threading.Thread(target=copy, args=(near, far), daemon=True).start()
@@ -25,10 +29,10 @@ server = socket.create_server(("127.0.0.1", 0))
 print(server.getsockname()[1], flush=True)
 while True:
     connection, _ = server.accept()
-    subprocess.Popen(sys.argv[1:] + ["python3", "-c", RELAY], stdin=connection, stdout=subprocess.DEVNULL)
+    subprocess.Popen(sys.argv[2:] + ["python3", "-c", RELAY, sys.argv[1]], stdin=connection, stdout=subprocess.DEVNULL)
     connection.close()
 PYTHON
-    python3 relay.py "$parts_dir/slurm" net "$place" >relay.port 2>relay.log 3>&- &
+    python3 relay.py "$place/requests" "$parts_dir/slurm" net "$place" >relay.port 2>relay.log 3>&- &
     echo $! >relay.process
     wait_for 60 test -s relay.port
     slurm scontrol token username=guest lifespan=3600 | sed 's/SLURM_JWT=//' >guest.token
@@ -52,16 +56,6 @@ teardown_file() {
     kill "$(cat "$place/relay.process")" || true
     stop_bridge_parts
 }
-
-# job NAME LINE…: of guest.
-job() {
-    {
-        printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: $1}" 'spec:' '  batch: |' '    #!/bin/sh' \
-            "    #SBATCH --output=$place/slurm/guest/$1.out"
-        printf '    %s\n' "echo $1 >>$place/slurm/guest/ran" "${@:2}"
-    } | kubectl apply -f -
-}
-runs_of() { grep -cx "$1" slurm/guest/ran || true; }
 
 @test "check sees the account's own token, and says whose another one is" {
     "$CYBELECTL" bridge check --config bridge.yaml >checked 2>&1 || true
@@ -128,6 +122,36 @@ runs_of() { grep -cx "$1" slurm/guest/ran || true; }
     test -d records/guest
 }
 
+@test "jobs that vanished are asked for together: one request for any number of them" {
+    local one polls lists count=6
+    # Slurm forgets an end at once, and the bridge waits 5 s for what it does not show.
+    sed -i 's/^ClusterName/MinJobAge=2\n&/' slurm/slurm.conf
+    slurm scontrol reconfigure
+    cp site.yaml usual.yaml
+    printf '%s\n' 'kind: Site' 'name: here' 'scheduler: {dialect: slurm, patience: 5 s}' 'queues: [{name: batch, nodes: 2, max-time: 1 h}]' >site.yaml
+    start_bridge one
+    for one in $(seq $count); do directive='#SBATCH --mem=10' job "gone-$one" 'while [ ! -e may-vanish ]; do sleep 0.5; done'; done
+    for one in $(seq $count); do wait_for 120 reaches "gone-$one" Running || { cat one.log && return 1; }; done
+    stop_bridge one
+    touch slurm/guest/may-vanish
+    are_forgotten() { [[ $(slurm scontrol -o show job 2>/dev/null | grep -c JobId) == 0 ]]; }
+    wait_for 240 are_forgotten
+    rm -f requests
+    start_bridge two
+    for one in $(seq $count); do ends "gone-$one" Unknown 180; done
+    stop_bridge two
+    for one in $(seq $count); do assert_equal "$(condition "gone-$one" Failed reason)" LeftNoTrace; done
+    # The reader's list and the account's, and no request for a single job.
+    polls=$(grep -oE '[0-9]+ queries of the queue' two.log | cut -d' ' -f1)
+    lists=$(grep -c 'GET /slurm/v0.0.[0-9]*/jobs' requests)
+    echo "$count jobs were missing: $polls polls, $lists lists of all jobs" >&3
+    assert_equal "$(grep -c 'GET /slurm/v0.0.[0-9]*/job/' requests)" 0
+    ((lists > polls && lists <= 2 * polls))
+    sed -i '/^MinJobAge/d' slurm/slurm.conf
+    slurm scontrol reconfigure
+    mv usual.yaml site.yaml
+}
+
 # of_root NAME PATH: of the object in the namespace other, whose account has a good token.
 of_root() { kubectl get slurmjob -n other "$1" -o "jsonpath={$2}"; }
 
@@ -150,7 +174,6 @@ of_root() { kubectl get slurmjob -n other "$1" -o "jsonpath={$2}"; }
     wait_for 60 is_expired
     job late true
     kubectl delete slurmjob doomed --wait=false
-    is_hindered() { [[ $(condition "$1" "$2" status) == False && $(condition "$1" "$2" reason) == CredentialsFailed ]]; }
     wait_for 40 is_hindered late Submitted || { kubectl get slurmjob late -o yaml && cat one.log && return 1; }
     wait_for 40 is_hindered doomed Cancelling || { kubectl get slurmjob doomed -o yaml && cat one.log && return 1; }
     assert_equal "$(slurm squeue -h -j "$id" -o %T)" RUNNING

@@ -5,6 +5,7 @@
 load ../parts/suite.bash
 load nodes.bash
 load bridge_parts.bash
+load bridge_guest.bash
 
 setup_file() {
     local one
@@ -43,16 +44,6 @@ teardown_file() {
     stop_bridge_parts
 }
 
-# job NAME LINE…: of guest.
-job() {
-    {
-        printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: $1}" 'spec:' '  batch: |' '    #!/bin/sh' \
-            "    #SBATCH --output=$place/slurm/guest/$1.out"
-        printf '    %s\n' "echo $1 >>$place/slurm/guest/ran" "${@:2}"
-    } | kubectl create -f -
-}
-runs_of() { grep -cx "$1" slurm/guest/ran || true; }
-is_hindered() { [[ $(condition "$1" "$2" status) == False && $(condition "$1" "$2" reason) == CredentialsFailed ]]; }
 # others_run NAME: an object of the other account ends meanwhile.
 others_run() {
     printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: $1, namespace: other}" \
