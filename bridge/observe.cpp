@@ -121,8 +121,17 @@ bool is_ours(const SeenJob& job, const Case& one) {
     return was_erased && !is_another_run;
 }
 
+bool is_elsewhere(const Object& object, const World& world) {
+    const Status& status = object.status;
+    return !status.job_id.empty() && !status.site.empty() && !world.site.empty() &&
+           status.site != world.site;
+}
+
 Stage stage_of(const Case& one) {
     const Status& status = one.object.status;
+    if (is_elsewhere(one.object, one.world)) {
+        return Stage::kElsewhere;
+    }
     const bool is_held_by_us = one.object.has_finalizer();
     if (status.holds("Complete") || status.holds("Failed")) {
         return is_held_by_us ? Stage::kOver : Stage::kDone;
@@ -147,6 +156,9 @@ Wish wish_of(const Case& one) {
 
 const SeenJob* job_of(const Case& one) {
     const SeenJob* best = nullptr;
+    if (is_elsewhere(one.object, one.world)) {
+        return best;
+    }
     const std::string& id = one.object.status.job_id;
     // What was ever let go has its id in the record, which outlives queue and API server.
     const std::string& answer = one.view.record.answer;
@@ -168,7 +180,8 @@ std::vector<const SeenJob*> twins_of(const Case& one) {
     // Of an object that gave up, every job is one too many.
     const bool has_decided = !id.empty() || stage == Stage::kOver || stage == Stage::kDone;
     for (const SeenJob& job : one.view.queue.jobs) {
-        if (has_decided && job.id != id && is_ours(job, one) && !has_ended(job)) {
+        const bool is_the_one = job.id == id && stage != Stage::kElsewhere;
+        if (has_decided && !is_the_one && is_ours(job, one) && !has_ended(job)) {
             twins.push_back(&job);
         }
     }

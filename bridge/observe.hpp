@@ -17,6 +17,10 @@ struct Case {
     bool is_gone = false; ///< the object is no longer on the server
 };
 
+/// Whether the object's job is on the cluster of another Site. Two clusters may give the same id,
+/// so here no job is the object's.
+[[nodiscard]] bool is_elsewhere(const Object& object, const World& world);
+
 [[nodiscard]] Stage stage_of(const Case& one);
 [[nodiscard]] Wish wish_of(const Case& one);
 [[nodiscard]] Sight sight_of(const Case& one);

@@ -168,6 +168,7 @@ Status read_status(const StatusJson& json, std::string_view uid) {
     status.state = reader.text("state", kLongestWord);
     status.reason = reader.text("reason", kLongestWord);
     status.account = reader.text("account", kLongestWord);
+    status.site = reader.text("site", kLongestWord);
     status.exit_code = reader.number("exitCode");
     status.signal = reader.number("signal");
     status.started = reader.time("startTime");

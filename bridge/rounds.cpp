@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/rounds.hpp"
 
+#include "bridge/observe.hpp"
+
 #include <algorithm>
 
 namespace cybele::bridge {
@@ -53,7 +55,9 @@ void Rounds::turn(Tracked& tracked,
     const Admitted admitted = admission_(object);
     View view;
     view.refusal = admitted.refusal;
-    view.account = object.status.account.empty() ? admitted.account : object.status.account;
+    const bool is_foreign = is_elsewhere(object, world); // what came late here is of this account
+    view.account =
+        object.status.account.empty() || is_foreign ? admitted.account : object.status.account;
     view.has_way = view.account.empty() || sides.cluster.serves(view.account);
     view.trouble = sides.cluster.trouble_of(view.account);
     view.queue = sides.index.sight_of(object);
@@ -66,7 +70,7 @@ void Rounds::turn(Tracked& tracked,
         report.must_read.insert(uid);
     }
     if (!outcome.object) {
-        const bool is_orphan = object.spec.on_delete == OnDelete::kOrphan;
+        const bool is_orphan = object.spec.on_delete == OnDelete::kOrphan && !is_foreign;
         if (!view.account.empty() && departed_.size() < kMostDeparted) {
             departed_[uid] = {view.account, is_orphan ? object.status.job_id : std::string()};
         }

@@ -11,10 +11,12 @@
 #include "bridge/listener.hpp"
 #include "bridge/managed_job.hpp"
 #include "bridge/object_watch.hpp"
+#include "bridge/observe.hpp"
 #include "bridge/virtual_nodes.hpp"
 #include "support/boot_time.hpp"
 #include "support/http.hpp"
 #include "support/json.hpp"
+#include "support/quote.hpp"
 #include "support/random.hpp"
 #include "support/signals.hpp"
 
@@ -94,6 +96,7 @@ public:
           }) {
         world_.times = request.configuration.times;
         world_.reads_tails = request.configuration.document.reads_tails;
+        world_.site = request.configuration.cluster.name;
         server_.may_act([this] { return leads(); });
         pump_.add(lease_);
         pump_.add(writer_);
@@ -368,12 +371,17 @@ private:
         next_poll_ =
             before + pause_after(request_.configuration.document.poll, cluster_.answer_time());
         must_read_ = report.must_read;
+        report_elsewhere();
         if (nodes_) {
             if (report.is_complete && boot_time() >= next_queues_) {
                 next_queues_ = boot_time() + kBetweenQueues;
                 nodes_->show_queues(cluster_.queues());
             }
-            rounds_.each([this](const Object& object) { nodes_->show(object); });
+            rounds_.each([this](const Object& object) {
+                if (!is_elsewhere(object, world_)) {
+                    nodes_->show(object);
+                }
+            });
         }
         if (report.is_complete && world_.is_rewound && is_synced()) {
             world_.is_rewound = false;
@@ -391,6 +399,17 @@ private:
                 was_answered_ ? "the batch system answers" : "the batch system does not answer");
         }
         has_ended_ = request_.is_once && was_leader_;
+    }
+
+    /// Nobody follows them where the Site was only given another name.
+    void report_elsewhere() {
+        rounds_.each([this](const Object& object) {
+            const bool has_ended = object.status.holds("Complete") || object.status.holds("Failed");
+            if (is_elsewhere(object, world_) && !has_ended) {
+                report("jobs of the Site " + printable(object.status.site) +
+                       " are followed by the bridge of that Site only");
+            }
+        });
     }
 
     /// Objects of which a write had no clear answer.

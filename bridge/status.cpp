@@ -71,6 +71,7 @@ OrderedJson all_fields(const Status& status) {
             {"state", text_or_null(status.state)},
             {"reason", text_or_null(status.reason)},
             {"account", text_or_null(status.account)},
+            {"site", text_or_null(status.site)},
             {"exitCode", value_or_null(status.exit_code)},
             {"signal", value_or_null(status.signal)},
             {"startTime", time_or_null(status.started)},

@@ -45,6 +45,7 @@ struct Status {
     std::string state; ///< Claimed, Prepared, then the batch system's own word
     std::string reason;
     std::string account;
+    std::string site; ///< whose batch system has the job; empty: of an earlier version
     std::optional<int> exit_code;
     std::optional<int> signal;
     std::int64_t started = 0;

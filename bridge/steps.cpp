@@ -84,6 +84,10 @@ constexpr std::array kSteps{
     StepRow{kOver, kAny, kAny, Step::kCollect, "results first, then the finalizer"},
     StepRow{kDone, Wish::kKeep, kAny, Step::kExpire, "until its time is over"},
     StepRow{kDone, kAny, kAny, Step::kForget, "it has ended"},
+
+    // Two bridges with different clusters serve the namespace.
+    StepRow{kElsewhere, Wish::kGone, kAny, Step::kForget, "its job is not here"},
+    StepRow{kElsewhere, kAny, kAny, Step::kWait, "the other bridge follows it"},
 };
 // clang-format on
 

@@ -9,12 +9,13 @@ namespace cybele::bridge {
 
 /// Where an object is in its life, by what stands in it alone.
 enum class Stage {
-    kNew,      ///< neither our finalizer nor a job
-    kClaimed,  ///< our finalizer, no id of a job
-    kPrepared, ///< an id; the job may still be held by us
-    kLive,     ///< the job was seen released; a hold is a person's from now on
-    kOver,     ///< Complete or Failed, our finalizer is still there
-    kDone,     ///< Complete or Failed, without our finalizer
+    kNew,       ///< neither our finalizer nor a job
+    kClaimed,   ///< our finalizer, no id of a job
+    kPrepared,  ///< an id; the job may still be held by us
+    kLive,      ///< the job was seen released; a hold is a person's from now on
+    kOver,      ///< Complete or Failed, our finalizer is still there
+    kDone,      ///< Complete or Failed, without our finalizer
+    kElsewhere, ///< its job is on the cluster of another Site, whose bridge follows it
 };
 
 /// What the object's owner wants.

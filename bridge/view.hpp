@@ -108,6 +108,7 @@ struct World {
     bool is_leader = true;    ///< the Lease is this process's
     bool is_rewound = false;  ///< the past came back, and not everything was compared yet
     bool reads_tails = false; ///< the last of the output becomes part of the status
+    std::string site = {};    ///< whose batch system this is
     Times times;
 };
 

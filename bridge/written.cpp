@@ -96,6 +96,7 @@ Status prepared_status(const Case& one, const std::string& id) {
     status.job_id = id;
     status.token = one.object.uid;
     status.account = one.view.account;
+    status.site = one.world.site;
     status.state = "Prepared";
     status.reason.clear();
     status.attempt = std::max(one.view.record.claims, 1);

@@ -182,6 +182,7 @@ Tree result_files() {
 /// What only our own bridge writes.
 Map own_status_fields() {
     return Map{{"account", text(63, "the account that the job was submitted as")},
+               {"site", text(253, "the Site whose batch system has the job")},
                {"attempt", integer_schema("int32", "how often the job was handed over")},
                {"restarts", integer_schema("int32", "how often the job was requeued")},
                {"output", streams(4096, "paths on the cluster")},

@@ -181,7 +181,7 @@ END
             "spec: {batch: \"#!/bin/sh\\n\", queue: $queue, account: alice, ttlSecondsAfterFinished: 60}" | kubectl create -f -
     done
     kubectl patch slurmjobs.cybelectl.io in-long --type merge --subresource status -p '{"status": {"state": "PENDING", "account": "alice",
-        "reason": "Resources", "attempt": 1, "restarts": 2, "output": {"stdout": "/home/alice/o"}, "tail": {"stderr": "x"}, "resultsCount": 1,
+        "reason": "Resources", "site": "here", "attempt": 1, "restarts": 2, "output": {"stdout": "/home/alice/o"}, "tail": {"stderr": "x"}, "resultsCount": 1,
         "results": [{"name": "a", "size": 3, "sha256": "00"}]}}'
     assert_equal "$(kubectl get slurmjobs.cybelectl.io --field-selector spec.queue=batch -o name)" slurmjob.cybelectl.io/in-batch
     assert_equal "$(kubectl get slurmjobs.cybelectl.io --field-selector status.state=PENDING -o name)" slurmjob.cybelectl.io/in-long

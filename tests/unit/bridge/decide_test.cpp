@@ -17,8 +17,13 @@ using bridge::Wish;
 
 namespace {
 
-constexpr Stage kStages[] = {
-    Stage::kNew, Stage::kClaimed, Stage::kPrepared, Stage::kLive, Stage::kOver, Stage::kDone};
+constexpr Stage kStages[] = {Stage::kNew,
+                             Stage::kClaimed,
+                             Stage::kPrepared,
+                             Stage::kLive,
+                             Stage::kOver,
+                             Stage::kDone,
+                             Stage::kElsewhere};
 constexpr Wish kWishes[] = {Wish::kKeep, Wish::kCancel, Wish::kOrphan, Wish::kGone};
 constexpr Sight kSights[] = {Sight::kSilent,
                              Sight::kUnsearched,

@@ -113,6 +113,48 @@ TEST_CASE("an object that is merely missing from a list keeps its job") {
     CHECK_FALSE(peace.cluster.jobs[0].is_over());
 }
 
+TEST_CASE("of two clusters that give the same id one runs the job, and the other ends its own") {
+    Peace peace;
+    model::Cluster there(peace.world);
+    bridge::Rounds others([](const bridge::Object&) {
+        return bridge::Admitted{"alice", std::nullopt};
+    });
+    peace.create();
+    bridge::Object& object = peace.server.objects.at(kOne);
+    object.finalizers = {std::string(bridge::kFinalizer)}; // of a claim, whichever bridge made it
+    const bridge::Object early = object;
+    bridge::World here;
+    here.now = peace.world.now;
+    here.site = "hall-a";
+    bridge::World elsewhere = here;
+    elsewhere.site = "hall-b";
+    // Both saw an object without an id.
+    peace.rounds.put(early);
+    peace.rounds.round(peace.server, peace.cluster, here);
+    others.put(early);
+    const auto report = others.round(peace.server, there, elsewhere);
+    REQUIRE(report.must_read.contains(kOne));
+    REQUIRE(there.jobs.size() == 1);
+    REQUIRE(there.jobs[0].id == peace.cluster.jobs[0].id);
+    CHECK(object.status.site == "hall-a");
+    for (int round = 0; round < 3; ++round) {
+        others.put(object);
+        others.round(peace.server, there, elsewhere);
+    }
+    CHECK(there.committed.empty());
+    CHECK(there.jobs[0].state == submission::State::kCancelled);
+    CHECK(there.jobs.size() == 1);
+    CHECK(peace.cluster.committed[kOne].size() == 1);
+    // Its end, its deletion and its results are the other bridge's.
+    CHECK_FALSE(object.status.holds("Failed"));
+    object.deleted = peace.world.now;
+    peace.server.stamp(object);
+    others.put(object);
+    others.round(peace.server, there, elsewhere);
+    CHECK(object.has_finalizer());
+    CHECK_FALSE(peace.cluster.jobs[0].is_over());
+}
+
 TEST_CASE("after a conflict nothing more is done on the old object") {
     Peace peace;
     peace.create();

@@ -11,8 +11,8 @@ namespace model {
 /// One process of the bridge: what it holds is lost with it.
 class Controller {
 public:
-    Controller(World& world, Server& server, Cluster& cluster)
-        : world_(world), server_(server), cluster_(cluster) {
+    Controller(World& world, Server& server, Cluster& cluster, std::string site)
+        : world_(world), server_(server), cluster_(cluster), site_(std::move(site)) {
         start();
     }
 
@@ -27,6 +27,7 @@ public:
             bridge::World world;
             world.now = world_.now;
             world.is_rewound = is_rewound_;
+            world.site = site_;
             const bridge::RoundReport report = rounds_->round(server_, cluster_, world);
             steps += report.objects;
             is_rewound_ = is_rewound_ && !report.is_complete;
@@ -77,6 +78,7 @@ private:
     World& world_;
     Server& server_;
     Cluster& cluster_;
+    std::string site_;
     std::unique_ptr<bridge::Rounds> rounds_;
     std::set<std::string> must_read_;
     std::uint64_t seen_ = 0;
@@ -90,12 +92,16 @@ private:
 class Story {
 public:
     explicit Story(std::uint64_t seed)
-        : world(seed), cluster(world), server(world), first_(world, server, cluster),
-          second_(world, server, cluster) {
+        : world(seed), cluster(world), other(world), server(world), has_two_sites_(seed % 4 == 0),
+          first_(world, server, cluster, "here"),
+          second_(
+              world, server, has_two_sites_ ? other : cluster, has_two_sites_ ? "there" : "here") {
         cluster.has_accounting = world.below(3) != 0;
+        other.has_accounting = cluster.has_accounting;
         world.meanwhile = [this] { second_.act(); };
         server.runs = [this](const std::string& uid) {
-            return std::any_of(cluster.jobs.begin(), cluster.jobs.end(), [&](const Job& job) {
+            const Cluster& its = cluster_of(uid);
+            return std::any_of(its.jobs.begin(), its.jobs.end(), [&](const Job& job) {
                 return job.token == uid && !job.is_over() && job.state != submission::State::kHeld;
             });
         };
@@ -113,16 +119,28 @@ public:
 
     World world;
     Cluster cluster;
+    Cluster other; ///< of another Site, in some stories; its ids are the same
     Server server;
 
 private:
+    /// Where the job of the object is.
+    Cluster& cluster_of(const std::string& uid) {
+        const auto found = server.objects.find(uid);
+        return found != server.objects.end() && found->second.status.site == "there" ? other
+                                                                                     : cluster;
+    }
+    void pass_time() {
+        cluster.pass_time();
+        other.pass_time();
+    }
+
     void happen() {
         switch (world.below(14)) {
         case 0:
             create();
             break;
         case 1:
-            cluster.disturb();
+            (world.below(4) == 0 ? other : cluster).disturb();
             break;
         case 2:
             if (world.below(3) == 0) {
@@ -135,7 +153,8 @@ private:
             }
             break;
         case 4:
-            if (world.below(4) == 0) {
+            // The cluster that has the job remembers it after a rewind; the other one does not.
+            if (world.below(4) == 0 && !has_two_sites_) {
                 rewind();
             }
             break;
@@ -147,7 +166,7 @@ private:
         case 8:
         case 9:
             world.now += 1 + static_cast<std::int64_t>(world.below(40));
-            cluster.pass_time();
+            pass_time();
             break;
         default:
             first_.act();
@@ -221,7 +240,7 @@ private:
         world.has_faults = false;
         for (int round = 0; round < 150 && !(round > 2 && is_quiet()); ++round) {
             world.now += 15;
-            cluster.pass_time();
+            pass_time();
             first_.act();
             second_.act();
         }
@@ -229,10 +248,9 @@ private:
 
     /// Whether no job lives and every object has come to its end; a late job may still come.
     [[nodiscard]] bool is_quiet() const {
-        const bool has_lives = std::any_of(cluster.jobs.begin(),
-                                           cluster.jobs.end(),
-                                           [](const Job& job) { return !job.is_over(); });
-        return !has_lives &&
+        const auto lives = [](const Job& job) { return !job.is_over(); };
+        return std::none_of(cluster.jobs.begin(), cluster.jobs.end(), lives) &&
+               std::none_of(other.jobs.begin(), other.jobs.end(), lives) &&
                std::all_of(server.objects.begin(), server.objects.end(), [](const auto& one) {
                    const bridge::Status& status = one.second.status;
                    return one.second.deleted == 0 && !one.second.has_finalizer() &&
@@ -243,6 +261,8 @@ private:
     void check() {
         for (const bridge::Object& one : created_) {
             const auto found = server.objects.find(one.uid);
+            world.promise(cluster.committed[one.uid].size() + other.committed[one.uid].size() <= 1,
+                          "jobs run on two clusters for " + one.uid);
             if (found != server.objects.end()) {
                 check_kept(found->second);
             } else if (!vanished_.contains(one.uid)) {
@@ -258,11 +278,15 @@ private:
         world.promise(object.deleted == 0, uid + " is deleted and stays");
         world.promise(is_good || status.holds("Failed"), uid + " has no end: " + status.state);
         world.promise(!object.has_finalizer(), uid + " ended and keeps its finalizer");
-        for (const Job& job : cluster.jobs) {
-            world.promise(job.token != uid || job.is_over(), "job " + job.id + " outlives " + uid);
+        for (const auto* jobs : {&cluster.jobs, &other.jobs}) {
+            for (const Job& job : *jobs) {
+                world.promise(job.token != uid || job.is_over(),
+                              "job " + job.id + " outlives " + uid);
+            }
         }
-        const Job* job = cluster.find_id(status.job_id);
-        const auto& committed = cluster.committed[uid];
+        Cluster& its = cluster_of(uid);
+        const Job* job = its.find_id(status.job_id);
+        const auto& committed = its.committed[uid];
         world.promise(committed.empty() || committed.contains(status.job_id),
                       "the job that ran is not that of " + uid);
         if (job == nullptr) {
@@ -272,7 +296,7 @@ private:
         const bridge::Condition* failed = status.find("Failed");
         const std::string reason = is_good || failed == nullptr ? "" : failed->reason;
         if (reason == "LeftNoTrace") {
-            world.promise(!cluster.has_accounting, uid + " left a trace in the accounting");
+            world.promise(!its.has_accounting, uid + " left a trace in the accounting");
             return;
         }
         world.promise(is_good == (job->state == submission::State::kDone),
@@ -282,8 +306,13 @@ private:
     }
 
     void check_gone(const bridge::Object& object) {
+        check_gone_from(cluster, object);
+        check_gone_from(other, object);
+    }
+
+    void check_gone_from(const Cluster& its, const bridge::Object& object) {
         const bool is_orphan = object.spec.on_delete == bridge::OnDelete::kOrphan;
-        for (const Job& job : cluster.jobs) {
+        for (const Job& job : its.jobs) {
             if (job.token != object.uid || job.is_over()) {
                 continue;
             }
@@ -291,7 +320,11 @@ private:
             // jobs are listed, not cancelled (`bridge orphans`).
             const bool was_forced = stripped_.contains(object.uid) || rewound_.contains(object.uid);
             const bool is_held = job.state == submission::State::kHeld;
-            const bool is_excused = was_forced || (is_held ? job.is_very_late : is_orphan);
+            // A bridge that did not run when the object went has not seen that it did; the one of
+            // the other cluster knows nothing of this job. `bridge orphans` lists it.
+            const bool is_unseen = has_two_sites_;
+            const bool is_excused =
+                was_forced || (is_held ? job.is_very_late || is_unseen : is_orphan);
             world.promise(is_excused, "job " + job.id + " is left of " + object.uid);
         }
     }
@@ -301,6 +334,7 @@ private:
         std::uint64_t revision = 0;
     };
 
+    bool has_two_sites_;
     Controller first_;
     Controller second_;
     std::vector<bridge::Object> created_;
