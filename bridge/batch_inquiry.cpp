@@ -30,7 +30,11 @@ bool is_accounted_for(const submission::JobStatus& status,
                       const std::string& account) {
     const bool is_other = (!status.owner.empty() && status.owner != account) ||
                           (!status.uuid.empty() && status.uuid != object.uid);
-    return !status.is_unknown && !is_other;
+    // An id that came again after a reset: without its comment the start tells two jobs apart.
+    const std::int64_t started = object.status.started;
+    const bool is_another_run =
+        status.uuid.empty() && started != 0 && status.began != 0 && status.began != started;
+    return !status.is_unknown && !is_other && !is_another_run;
 }
 
 void take_accounted(const submission::QueryResult& answer,

@@ -87,8 +87,8 @@ struct JobStatus {
     bool is_unknown = false;       ///< the scheduler answered that it knows no job with this id
     bool is_held_by_admin = false; ///< its owner cannot release it
     std::int64_t began = 0;        ///< its last start by the scheduler's clock, 0: not known
-    // Of look_at_all() only; times are the scheduler's, Unix seconds, 0: not known.
-    std::string owner = {};
+    // Of look_at_all() and inquire() only; times are the scheduler's, Unix seconds, 0: not known.
+    std::string owner = {}; ///< empty: not known
     int restarts = 0; ///< how often it was requeued, where the scheduler counts that
     std::int64_t ended = 0;
 };

@@ -38,6 +38,15 @@ Call slurm_question(std::vector<std::string> argv) {
 constexpr std::string_view kColumns = "%i|%F|%T|%r|%S|%N|%k";
 constexpr std::size_t kColumnCount = 7;
 
+/// The UUID in a job's comment, which one of the script may follow.
+std::string uuid_in(std::string_view comment) {
+    if (!comment.starts_with(kMark)) {
+        return {};
+    }
+    const std::string_view text = comment.substr(kMark.size());
+    return std::string(text.substr(0, text.find(' ')));
+}
+
 std::optional<JobStatus> read_line(std::string_view line) {
     const auto columns = text::split(line, '|');
     if (columns.size() < kColumnCount) {
@@ -60,10 +69,7 @@ std::optional<JobStatus> read_line(std::string_view line) {
         seen.began = text::number(columns[4]).value_or(0);
     }
     seen.node = columns[5];
-    if (columns[6].starts_with(kMark)) {
-        const std::string_view text = columns[6].substr(kMark.size());
-        seen.uuid = text.substr(0, text.find(' ')); // a comment of the script may follow
-    }
+    seen.uuid = uuid_in(columns[6]);
     return seen;
 }
 
@@ -114,14 +120,24 @@ std::optional<JobStatus> read_shown(std::string_view line) {
     seen.reason = reason == "None" ? "" : std::string(reason);
     const std::string_view node = field_of(line, "NodeList");
     seen.node = node == "(null)" ? "" : std::string(node);
+    const std::string_view user = field_of(line, "UserId"); // alice(1000)
+    seen.owner = user.substr(0, user.find('('));
+    seen.uuid = uuid_in(field_of(line, "Comment"));
+    seen.restarts = text::number(field_of(line, "Restarts")).value_or(0);
+    const bool has_begun = seen.state != State::kPending && seen.state != State::kHeld;
+    seen.began = has_begun ? text::number(field_of(line, "StartTime")).value_or(0) : 0;
     read_exit_code(field_of(line, "ExitCode"), seen);
     return seen;
 }
 
-/// A line of sacct: id, state, exit code, reason.
+/// A line of sacct: id, state, exit code, reason, owner, start, and the comment, which may hold
+/// anything and which not every site stores.
+constexpr std::string_view kAccountedColumns = "JobID,State,ExitCode,Reason,User,Start,Comment";
+constexpr std::size_t kAccountedCount = 7;
+
 std::optional<JobStatus> read_accounted(std::string_view line) {
     const auto columns = text::split(line, '|');
-    if (columns.size() != 4) {
+    if (columns.size() < kAccountedCount) {
         return std::nullopt;
     }
     const auto state = state_of_slurm(columns[1]);
@@ -133,6 +149,9 @@ std::optional<JobStatus> read_accounted(std::string_view line) {
     seen.native = columns[1];
     seen.state = *state;
     seen.reason = columns[3] == "None" ? "" : std::string(columns[3]);
+    seen.owner = columns[4];
+    seen.began = text::number(columns[5]).value_or(0);
+    seen.uuid = uuid_in(columns[6]);
     read_exit_code(columns[2], seen);
     return seen;
 }
@@ -243,7 +262,7 @@ public:
             }
         }
         calls.push_back(slurm_question(
-            {"sacct", "-X", "-P", "-n", "-j", list, "-o", "JobID,State,ExitCode,Reason"}));
+            {"sacct", "-X", "-P", "-n", "-j", list, "-o", std::string(kAccountedColumns)}));
         return calls;
     }
 

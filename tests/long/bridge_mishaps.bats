@@ -126,14 +126,18 @@ has_reason() { [[ $(field "$1" .status.reason) == "$2" ]]; }
 }
 
 @test "an id that Slurm gives again after it lost its state is another job: the object does not take its end, and does not cancel it" {
-    local id other=0
+    local id next other=0 one pid
     for _ in 1 2 3; do slurm sbatch --chdir "$place/work" --output=/dev/null --wrap true; done # so that ids are large enough
     start_bridge one
     job first "sleep 300.$unique"
     wait_for 60 reaches first Running
+    job next "sleep 300.$unique"
+    wait_for 60 reaches next Running
     id=$(field first .status.jobId)
-    slurm sh -c 'kill -TERM $(cat "${SLURM_CONF%/*}/ctld.pid")'
-    is_down() { ! slurm scontrol ping | grep -q UP; }
+    next=$(field next .status.jobId)
+    pid=$(slurm sh -c 'cat "${SLURM_CONF%/*}/ctld.pid"')
+    slurm kill -TERM "$pid"
+    is_down() { ! slurm kill -0 "$pid" 2>/dev/null; } # it writes its state last
     wait_for 30 is_down
     # Nothing of the old state; ids begin a little before it.
     rm -f slurm/ctld/job_state*
@@ -145,10 +149,15 @@ has_reason() { [[ $(field "$1" .status.reason) == "$2" ]]; }
         other=$(slurm sbatch --parsable --mem=10 --chdir "$place/work" --output=/dev/null --wrap "sleep 300.$unique")
     done
     assert_equal "$other" "$id"
-    is_settled() { [[ $(condition first Failed status) == True ]]; }
-    wait_for 150 is_settled || { kubectl get slurmjob first -o yaml && cat one.log && return 1; }
-    assert_equal "$(condition first Failed reason)" LeftNoTrace
-    kubectl delete slurmjob first --wait=true --timeout=60s
+    # One that lives, and one that ends well.
+    assert_equal "$(slurm sbatch --parsable --mem=10 --chdir "$place/work" --output=/dev/null --wrap true)" "$next"
+    is_settled() { [[ $(condition "$1" Failed status) == True || $(condition "$1" Complete status) == True ]]; }
+    for one in first next; do
+        wait_for 150 is_settled "$one" || { kubectl get slurmjob "$one" -o yaml && cat one.log && return 1; }
+        assert_equal "$(condition "$one" Failed reason) $(field "$one" .status.status)" 'LeftNoTrace Unknown'
+    done
+    assert_equal "$(slurm squeue -h -t all -j "$next" -o %T)" COMPLETED
+    kubectl delete slurmjob first next --wait=true --timeout=60s
     job second "sleep 2.$unique"
     ends second Succeeded 90
     [[ $(field second .status.jobId) != "$id" ]]
