@@ -241,4 +241,15 @@ void ApiServer::tell(const Object& object, const Action::Event& event) {
     }
 }
 
+bool is_not_found(const apiserver::Reply& reply, const std::string& name) {
+    constexpr int kNotFound = 404;
+    if (reply.status != kNotFound) {
+        return false;
+    }
+    const nlohmann::json status = parse_json(reply.body);
+    return status.is_object() && status.value("reason", nlohmann::json()) == "NotFound" &&
+           status.value("details", nlohmann::json::object()).value("name", nlohmann::json()) ==
+               name;
+}
+
 } // namespace cybele::bridge

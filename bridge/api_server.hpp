@@ -56,4 +56,8 @@ private:
     std::function<bool()> may_act_;
 };
 
+/// The server says that this very object does not exist. A server that is just starting answers 404
+/// without these words.
+[[nodiscard]] bool is_not_found(const apiserver::Reply& reply, const std::string& name);
+
 } // namespace cybele::bridge

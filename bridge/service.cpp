@@ -7,7 +7,9 @@
 #include "apiserver/write.hpp"
 #include "bridge/api_server.hpp"
 #include "bridge/batch_cluster.hpp"
+#include "bridge/client_authorities.hpp"
 #include "bridge/collectors.hpp"
+#include "bridge/configuration_watch.hpp"
 #include "bridge/listener.hpp"
 #include "bridge/managed_job.hpp"
 #include "bridge/object_watch.hpp"
@@ -36,8 +38,6 @@ constexpr std::chrono::milliseconds kGoodbye{3'000}; ///< for giving the Lease b
 constexpr std::chrono::milliseconds kReadAgain{10'000};
 constexpr std::chrono::milliseconds kSilenceOfNodes{300'000};
 constexpr std::chrono::milliseconds kBetweenQueues{300'000};
-constexpr std::string_view kAuthentication =
-    "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication";
 
 /// Different for each process that ever runs.
 std::string identity_of() {
@@ -54,19 +54,6 @@ std::uint64_t seed_of(const std::string& identity) {
 
 std::string lease_space(const ServiceRequest& request, const apiserver::Access& access) {
     return request.name_space.empty() ? access.name_space() : request.name_space;
-}
-
-/// The server says that this very object does not exist. A server that is just starting answers 404
-/// without these words.
-bool is_not_found(const apiserver::Reply& reply, const std::string& name) {
-    constexpr int kNotFound = 404;
-    if (reply.status != kNotFound) {
-        return false;
-    }
-    const nlohmann::json status = parse_json(reply.body);
-    return status.is_object() && status.value("reason", nlohmann::json()) == "NotFound" &&
-           status.value("details", nlohmann::json::object()).value("name", nlohmann::json()) ==
-               name;
 }
 
 class Service {
@@ -106,14 +93,18 @@ public:
         add_collectors();
     }
 
-    void run() {
+    /// Whether the configuration changed, so that the service is to begin again with it.
+    bool run(ConfigurationWatch& configuration) {
         pump_.watch(signals_.fd());
         log("Started",
             "Lease " + space_ + "/cybelectl-bridge-" + request_.configuration.document.name +
                 " as " + identity_);
         while (!has_ended_) {
             wait();
-            if (signals_.take()) {
+            const auto signal = signals_.take();
+            const bool is_reload = signal == SIGHUP;
+            if ((signal && !is_reload) || has_new(configuration, is_reload)) {
+                has_ended_ = signal && !is_reload;
                 break;
             }
             follow_credentials();
@@ -130,9 +121,24 @@ public:
             }
         }
         end();
+        return !has_ended_;
     }
 
 private:
+    /// One that is not valid changes nothing.
+    bool has_new(ConfigurationWatch& configuration, bool is_asked) {
+        const auto news = configuration.look(boot_time(), is_asked);
+        if (news && !*news) {
+            const Fault& fault = news->error().faults().front();
+            log("Trouble",
+                "the configuration was changed and is not used: " + fault.message + ": " +
+                    fault.because);
+        } else if (news) {
+            log("Reloading", configuration.configuration().file.native());
+        }
+        return news && *news;
+    }
+
     [[nodiscard]] std::string stamp() const {
         return apiserver::micro_time(request_.clock());
     }
@@ -240,24 +246,12 @@ private:
         }
     }
 
-    /// Who signs certificates of the API server, as it says to all that extend it; empty: it is
-    /// not known now, and then tokens alone are accepted.
-    [[nodiscard]] std::string client_authorities() {
-        const auto reply = pump_.get(std::string(kAuthentication), kReadAgain);
-        const nlohmann::json map =
-            reply && reply->ok() ? parse_json(reply->body) : nlohmann::json::object();
-        const nlohmann::json data = map.is_object() ? map.value("data", nlohmann::json::object())
-                                                    : nlohmann::json::object();
-        const nlohmann::json text = data.value("client-ca-file", nlohmann::json());
-        if (!text.is_string()) {
-            report("the authorities of clients cannot be read from the API server");
-            return {};
-        }
-        return text.get<std::string>();
-    }
-
     void start_listener() {
-        const auto started = listener_->keep(boot_time(), client_authorities());
+        const auto authorities = client_authorities(pump_);
+        if (!authorities) { // tokens alone are accepted then
+            report("the authorities of clients cannot be read from the API server");
+        }
+        const auto started = listener_->keep(boot_time(), authorities.value_or(""));
         if (!started) {
             const Fault& fault = started.error().faults().front();
             report(fault.message + ": " + fault.because);
@@ -484,10 +478,17 @@ private:
 } // namespace
 
 Result<void> run_service(const ServiceRequest& request) {
-    CYBELE_TRY(apiserver::Access access,
-               apiserver::Access::read(request.environment, request.access));
-    Service service(request, std::move(access));
-    service.run();
+    ServiceRequest current = request;
+    ConfigurationWatch configuration(request.configuration);
+    for (bool goes_on = true; goes_on;) {
+        CYBELE_TRY(apiserver::Access access,
+                   apiserver::Access::read(request.environment, request.access));
+        Service service(current, std::move(access));
+        goes_on = service.run(configuration);
+        if (goes_on) {
+            current.configuration = configuration.configuration();
+        }
+    }
     return {};
 }
 

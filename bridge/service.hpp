@@ -26,8 +26,9 @@ struct ServiceRequest {
     TransitionLog log;
 };
 
-/// Carries objects and jobs until TERM, INT or HUP. Nothing is cancelled at the end; the Lease is
-/// given back. kEnvironment where the API server cannot be reached at all.
+/// Carries objects and jobs until TERM or INT. Nothing is cancelled at the end; the Lease is given
+/// back. After HUP, or a change of its files, it begins again with the new configuration, unless
+/// that is not valid. kEnvironment where the API server cannot be reached at all.
 [[nodiscard]] Result<void> run_service(const ServiceRequest& request);
 
 } // namespace cybele::bridge

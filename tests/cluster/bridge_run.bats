@@ -190,6 +190,25 @@ teardown_file() { stop_bridge_parts; }
 # cpu_of NAME: hundredths of a second that the bridge has worked.
 cpu_of() { awk '{ print $14 + $15 }' "/proc/$(cat "$1.pid")/stat"; }
 
+@test "a changed Bridge is read again, with HUP immediately; one that is not valid changes nothing, and jobs run on" {
+    sed -i '/namespace: both/d; s/, both//' bridge.yaml
+    start_bridge one
+    job stays "while [ ! -e $place/stays-may-end ]; do sleep 0.5; done"
+    space=both job waits
+    wait_for 40 reaches stays Running || { cat one.log && return 1; }
+    assert_equal "$(space=both field waits .status)" '' # its namespace is not served
+    echo 'poll: never' >>bridge.yaml
+    kill -HUP "$(cat one.pid)"
+    wait_for 20 grep -q 'the configuration was changed and is not used: ' one.log
+    assert_equal "$(grep -c ' Leading' one.log)" 1
+    write_bridge
+    space=both ends waits Succeeded
+    assert_equal "$(grep -c ' Reloading: bridge.yaml' one.log) $(grep -c ' Leading' one.log)" '1 2'
+    touch stays-may-end
+    ends stays Succeeded
+    assert_equal "$(asked sbatch) $(runs_of stays) $(runs_of waits)" '2 1 1'
+}
+
 @test "of two bridges one acts, and the other says who does and waits; when it is gone, the other takes over" {
     local before
     start_bridge one
