@@ -5,6 +5,10 @@
 #include "submission/journal/journal.hpp"
 #include "support/stamp.hpp"
 
+#include <cerrno>
+
+#include <sys/prctl.h>
+
 namespace cybele::cli {
 
 void add_bridge_config(CLI::App& verb, BridgeOptions& options) {
@@ -32,6 +36,10 @@ void add_bridge_access(CLI::App& verb, BridgeOptions& options) {
 
 Result<bridge::ServiceRequest> service_request(const Session& session,
                                                const BridgeOptions& options) {
+    // Tokens are in memory: none gets into a core dump.
+    if (::prctl(PR_SET_DUMPABLE, 0) != 0) { // NOLINT: prctl(2) is variadic
+        return fail(system_error("cannot turn core dumps off", errno));
+    }
     bridge::ServiceRequest request;
     CYBELE_TRY(request.configuration, bridge::read_configuration(options.config));
     request.access.kubeconfig = options.kubeconfig;
