@@ -10,7 +10,6 @@
 #include "schedulers/reading/asked.hpp"
 #include "schedulers/reading/batch_script.hpp"
 #include "submission/backends/command_backend.hpp"
-#include "support/boot_time.hpp"
 #include "support/random.hpp"
 #include "support/text.hpp"
 
@@ -23,8 +22,6 @@ namespace fs = std::filesystem;
 using submission::Call;
 
 constexpr int kClaimTaken = 17;
-constexpr std::size_t kMostEnds = 20000;
-constexpr std::int64_t kKeepEnds = 86400;
 
 struct CommandsRow {
     std::string_view dialect;
@@ -143,57 +140,6 @@ RecordSight BatchCluster::failed(const std::string& words) const {
     RecordSight sight;
     sight.failure = plain_words(words);
     return sight;
-}
-
-/// The queue forgets an end after minutes. What it showed of one stays known for a day, so that it
-/// is not lost while the API server is away.
-void BatchCluster::keep_ends(Poll& poll) {
-    const std::int64_t now = settings_.clock ? settings_.clock() : 0;
-    std::map<std::pair<std::string, std::string>, bool> listed;
-    for (const SeenJob& job : poll.jobs) {
-        if (job.token.empty()) {
-            continue;
-        }
-        listed[{job.token, job.id}] = true;
-        if (submission::is_over(job.state)) {
-            if (ends_.size() < kMostEnds) {
-                ends_[{job.token, job.id}] = job;
-            }
-        } else {
-            ends_.erase({job.token, job.id}); // it was requeued
-        }
-    }
-    for (auto at = ends_.begin(); at != ends_.end();) {
-        if (listed.contains(at->first)) {
-            ++at;
-        } else if (now - at->second.ended > kKeepEnds) {
-            at = ends_.erase(at);
-        } else {
-            poll.jobs.push_back(at->second);
-            ++at;
-        }
-    }
-}
-
-Poll BatchCluster::poll() {
-    ++polls_;
-    Poll poll;
-    const std::chrono::milliseconds begin = boot_time();
-    const submission::QueryResult all = reader_->look_at_all();
-    answer_time_ = boot_time() - begin;
-    if (all.failure) {
-        const Fault& fault = all.failure->faults().front();
-        poll.words = fault.message + ": " + fault.because;
-        report(poll.words);
-        return poll;
-    }
-    poll.is_complete = true;
-    poll.jobs.reserve(all.seen.size());
-    for (const submission::JobStatus& status : all.seen) {
-        poll.jobs.push_back(seen_job(status));
-    }
-    keep_ends(poll);
-    return poll;
 }
 
 Call BatchCluster::record_call(std::string_view script,

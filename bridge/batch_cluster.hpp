@@ -102,6 +102,7 @@ private:
         std::unique_ptr<submission::Backend> backend;
         Trouble trouble;                  ///< of the last commands
         std::uint64_t unreachable_at = 0; ///< the poll since which its shell was tried and failed
+        bool is_private = false;          ///< the reader does not see its jobs
     };
 
     Login* login_of(const std::string& account);
@@ -125,6 +126,7 @@ private:
     [[nodiscard]] std::string note_of(const Object& object) const;
     void give_back(Login& login, const Object& object, int attempt);
     void keep_ends(Poll& poll);
+    void add_private_jobs(Poll& poll);
     void report(const std::string& words) const;
     /// A record that could not be read, and why.
     [[nodiscard]] RecordSight failed(const std::string& words) const;

@@ -37,9 +37,16 @@ bool is_accounted_for(const submission::JobStatus& status,
     return !status.is_unknown && !is_other && !is_another_run;
 }
 
-void take_accounted(const submission::QueryResult& answer,
+/// Asked for by its account, a job of it lives; the reader's query of the queue did not show it.
+bool is_hidden(const submission::JobStatus& status) {
+    return !submission::is_over(status.state) && !status.owner.empty() && !status.uuid.empty();
+}
+
+/// Whether the account sees jobs that the reader does not.
+bool take_accounted(const submission::QueryResult& answer,
                     const std::vector<std::pair<const Object*, Inquired*>>& asked,
                     const std::string& account) {
+    bool shows_more = false;
     Accounted by_id;
     for (const submission::JobStatus& status : answer.seen) {
         by_id.emplace(status.id, &status);
@@ -50,10 +57,12 @@ void take_accounted(const submission::QueryResult& answer,
         for (auto at = first; at != last; ++at) {
             if (is_accounted_for(*at->second, *object, account)) {
                 inquired->accounted.job = seen_job(*at->second);
+                shows_more = shows_more || is_hidden(*at->second);
                 break;
             }
         }
     }
+    return shows_more;
 }
 
 } // namespace
@@ -99,8 +108,8 @@ void BatchCluster::ask_accounting(Login& login,
             const submission::QueryResult answer = login.backend->inquire(jobs);
             if (answer.failure) {
                 report(answer.failure->faults().front().message);
-            } else {
-                take_accounted(answer, asked, login.account);
+            } else if (take_accounted(answer, asked, login.account)) {
+                login.is_private = true;
             }
         }
     }

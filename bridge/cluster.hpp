@@ -3,6 +3,7 @@
 
 #include "bridge/view.hpp"
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,7 +13,8 @@ namespace cybele::bridge {
 struct Poll {
     bool is_complete = false;
     std::vector<SeenJob> jobs;
-    std::string words; ///< of a query that failed
+    std::set<std::string> silent = {}; ///< accounts whose jobs only they can list, and did not
+    std::string words;                 ///< of a query that failed
 };
 
 /// A job with the account that it belongs to.

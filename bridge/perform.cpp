@@ -122,7 +122,9 @@ private:
         view_.record = std::move(record);
         tell_failure();
         if (!view_.record.answer.empty()) { // whose job the queue shows under this number
+            const bool is_complete = view_.queue.is_complete;
             view_.queue = index_.sight_of(object_, view_.record.answer);
+            view_.queue.is_complete = is_complete;
         }
         return view_.record.was_read;
     }

@@ -61,6 +61,9 @@ void Rounds::turn(Tracked& tracked,
     view.has_way = view.account.empty() || sides.cluster.serves(view.account);
     view.trouble = sides.cluster.trouble_of(view.account);
     view.queue = sides.index.sight_of(object);
+    if (sides.index.poll().silent.contains(view.account)) {
+        view.queue.is_complete = false;
+    }
     const Case seen{object, view, tracked.memory, world, tracked.is_gone};
     const Memory memory = inquired == nullptr ? observed(seen) : tracked.memory;
     const Case one{object, view, memory, world, tracked.is_gone};

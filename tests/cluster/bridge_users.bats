@@ -80,3 +80,39 @@ have_ended() { (($(ended "$1") == $2)); }
     assert_equal "$(slurm squeue -h -j "$id" -o '%T %u')" "RUNNING $user"
     kubectl delete slurmjob -n physics victim --wait=true --timeout=60s
 }
+
+# has_ended SPACE NAME
+has_ended() { [[ $(kubectl get slurmjob -n "$1" "$2" -o 'jsonpath={.status.status} {.status.exitCode}') == 'Succeeded 0' ]]; }
+
+@test "where users do not see each other's jobs, each account lists its own: jobs run, end and are cancelled as elsewhere" {
+    local id one
+    cp bridge.yaml usual.yaml
+    sed -i 's/^poll: 1 s/&\nreader: {ssh: guest@head}/' bridge.yaml
+    sed -i 's/^ClusterName/PrivateData=jobs\n&/' slurm/slurm.conf
+    slurm scontrol reconfigure
+    start_bridge one
+    for one in runs doomed; do
+        printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: $one, namespace: physics}" \
+            "spec: {batch: \"#!/bin/sh\nwhile [ ! -e $place/work/may-end ]; do sleep 0.5; done\n\"}" | kubectl create -f -
+    done
+    printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: own, namespace: biology}' \
+        'spec: {batch: "#!/bin/sh\nexit 0\n"}' | kubectl create -f -
+    is_running() { [[ $(kubectl get slurmjob -n physics "$1" -o 'jsonpath={.status.status}') == Running ]]; }
+    wait_for 60 is_running runs || { kubectl get slurmjob -n physics runs -o yaml && cat one.log && return 1; }
+    wait_for 60 is_running doomed
+    id=$(kubectl get slurmjob -n physics doomed -o 'jsonpath={.status.jobId}')
+    # The reader sees none of them.
+    assert_equal "$(ssh guest@head 'squeue -h -o %u' | sort -u | grep -vx guest)" ''
+    # After a restart too.
+    stop_bridge one KILL
+    start_bridge two
+    kubectl delete slurmjob -n physics doomed --wait=true --timeout=120s
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" CANCELLED
+    touch work/may-end
+    wait_for 60 has_ended physics runs || { kubectl get slurmjob -n physics runs -o yaml && cat two.log && return 1; }
+    wait_for 60 has_ended biology own
+    assert_equal "$(in_queue)" ''
+    mv usual.yaml bridge.yaml
+    sed -i '/^PrivateData/d' slurm/slurm.conf
+    slurm scontrol reconfigure
+}
