@@ -13,6 +13,8 @@ namespace {
 
 constexpr std::size_t kLongestTail = 4096;
 constexpr std::size_t kDigestLetters = 64;
+/// Of all files that a status lists: an object that has ended stays below 12 KB.
+constexpr std::size_t kLongestNames = 3072;
 
 /// The next word, which is removed.
 std::string_view next_word(std::string_view& text) {
@@ -76,7 +78,11 @@ bool take_line(std::string_view line, std::string_view& text, std::int64_t now, 
     }
     if (word == "result") {
         auto file = result_of(line);
-        if (file && into.files.size() < kMostResults) {
+        std::size_t names = file ? file->name.size() : 0;
+        for (const ResultFile& known : into.files) {
+            names += known.name.size();
+        }
+        if (file && into.files.size() < kMostResults && names <= kLongestNames) {
             into.files.push_back(std::move(*file));
         }
         return true;

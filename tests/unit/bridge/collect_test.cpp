@@ -115,6 +115,26 @@ TEST_CASE("a link that leads out of the roots, and a missing file, are reported 
     CHECK(fs::exists(place.root / "nothing"));
 }
 
+TEST_CASE("the status of a job with many results and long names stays below 12 KB") {
+    std::string report = "collected\n";
+    for (int file = 0; file < 32; ++file) {
+        report += "result 5 " + std::string(64, 'f') + " out/" + std::string(230, 'n') +
+                  std::to_string(file) + "\n";
+    }
+    report += "count 900\n";
+    for (const char* stream : {"stdout", "stderr"}) {
+        report += "tail " + std::string(stream) + " 2048\n" + std::string(2048, '\xff') + "\n";
+    }
+    const auto collected = bridge::read_collected(report + "complete\n", 7);
+    REQUIRE(collected);
+    CHECK(collected->count == 900);
+    CHECK(collected->files.size() == 13);
+    bridge::Status status;
+    status.results = collected->files;
+    status.tail = collected->tail;
+    CHECK(bridge::status_json(status).size() < 9000);
+}
+
 TEST_CASE("a report that is cut is not a report") {
     CHECK_FALSE(bridge::read_collected("busy\n", 1));
     CHECK_FALSE(bridge::read_collected("collected\ncount 1\n", 1));
