@@ -99,6 +99,9 @@ void Lease::write(Moment now) {
     spec["renewTime"] = time;
     spec["leaseDurationSeconds"] = std::max<std::int64_t>(1, settings_.duration.count() / 1000);
     object["spec"] = std::move(spec);
+    for (const auto& [name, value] : annotations_) {
+        object["metadata"]["annotations"][name] = value;
+    }
     put(object, is_new);
 }
 

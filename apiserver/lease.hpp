@@ -6,9 +6,11 @@
 
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -59,6 +61,10 @@ public:
     [[nodiscard]] const std::string& uid() const {
         return uid_;
     }
+    /// An annotation that the Lease gets with the next renewal, and keeps.
+    void annotate(std::string name, std::string value) {
+        annotations_[std::move(name)] = std::move(value);
+    }
     /// The last failure since the last success.
     [[nodiscard]] const std::optional<Error>& trouble() const {
         return trouble_;
@@ -105,6 +111,7 @@ private:
     std::unique_ptr<nlohmann::json> object_; ///< as read last; null: it does not exist
     bool is_releasing_ = false;
     std::optional<Error> trouble_;
+    std::map<std::string, std::string> annotations_;
 };
 
 } // namespace cybele::apiserver

@@ -162,6 +162,9 @@ rules:
   resources: [leases]
   resourceNames: [cybelectl-bridge-{name}]
   verbs: [get, update]
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [create, get, patch]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding

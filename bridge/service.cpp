@@ -10,6 +10,7 @@
 #include "bridge/client_authorities.hpp"
 #include "bridge/collectors.hpp"
 #include "bridge/configuration_watch.hpp"
+#include "bridge/identity.hpp"
 #include "bridge/listener.hpp"
 #include "bridge/managed_job.hpp"
 #include "bridge/object_watch.hpp"
@@ -19,14 +20,10 @@
 #include "support/http.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
-#include "support/random.hpp"
 #include "support/signals.hpp"
 
 #include <algorithm>
-#include <array>
 #include <memory>
-
-#include <unistd.h>
 
 namespace cybele::bridge {
 namespace {
@@ -38,19 +35,6 @@ constexpr std::chrono::milliseconds kGoodbye{3'000}; ///< for giving the Lease b
 constexpr std::chrono::milliseconds kReadAgain{10'000};
 constexpr std::chrono::milliseconds kSilenceOfNodes{300'000};
 constexpr std::chrono::milliseconds kBetweenQueues{300'000};
-
-/// Different for each process that ever runs.
-std::string identity_of() {
-    std::array<char, 256> host{};
-    if (::gethostname(host.data(), host.size() - 1) != 0) {
-        host = {};
-    }
-    return std::string(host.data()) + "_" + random_uuid();
-}
-
-std::uint64_t seed_of(const std::string& identity) {
-    return std::hash<std::string>{}(identity);
-}
 
 std::string lease_space(const ServiceRequest& request, const apiserver::Access& access) {
     return request.name_space.empty() ? access.name_space() : request.name_space;
@@ -356,6 +340,7 @@ private:
     void round() {
         if (inbox_.apply(rounds_, watches_.size())) {
             world_.is_rewound = true;
+            tell_rewound();
         }
         read_again();
         world_.now = request_.clock() / kNanoseconds;
@@ -393,6 +378,23 @@ private:
                 was_answered_ ? "the batch system answers" : "the batch system does not answer");
         }
         has_ended_ = request_.is_once && was_leader_;
+    }
+
+    /// For administrators: a log is not always kept.
+    void tell_rewound() {
+        lease_.annotate("cybelectl.io/rewound", stamp());
+        events_.record({"coordination.k8s.io/v1",
+                        "Lease",
+                        space_,
+                        "cybelectl-bridge-" + request_.configuration.document.name,
+                        lease_.uid()},
+                       {"Rewound",
+                        "Compare",
+                        "the API server was put back to an earlier state; nothing is handed over "
+                        "until all jobs were compared with the objects",
+                        true,
+                        stamp()},
+                       boot_time());
     }
 
     /// Nobody follows them where the Site was only given another name.

@@ -56,6 +56,9 @@ up() {
     up
     wait_for 120 grep -q 'Rewound: the API server was at revision' one.log || { cat one.log && return 1; }
     wait_for 60 grep -q 'Compared' one.log
+    is_annotated() { [[ $(kubectl get lease -A --field-selector metadata.name=cybelectl-bridge-test -o 'jsonpath={.items[0].metadata.annotations.cybelectl\.io/rewound}') == 20*Z ]]; }
+    wait_for 20 is_annotated
+    assert_equal "$(kubectl get events -A -o 'jsonpath={.items[?(@.reason=="Rewound")].involvedObject.name}')" cybelectl-bridge-test
     run ! kubectl get slurmjob younger
     # What came back is settled by its record: it ran once.
     is_settled() { [[ $(condition unclaimed Complete status)$(condition unclaimed Failed status) == True ]]; }
