@@ -119,6 +119,7 @@ BatchCluster::BatchCluster(ClusterSettings settings)
         // Several namespaces may use the account; admission checked those of the object's own row.
         login.results_roots.insert(
             login.results_roots.end(), row.results_roots.begin(), row.results_roots.end());
+        login.results_limits[row.name_space] = row.results_limit;
         login.host = host(row.way, row.account);
         login.backend = backend(row.way, row.account);
     }

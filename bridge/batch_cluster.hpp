@@ -98,6 +98,7 @@ private:
         std::filesystem::path folder;             ///< where jobs start
         std::unique_ptr<submission::Token> token; ///< of a service, which has no files
         std::vector<std::string> results_roots;
+        std::map<std::string, std::uint64_t> results_limits; ///< by namespace
         std::unique_ptr<submission::Host> host;
         std::unique_ptr<submission::Backend> backend;
         Trouble trouble;                  ///< of the last commands

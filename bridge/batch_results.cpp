@@ -88,7 +88,8 @@ BatchCluster::collect(const Object& object, const std::string& account, std::int
                                    target,
                                    object.spec.results.value_or(ResultsWish{}).from,
                                    output.standard_output,
-                                   output.standard_error};
+                                   output.standard_error,
+                                   std::to_string(login->results_limits[object.space])};
     words.insert(words.end(), login->results_roots.begin(), login->results_roots.end());
     submission::Call call = record_call(kCollectResults, *login, std::move(words));
     call.directory.clear(); // where it cannot be entered, the script says so

@@ -5,15 +5,15 @@
 
 namespace cybele::bridge {
 
-/// WORKDIR RECORD BEGUN TARGET FROM STDOUT STDERR ROOT…: copies results as the account, in a
+/// WORKDIR RECORD BEGUN TARGET FROM STDOUT STDERR LIMIT ROOT…: copies results as the account, in a
 /// process of its own that survives the connection, and shows what came of it: `busy`, or the
 /// report, which begins with `collected` or `failed REASON WORDS` and ends with `complete`.
 /// Repeated, it continues: files whose digest is right are not copied again, and a part of a file
 /// is continued. BEGUN is a number: with a higher one than before, a report of a failure is dropped
 /// first.
 inline constexpr std::string_view kCollectResults = R"sh(umask 077
-work=$1 record=$2 begun=$3 target=$4 from=$5 out=$6 err=$7 state=$2/results
-shift 7
+work=$1 record=$2 begun=$3 target=$4 from=$5 out=$6 err=$7 limit=$8 state=$2/results
+shift 8
 cd "$work" 2>/dev/null || {
     echo "the folder $work cannot be entered" >&2
     exit 1
@@ -64,6 +64,25 @@ copy() {
     count=$((count + 1))
     [ "$count" -gt 32 ] || echo "result $((size)) $sum $2" >>"$state/list"
 }
+# weigh: before anything is copied. A missing file is told later.
+weigh() {
+    bytes=0
+    for match in $from "$out" "$err"; do
+        if [ -f "$match" ]; then
+            size=$(stat -L -c %s -- "$match")
+        elif [ -d "$match" ]; then
+            size=$(cd -- "$match" && find . -type f -exec stat -c %s -- {} + | {
+                sum=0
+                while read -r one; do sum=$((sum + one)); done
+                echo $sum
+            })
+        else
+            size=0
+        fi
+        bytes=$((bytes + ${size:-0}))
+    done
+    [ "$bytes" -le "$limit" ] || fail ResultsTooLarge "the results have $bytes bytes, and at most $limit are copied"
+}
 collect() {
     mkdir -p -- "$target" 2>/dev/null && real=$(cd -P -- "$target" 2>/dev/null && pwd -P) ||
         fail CopyFailed "$target cannot be created"
@@ -76,6 +95,7 @@ collect() {
     count=0
     : >"$state/list"
     IFS=
+    weigh
     for match in $from; do # a pattern is expanded, and nothing is split
         if [ -f "$match" ]; then
             copy "$match" "${match##*/}"

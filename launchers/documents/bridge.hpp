@@ -36,6 +36,7 @@ struct BridgeAccount {
     std::filesystem::path workdir; ///< on the cluster, absolute
     std::vector<std::string> queues;
     std::vector<std::string> results_roots;
+    std::uint64_t results_limit = std::uint64_t{10} << 30U;
 };
 
 /// Queues as nodes of Kubernetes, and jobs as their pods.

@@ -73,6 +73,11 @@ constexpr Field kAccountFields[] = {
     {"workdir", &kPath, "folder on the cluster where jobs start and records are stored", true},
     {"queues", &kTexts, "queues that it may use; unset: all"},
     {"results-roots", &kPaths, "folders below which `hostPath` results may be copied"},
+    {"results-limit",
+     &kSize,
+     "most bytes of the `hostPath` results of one object",
+     false,
+     "10 GiB"},
 };
 constexpr Table kAccountTable{.title = "accounts", .fields = kAccountFields};
 constexpr Shape kAccountItem{.type = Type::kMap, .table = &kAccountTable};

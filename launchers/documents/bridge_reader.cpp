@@ -85,6 +85,7 @@ BridgeAccount read_account(const View& view, const std::filesystem::path& folder
     account.workdir = view.text("workdir");
     account.queues = view.list("queues");
     account.results_roots = view.list("results-roots");
+    account.results_limit = view.maybe_size("results-limit").value_or(account.results_limit);
     return account;
 }
 

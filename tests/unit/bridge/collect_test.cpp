@@ -21,6 +21,7 @@ struct CollectPlace {
     TempDirectory folder = TempDirectory::make(fs::temp_directory_path(), "collect-").value();
     fs::path work = folder.path() / "work";
     fs::path root = folder.path() / "root";
+    int limit = 14; ///< the bytes of all files here
     std::unique_ptr<submission::Host> host = submission::shell_host(
         {{"sh", "-s"}, "this machine", {{"PATH", "/usr/local/bin:/usr/bin:/bin"}}});
 
@@ -48,6 +49,7 @@ struct CollectPlace {
                      from,
                      "job.out",
                      "",
+                     std::to_string(limit),
                      "/nonexistent/root",
                      root.native()};
         for (int tries = 0; tries < 50; ++tries) { // a worker does it
@@ -78,6 +80,18 @@ TEST_CASE("a folder and the output are copied below the root, with size and dige
     CHECK(collected->tail.standard_output == "said?\n");
     CHECK(read_file(place.root / "new" / "out" / "sub" / "b c").value() == "two\n");
     CHECK_FALSE(fs::exists(place.root / "new" / "job.out.part"));
+}
+
+TEST_CASE("results that are larger than the limit are not copied") {
+    CollectPlace place;
+    place.limit = 13;
+    const auto collected = place.collect("out", place.root / "new");
+    REQUIRE(collected);
+    CHECK(collected->condition.status == "False");
+    CHECK(collected->condition.reason == "ResultsTooLarge");
+    CHECK(collected->condition.message == "the results have 14 bytes, and at most 13 are copied");
+    CHECK(collected->tail.standard_output == "said?\n");
+    CHECK(fs::is_empty(place.root / "new"));
 }
 
 TEST_CASE("a pattern is expanded; a part of a file is continued") {

@@ -52,6 +52,7 @@ bridge::Status full_status() {
     status.state = "RUNNING";
     status.reason = "None";
     status.account = "alice";
+    status.site = "hall-a";
     status.exit_code = 3;
     status.signal = 0;
     status.started = 1795574147;
