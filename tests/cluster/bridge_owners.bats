@@ -50,10 +50,9 @@ bridge() { as_bridge "$CYBELECTL" bridge "$@" --config bridge.yaml; }
     done
     assert_equal "$(slurm squeue -h -o '%i %T' | sort)" "$(printf '%s RUNNING\n' "$mine" "$other" | sort)"
     # With a name of its own: this is said, and no error.
-    sed -i 's/^name: test/name: third/' bridge.yaml
-    run -0 at_second bridge check
+    sed 's/^name: test/name: third/' bridge.yaml >third.yaml
+    run -0 at_second as_bridge "$CYBELECTL" bridge check --config third.yaml
     assert_line "ok: account $user: jobs of another Bridge named test: 1"
-    write_bridge
     # A job that lost its object is still found by the Bridge that handed it over, and by that one only.
     stop_bridge one KILL
     kubectl patch slurmjob mine --type merge -p '{"metadata": {"finalizers": []}}'
