@@ -126,6 +126,8 @@ private:
     RecordSight submit_to_service(Login& login, const Object& object, int attempt);
     [[nodiscard]] std::string note_of(const Object& object) const;
     void give_back(Login& login, const Object& object, int attempt);
+    [[nodiscard]] std::optional<Collected>
+    copy_results(Login& login, const Object& object, std::int64_t begun, std::int64_t now);
     void keep_ends(Poll& poll);
     void add_private_jobs(Poll& poll);
     void report(const std::string& words) const;

@@ -81,19 +81,27 @@ BatchCluster::collect(const Object& object, const std::string& account, std::int
                                    "the job wrote them",
                              now);
     }
-    const Streams output = output_paths(object, login->workdir);
-    std::vector<std::string> words{login->workdir.native(),
-                                   record_of(object, login->workdir).native(),
+    return copy_results(*login, object, begun, now);
+}
+
+/// By the account itself, on the login host.
+std::optional<Collected> BatchCluster::copy_results(Login& login,
+                                                    const Object& object,
+                                                    std::int64_t begun,
+                                                    std::int64_t now) {
+    const Streams output = output_paths(object, login.workdir);
+    std::vector<std::string> words{login.workdir.native(),
+                                   record_of(object, login.workdir).native(),
                                    std::to_string(begun),
-                                   target,
+                                   host_path_of(object),
                                    object.spec.results.value_or(ResultsWish{}).from,
                                    output.standard_output,
                                    output.standard_error,
-                                   std::to_string(login->results_limits[object.space])};
-    words.insert(words.end(), login->results_roots.begin(), login->results_roots.end());
-    submission::Call call = record_call(kCollectResults, *login, std::move(words));
+                                   std::to_string(login.results_limits[object.space])};
+    words.insert(words.end(), login.results_roots.begin(), login.results_roots.end());
+    submission::Call call = record_call(kCollectResults, login, std::move(words));
     call.directory.clear(); // where it cannot be entered, the script says so
-    const auto answers = login->host->exchange({call}, {});
+    const auto answers = login.host->exchange({call}, {});
     if (!answers) {
         report(answers.error().message());
         return std::nullopt;

@@ -64,7 +64,7 @@ copy() {
     count=$((count + 1))
     [ "$count" -gt 32 ] || echo "result $((size)) $sum $2" >>"$state/list"
 }
-# weigh: before anything is copied. A missing file is told later.
+# weigh: before anything is copied. A missing file is reported later.
 weigh() {
     bytes=0
     for match in $from "$out" "$err"; do

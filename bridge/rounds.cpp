@@ -11,6 +11,21 @@ namespace {
 /// Deleted objects whose late jobs are still looked for; the oldest knowledge costs least.
 constexpr std::size_t kMostDeparted = 10000;
 
+/// What a job that is elsewhere left here, if anything, belongs to the account of here.
+View view_of(const Object& object, const Admitted& admitted, const Sides& sides, bool is_foreign) {
+    View view;
+    view.refusal = admitted.refusal;
+    view.account =
+        object.status.account.empty() || is_foreign ? admitted.account : object.status.account;
+    view.has_way = view.account.empty() || sides.cluster.serves(view.account);
+    view.trouble = sides.cluster.trouble_of(view.account);
+    view.queue = sides.index.sight_of(object);
+    if (sides.index.poll().silent.contains(view.account)) {
+        view.queue.is_complete = false;
+    }
+    return view;
+}
+
 } // namespace
 
 void Rounds::put(Object object) {
@@ -53,17 +68,8 @@ void Rounds::turn(Tracked& tracked,
                   RoundReport& report) {
     const Object& object = tracked.object;
     const Admitted admitted = admission_(object);
-    View view;
-    view.refusal = admitted.refusal;
-    const bool is_foreign = is_elsewhere(object, world); // what came late here is of this account
-    view.account =
-        object.status.account.empty() || is_foreign ? admitted.account : object.status.account;
-    view.has_way = view.account.empty() || sides.cluster.serves(view.account);
-    view.trouble = sides.cluster.trouble_of(view.account);
-    view.queue = sides.index.sight_of(object);
-    if (sides.index.poll().silent.contains(view.account)) {
-        view.queue.is_complete = false;
-    }
+    const bool is_foreign = is_elsewhere(object, world);
+    const View view = view_of(object, admitted, sides, is_foreign);
     const Case seen{object, view, tracked.memory, world, tracked.is_gone};
     const Memory memory = inquired == nullptr ? observed(seen) : tracked.memory;
     const Case one{object, view, memory, world, tracked.is_gone};

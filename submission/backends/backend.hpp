@@ -89,7 +89,7 @@ struct JobStatus {
     std::int64_t began = 0;        ///< its last start by the scheduler's clock, 0: not known
     // Of look_at_all() and inquire() only; times are the scheduler's, Unix seconds, 0: not known.
     std::string owner = {}; ///< empty: not known
-    int restarts = 0; ///< how often it was requeued, where the scheduler counts that
+    int restarts = 0;       ///< how often it was requeued, where the scheduler counts that
     std::int64_t ended = 0;
 };
 
