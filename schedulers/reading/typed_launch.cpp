@@ -487,7 +487,9 @@ typed_launch(const BatchScript& script, const BatchOptions& options, std::vector
         return std::nullopt;
     }
     const Place place = place_of_options(options);
-    if (auto launch = launch_of_words(script, options, *body, place, why)) {
+    if (has_outputs_in_folder(script, options)) {
+        why.push_back({0, "", "a launch would end where the folder of its outputs is missing", ""});
+    } else if (auto launch = launch_of_words(script, options, *body, place, why)) {
         return launch;
     }
     return launch_of_script(script, options, *body, place, is_bound);

@@ -93,6 +93,16 @@ bool is_own_word(const std::string& word) {
 
 } // namespace
 
+bool has_outputs_in_folder(const BatchScript& script, const BatchOptions& options) {
+    const auto out = options.fields.find("output.stdout");
+    const auto error = options.fields.find("output.stderr");
+    if (!is_of_pbs(script) || out == options.fields.end() || error == options.fields.end() ||
+        out->second == error->second) {
+        return false;
+    }
+    return (out->second + error->second).find('/') != std::string::npos;
+}
+
 bool has_numbers_of_default(const BatchScript& script, const BatchOptions& options) {
     constexpr std::array<std::string_view, 5> kTasks{
         "SLURM_NTASKS", "SLURM_NPROCS", "SLURM_TASKS_PER_NODE", "SLURM_NTASKS_PER_NODE", "srun"};
@@ -166,7 +176,8 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
     // `-n 1 --ntasks-per-node=12` is a contradiction, which Slurm settles.
     const auto each = options.fields.find("resources.tasks-per-node");
     const bool is_odd = place.tasks == 1 && each != options.fields.end() && each->second != "1";
-    const bool is_exact = !is_one || is_bound || is_odd || has_numbers_of_default(script, options);
+    const bool is_exact = !is_one || is_bound || is_odd || has_outputs_in_folder(script, options) ||
+                          has_numbers_of_default(script, options);
     const bool is_right =
         !is_exact || (!may_start_tasks(*body.launch) &&
                       std::none_of(options.words.begin(), options.words.end(), is_own_word));

@@ -20,6 +20,10 @@ namespace cybele::schedulers {
 /// `mpirun`, and its many names: `mpirun.openmpi`, `mpiexec_mpt`, `mpiexec.hydra`.
 [[nodiscard]] bool is_launcher_name(std::string_view name);
 
+/// Whether the two outputs of a job of PBS are files of a folder. The batch system fills them after
+/// the job, which runs where the folder is missing; a launch of ours opens them, and would not.
+[[nodiscard]] bool has_outputs_in_folder(const BatchScript& script, const BatchOptions& options);
+
 /// Whether the script may see a number that a launch of ours would set, and the script leaves to
 /// the batch system: tasks, the cores of a GPU's queue, all of PBS.
 [[nodiscard]] bool has_numbers_of_default(const BatchScript& script, const BatchOptions& options);

@@ -321,6 +321,14 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/bash\n#SBATCH -c 2\n./x $SLURM_NTASKS\n", "exact: true"},
         Row{"#!/bin/bash\n#SBATCH -n 1\n./x ${SLURM_CPUS_PER_TASK:-4}\n", "exact: true"},
         Row{"#!/bin/bash\n#PBS -q a\n./x\n", "exact: true"},
+        // Outputs of a folder that may be missing are left to the batch system.
+        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=2\n#PBS -o d/a.o\n#PBS -e d/a.e\n./x $A\n",
+            "exact: true"},
+        Row{"#!/bin/bash\n#PBS -l nodes=2:ppn=2\n#PBS -o d/a.o\n#PBS -e a.e\n"
+            "cd $PBS_O_WORKDIR\nmpirun ./x\n",
+            "launch: batch"},
+        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=2\n#PBS -o a.o\n#PBS -e a.e\n./x $A\n",
+            "launch: {kind: serial, threads: own}"},
         Row{"#!/bin/bash\n#SBATCH -N 1 --exclusive\nsrun --ntasks-per-node=8 ./x\n",
             "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -N 1 --ntasks-per-node=2 --exclusive\nsrun ./x\n",
