@@ -320,7 +320,7 @@ void environment_value(Lint& lint,
     const Section& section = *script.section;
     const bool is_of_apt = assignment.name == "DEBIAN_FRONTEND";
     unexported(lint, all, script, assignment);
-    if (runs_command(assignment.value)) {
+    if (runs_command(assignment.value) && !asks_for_the_start(assignment.value)) {
         lint.tell("CD203",
                   section,
                   *assignment.word,

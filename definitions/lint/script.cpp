@@ -372,4 +372,24 @@ bool runs_command(std::string_view word) {
     return runs;
 }
 
+bool asks_for_the_start(std::string_view word) {
+    constexpr std::array<std::string_view, 8> kPrograms = {
+        "hostname", "id", "logname", "mktemp", "nproc", "pwd", "tty", "whoami"};
+    constexpr std::string_view kEnds = " \t;|&)`\"";
+    bool asks = true;
+    bool is_inside = false; // of backquotes
+    each_live(word, [&](std::size_t i) {
+        std::string_view rest = word.substr(i);
+        const bool is_quote = rest.starts_with('`');
+        is_inside = is_quote != is_inside;
+        if (is_quote ? !is_inside : !rest.starts_with("$(") || rest.starts_with("$((")) {
+            return;
+        }
+        rest.remove_prefix(is_quote ? 1 : 2);
+        const std::string_view program = rest.substr(0, rest.find_first_of(kEnds));
+        asks = asks && std::find(kPrograms.begin(), kPrograms.end(), program) != kPrograms.end();
+    });
+    return asks;
+}
+
 } // namespace cybele::definitions

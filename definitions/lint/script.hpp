@@ -53,4 +53,8 @@ struct OpenDocument {
 /// Whether a shell runs a command for the word's value: `$(…)` or backquotes that no quote hides.
 [[nodiscard]] bool runs_command(std::string_view word);
 
+/// Whether all commands that a shell runs for the word's value depend on who starts the container,
+/// or where: `$(id -u)`. A build cannot know them.
+[[nodiscard]] bool asks_for_the_start(std::string_view word);
+
 } // namespace cybele::definitions

@@ -55,7 +55,7 @@ Joined join(const Stage& stage, std::string_view name) {
 /// What shellcheck says of `{{ name }}`, which is replaced before any shell reads it: constants
 /// in tests, braces, words without quotes.
 bool is_of_template(const Lint& lint, std::size_t line, int code) {
-    constexpr std::array<int, 8> kCodes = {1083, 1054, 2050, 2086, 2157, 2158, 2193, 2194};
+    constexpr std::array<int, 9> kCodes = {1083, 1054, 2050, 2086, 2140, 2157, 2158, 2193, 2194};
     return lint.line(line).find("{{") != std::string_view::npos &&
            std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
 }
@@ -191,11 +191,20 @@ bool is_refuted(const Comment& comment, const Joined& script) {
     constexpr int kSudoRedirects = 2024;
     constexpr int kUnquotedCommand = 2046;
     constexpr int kUnquotedVariable = 2086;
+    constexpr int kQuotesInValue = 2089; // of the use that SC2090 is about
+    constexpr int kUseOfQuotes = 2090;
     const std::string_view name = variable_of(comment.marked);
     switch (comment.code) {
     case kIndentedShebang: // read by the runtime, which skips the blanks
     case kLateShebang:     // CD103, where it matters
         return true;
+    case kQuotesInValue:
+        return true;
+    case kUseOfQuotes: { // a text for another program
+        const std::string_view before = trim(comment.before);
+        return before.ends_with("echo") || before.starts_with("echo ") ||
+               before.starts_with("printf ");
+    }
     case kMaskedResult: // nothing looks at results there
         return script.name == "environment" || script.name == "runscript" ||
                script.name == "startscript";

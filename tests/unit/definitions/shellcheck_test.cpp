@@ -86,6 +86,11 @@ TEST_CASE("splitting that is meant is not reported") {
           Expected{"CD110 SC2086"});
     CHECK(shellcheck_of(on("debian:12", "%post\nP=\"\"\nconda create -yn a b ${P}\n")).empty());
     CHECK(shellcheck_of(on("debian:12", "%post\necho \"a: \"$(b)\n")) == Expected{"CD110 SC2046"});
+    CHECK(shellcheck_of(on("debian:12", "%arguments\nA=\"b\"\n%post\nwget \"{{ A }}\"\n")).empty());
+    const std::string quotes = "%post\nP='f(\"a\")\nx'\n"; // a text of another language
+    CHECK(shellcheck_of(on("debian:12", quotes + "echo $P | R\n")) == Expected{"CD110 SC2086"});
+    CHECK(shellcheck_of(on("debian:12", quotes + "f $P\n")) ==
+          Expected{"CD107 SC2090", "CD110 SC2086"});
     CHECK(shellcheck_of(on("debian:12", "%runscript\n\n#!/bin/sh\na\n")).empty());
     CHECK(shellcheck_of(on("debian:12", "%post\nmake -j$(nproc)\n")).empty());
     CHECK(shellcheck_of(on("debian:12", "%post\napt-get install -y $(cat /list)\n")) ==
