@@ -90,6 +90,9 @@ Result<std::vector<definitions::FileReport>> check_files(const std::vector<std::
     const auto work = [&] {
         for (std::size_t i = next++; i < files.size(); i = next++) {
             files[i].report = definitions::lint_definition(texts[i], names[i], lint);
+            if (files[i].report.stopped_by != 0) {
+                next = files.size();
+            }
         }
     };
     const std::size_t cores = std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 16);
@@ -115,6 +118,11 @@ Result<int> check_definition(Session& session, const DefinitionOptions& options)
         lint.shellcheck = find_program("shellcheck");
     }
     CYBELE_TRY(const std::vector<definitions::FileReport> files, check_files(options.files, lint));
+    for (const definitions::FileReport& file : files) {
+        if (constexpr int kSignals = 128; file.report.stopped_by != 0) {
+            return kSignals + file.report.stopped_by; // what was found so far is not all
+        }
+    }
     const bool is_good = std::all_of(files.begin(), files.end(), [&](const auto& file) {
         return file.report.is_accepted && file.report.count(false) == 0 &&
                (!options.is_strict || file.report.is_clean());

@@ -56,6 +56,12 @@ public:
     [[nodiscard]] Findings& findings() {
         return findings_;
     }
+    void stop(int signal) {
+        stopped_by_ = signal;
+    }
+    [[nodiscard]] int stopped_by() const {
+        return stopped_by_;
+    }
 
 private:
     std::string_view text_;
@@ -64,6 +70,7 @@ private:
     const ParseOutcome& outcome_;
     std::vector<std::string_view> lines_;
     Findings findings_;
+    int stopped_by_ = 0;
 };
 
 /// A section's script and its commands.

@@ -114,6 +114,7 @@ lint_definition(std::string_view text, std::string_view file, const LintOptions&
         linter(lint);
     }
     LintReport report;
+    report.stopped_by = lint.stopped_by();
     report.findings = std::move(lint.findings().all());
     lint::drop_ignored(report.findings, lint.lines(), find_rule);
     say_notes_once(report.findings);

@@ -24,6 +24,7 @@ struct LintOptions {
 /// What is wrong with a definition file, ordered by line and column.
 struct LintReport {
     bool is_accepted = false; ///< by the dialect's own parser
+    int stopped_by = 0;       ///< the signal that ended shellcheck, and so the check; 0: none
     std::vector<Finding> findings;
 
     [[nodiscard]] std::size_t count(bool warnings) const;

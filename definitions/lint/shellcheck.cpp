@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <iterator>
 #include <map>
 #include <set>
@@ -297,6 +298,11 @@ std::set<std::size_t> explained_lines(const nlohmann::json& comments) {
     return lines;
 }
 
+/// The signals that are passed on to a child: who sends one wants the check to end.
+bool is_stop(int signal) {
+    return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
+}
+
 void check(Lint& lint, const Joined& script, const std::string& program, AllAdvice& advice) {
     Command command;
     command.argv = {program,
@@ -309,6 +315,10 @@ void check(Lint& lint, const Joined& script, const std::string& program, AllAdvi
     const auto outcome = run_process(command);
     if (!outcome) {
         return; // advice only: a definition is judged without it as well
+    }
+    if (!outcome->timed_out && is_stop(outcome->signal)) {
+        lint.stop(outcome->signal);
+        return;
     }
     const auto answer = nlohmann::json::parse(outcome->output, nullptr, false);
     if (answer.is_discarded() || !answer.contains("comments")) {
@@ -368,7 +378,7 @@ void lint_shellcheck(Lint& lint) {
             if (name == "environment") {
                 script.shell = "bash"; // read by the runtime's own shell, which knows its words
             }
-            if (!script.text.empty() && !script.shell.empty()) {
+            if (!script.text.empty() && !script.shell.empty() && lint.stopped_by() == 0) {
                 check(lint, script, program->string(), advice);
             }
         }

@@ -111,8 +111,8 @@ private:
         const std::string sum = hash != nullptr ? scalar_of(*hash, "sha256") : std::string{};
         if (!sum.empty() && !check_hex_digest(sum).because.empty()) {
             ledger_.refuse(hash->mark,
-                           {"the SHA-256 of " + printable(name) + " is none",
-                            "it has 64 lower-case hexadecimal digits",
+                           {"the hash of " + printable(name) + " is not a SHA-256",
+                            "a SHA-256 has 64 lower-case hexadecimal digits",
                             "create the lock again"});
             return std::nullopt;
         }

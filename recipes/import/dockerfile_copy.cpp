@@ -382,10 +382,14 @@ private:
             source.plain.starts_with("http://") || source.plain.starts_with("https://");
         if (!is_known || !is_plain || source.plain.ends_with(".git") ||
             source.plain.ends_with('/')) {
+            const bool is_wrong = is_plain && !checksum_.empty() && sources_.size() == 1;
             return lose(own_.keyword + " of " + printable(source.plain),
-                        is_plain && !is_known ? "what is downloaded must be known by its checksum"
-                                              : "the Recipe has no word for it",
-                        "add `--checksum=sha256:…`, or name it in `packages.source`");
+                        !is_plain || is_known ? "the Recipe has no word for it"
+                        : is_wrong ? "its checksum is not `sha256:` and 64 hexadecimal digits"
+                                   : "what is downloaded must be known by its checksum",
+                        is_wrong && !is_known
+                            ? "write what `sha256sum` prints for the file that you trust"
+                            : "add `--checksum=sha256:…`, or name it in `packages.source`");
         }
         if (row_of(state_) == nullptr) {
             return lose(own_.keyword + " of " + printable(source.plain),

@@ -202,8 +202,8 @@ private:
         const std::string sum = scalar_of(item, "sha256");
         if (!sum.empty() && !check_hex_digest(sum).because.empty()) {
             ledger_.refuse(item.find("sha256")->mark,
-                           {"the SHA-256 of " + printable(address) + " is none",
-                            "it has 64 lower-case hexadecimal digits",
+                           {"the hash of " + printable(address) + " is not a SHA-256",
+                            "a SHA-256 has 64 lower-case hexadecimal digits",
                             "create the lock again: `pixi lock`"});
             return;
         }

@@ -335,8 +335,8 @@ private:
             if (!hash.starts_with("sha256:") ||
                 !check_hex_digest(std::string_view(hash).substr(7)).because.empty()) {
                 ledger_.refuse(archive->mark,
-                               {"the SHA-256 of " + printable(name) + " is none",
-                                "it is `sha256:` and 64 lower-case hexadecimal digits",
+                               {"the hash of " + printable(name) + " is not a SHA-256",
+                                "a SHA-256 is `sha256:` and 64 lower-case hexadecimal digits",
                                 "create the lock again"});
                 return;
             }

@@ -96,11 +96,9 @@ bool is_own_word(const std::string& word) {
 bool has_outputs_in_folder(const BatchScript& script, const BatchOptions& options) {
     const auto out = options.fields.find("output.stdout");
     const auto error = options.fields.find("output.stderr");
-    if (!is_of_pbs(script) || out == options.fields.end() || error == options.fields.end() ||
-        out->second == error->second) {
-        return false;
-    }
-    return (out->second + error->second).find('/') != std::string::npos;
+    const bool has_both = out != options.fields.end() && error != options.fields.end();
+    return is_of_pbs(script) && has_both &&
+           (out->second + error->second).find('/') != std::string::npos;
 }
 
 bool has_numbers_of_default(const BatchScript& script, const BatchOptions& options) {

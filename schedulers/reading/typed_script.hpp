@@ -20,7 +20,7 @@ namespace cybele::schedulers {
 /// `mpirun`, and its many names: `mpirun.openmpi`, `mpiexec_mpt`, `mpiexec.hydra`.
 [[nodiscard]] bool is_launcher_name(std::string_view name);
 
-/// Whether the two outputs of a job of PBS are files of a folder. The batch system fills them after
+/// Whether the outputs of a job of PBS are files of a folder. The batch system fills them after
 /// the job, which runs where the folder is missing; a launch of ours opens them, and would not.
 [[nodiscard]] bool has_outputs_in_folder(const BatchScript& script, const BatchOptions& options);
 

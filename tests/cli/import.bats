@@ -117,7 +117,7 @@ teardown() { leave_place; }
     assert_line --partial 'uv.lock:1:11'
     sed "s/hash = .sha256:b*/&zz/" "$data/uv.lock" >uv.lock
     refuses 3 "$CYBELECTL" recipe import uv.lock
-    assert_line 'error: the SHA-256 of numpy is none'
+    assert_line 'error: the hash of numpy is not a SHA-256'
     sed 's/lock-version = "2.1"/lock-version = "3.0"/' "$data/poetry.lock" >poetry.lock
     refuses 3 "$CYBELECTL" recipe import poetry.lock
     assert_line "error: version '3.0' of the lock file is not known"

@@ -340,6 +340,22 @@ TEST_CASE("faults of a Dockerfile: all at once, each with its place and a remedy
     }
 }
 
+TEST_CASE("a download has a checksum, and what is wrong with a given one is said") {
+    const auto help_of = [](const std::string& flag) {
+        const auto imported =
+            import_text("FROM debian:12\nADD " + flag + "https://a.example/x /x\n");
+        REQUIRE(imported.has_value());
+        REQUIRE(imported->notes.size() == 1);
+        return imported->notes.front().because + "; " + imported->notes.front().help;
+    };
+    CHECK(help_of("") == "what is downloaded must be known by its checksum; add "
+                         "`--checksum=sha256:…`, or name it in `packages.source`");
+    const std::string wrong = "its checksum is not `sha256:` and 64 hexadecimal digits; write what "
+                              "`sha256sum` prints for the file that you trust";
+    CHECK(help_of("--checksum=sha256:abcd ") == wrong);
+    CHECK(help_of("--checksum=md5:d41d8cd98f00b204e9800998ecf8427e ") == wrong);
+}
+
 TEST_CASE("any Dockerfile of these instructions: every line is carried or named") {
     const Texts pieces{"RUN a \\\n  && b\n",
                        "RUN a; b\n",

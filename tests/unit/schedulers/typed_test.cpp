@@ -322,7 +322,7 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/bash\n#SBATCH -n 1\n./x ${SLURM_CPUS_PER_TASK:-4}\n", "exact: true"},
         Row{"#!/bin/bash\n#PBS -q a\n./x\n", "exact: true"},
         // Outputs of a folder that may be missing are left to the batch system.
-        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=2\n#PBS -o d/a.o\n#PBS -e d/a.e\n./x $A\n",
+        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=2\n#PBS -o d/a.o\n#PBS -j oe\n./x $A\n",
             "exact: true"},
         Row{"#!/bin/bash\n#PBS -l nodes=2:ppn=2\n#PBS -o d/a.o\n#PBS -e a.e\n"
             "cd $PBS_O_WORKDIR\nmpirun ./x\n",
