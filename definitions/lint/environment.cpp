@@ -311,6 +311,11 @@ void unset_names(Lint& lint,
     }
 }
 
+/// Whether each start computes what the build could have computed.
+bool is_computed(const std::string& value) {
+    return runs_command(value) && !asks_for_the_start(value);
+}
+
 void environment_value(Lint& lint,
                        const std::vector<Script>& all,
                        const Script& script,
@@ -320,7 +325,7 @@ void environment_value(Lint& lint,
     const Section& section = *script.section;
     const bool is_of_apt = assignment.name == "DEBIAN_FRONTEND";
     unexported(lint, all, script, assignment);
-    if (runs_command(assignment.value) && !asks_for_the_start(assignment.value)) {
+    if (is_computed(assignment.value)) {
         lint.tell("CD203",
                   section,
                   *assignment.word,

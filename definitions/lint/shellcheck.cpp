@@ -198,7 +198,6 @@ bool is_refuted(const Comment& comment, const Joined& script) {
     switch (comment.code) {
     case kIndentedShebang: // read by the runtime, which skips the blanks
     case kLateShebang:     // CD103, where it matters
-        return true;
     case kQuotesInValue:
         return true;
     case kUseOfQuotes: { // a text for another program
