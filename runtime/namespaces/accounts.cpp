@@ -6,6 +6,7 @@
 #include "support/text.hpp"
 
 #include <charconv>
+#include <map>
 #include <sstream>
 #include <vector>
 
@@ -23,6 +24,42 @@ std::optional<std::string> line_of_id(const std::string& text, const std::string
     return std::nullopt;
 }
 
+/// Whether nsswitch.conf(5) names no source for this database but its file, which was read already.
+bool is_in_files_only(const char* database) {
+    const std::string text = read_file("/etc/nsswitch.conf").value_or("");
+    for (const std::string_view line : text::split_terminated(text, '\n')) {
+        std::istringstream words{std::string(line.substr(0, line.find('#')))};
+        std::string word;
+        if (words >> word; word != std::string(database) + ':') {
+            continue;
+        }
+        std::size_t sources = 0;
+        for (; words >> word; ++sources) {
+            if (word != "files") {
+                return false;
+            }
+        }
+        return sources > 0;
+    }
+    return false;
+}
+
+/// The answer of getent(1), which also knows directory services. A start needs the same line more
+/// than once, and each question costs about as much as the start itself.
+const std::string& ask_getent(const char* database, const std::string& id) {
+    thread_local std::map<std::string, std::string> answers;
+    const auto [place, is_new] = answers.try_emplace(std::string(database) + ' ' + id);
+    if (is_new && !is_in_files_only(database)) {
+        Command command;
+        command.argv = {"getent", database, id};
+        const auto outcome = run_process(command);
+        if (outcome && outcome->ok()) {
+            place->second = outcome->output;
+        }
+    }
+    return place->second;
+}
+
 std::optional<std::string> find_line(const char* database, unsigned id) {
     const std::string number = std::to_string(id);
     if (const auto text = read_file(std::string("/etc/") + database)) {
@@ -30,13 +67,7 @@ std::optional<std::string> find_line(const char* database, unsigned id) {
             return line;
         }
     }
-    Command command;
-    command.argv = {"getent", database, number};
-    const auto outcome = run_process(command);
-    if (!outcome || !outcome->ok()) {
-        return std::nullopt;
-    }
-    return line_of_id(outcome->output, number);
+    return line_of_id(ask_getent(database, number), number);
 }
 
 unsigned long number_of(const std::string& text) {

@@ -195,3 +195,24 @@ YAML
     run bin/apptainer key list --secret
     refute_output --partial "$fingerprint"
 }
+
+@test "the program getent is asked once for a user's line, and not at all where only files have accounts" {
+    local real
+    [[ $(id -u) == 0 ]] || skip "needs root, to become a user without a line in /etc/passwd"
+    real=$(command -v getent)
+    mkdir -p asked/home asked/bin
+    chmod 777 asked asked/home
+    printf '#!/bin/sh\necho "$*" >>%s/asked/log\nexec %s "$@"\n' "$place" "$real" >asked/bin/getent
+    chmod 755 asked/bin/getent
+    start='PATH='$place'/asked/bin:$PATH HOME='$place'/asked/home setpriv --reuid 54321 --regid 54321 --clear-groups'
+    start+=' bin/apptainer exec --no-mount home box cat /etc/passwd | tail -n 1'
+    run inside bash -c "sed -i 's/^passwd:.*/passwd: files systemd/; s/^group:.*/group: files systemd/' /etc/nsswitch.conf; $start"
+    assert_success
+    assert_output --partial ':54321:54321:'
+    assert_equal "$(sort asked/log)" $'group 54321\npasswd 54321'
+    rm asked/log
+    run inside bash -c "printf '# accounts\npasswd: files # and no more\ngroup:\tfiles\n' >/etc/nsswitch.conf; $start"
+    assert_success
+    assert_output --partial ':54321:54321:'
+    [[ ! -e asked/log ]]
+}
