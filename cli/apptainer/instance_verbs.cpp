@@ -161,7 +161,7 @@ Result<double> timeout_of(const OtherCall& call) {
 Result<int> stop(const Session& session, const OtherCall& call) {
     if (call.words.empty() && !call.has("--all")) {
         return fail(ErrorCode::kUsage, // as Apptainer, which shows the usage
-                    problem("instance-stop-name", "no instance was named"),
+                    problem("instance-stop-name", "invalid command: no instance was named"),
                     "`instance stop` ends one of them",
                     "name it, or write --all");
     }

@@ -13,6 +13,9 @@ namespace cybele::cli {
 
 namespace {
 
+constexpr std::string_view kGlobalFlags =
+    "-v, --verbose; -q, --quiet; -s, --silent; -d, --debug; --version";
+
 struct StartText {
     std::string_view verb;
     std::string_view usage;
@@ -121,6 +124,18 @@ std::string usage_of(const std::string& program, const std::string& verb) {
                        program);
 }
 
+std::string flags_of(const std::string& program, const std::string& verb) {
+    const std::string name = verb.empty() ? program : verb.substr(verb.rfind(' ') + 1);
+    std::string flags;
+    if (const StartVerb* const start = start_verb(verb)) {
+        flags = start_flags(start->action, verb.starts_with("instance "));
+    } else {
+        flags = verb.empty() ? "Global options: " + std::string(kGlobalFlags) : verb_flags(verb);
+    }
+    return fmt::format(
+        "Options for {} command:\n\n{}{}\n", name, row("-h,--help", "", "help for " + name), flags);
+}
+
 std::string help_of(const std::string& program, const std::string& verb) {
     if (const StartText* const start = start_text(verb)) {
         return std::string(start->about) + "\n\n" + usage_of(program, verb) + "\n" +
@@ -136,8 +151,8 @@ std::string help_of(const std::string& program, const std::string& verb) {
     }
     return "Containers of cybelectl by the name of Apptainer.\n\n" + usage_of(program, "") +
            "\nAvailable Commands:\n" + verb_rows(verb) +
-           "\nGlobal options: -v, --verbose; -q, --quiet; -s, --silent; -d, --debug; --version\n"
-           "`cybelectl help` shows what else this program does.\n";
+           "\nGlobal options: " + std::string(kGlobalFlags) +
+           "\n`cybelectl help` shows what else this program does.\n";
 }
 
 } // namespace cybele::cli

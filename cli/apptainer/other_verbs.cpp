@@ -415,6 +415,17 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
     if (verb == "registry list") {
         return registry_list(session).map([](int code) { return OwnWords{{}, code}; });
     }
+    if (verb == "remote login" && call.words.empty()) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("apptainer-command-not-supported",
+                            "`remote login` without a registry is not supported"),
+                    "there is no central service here");
+    }
+    if (verb == "remote logout" &&
+        call.words.empty()) { // of the central service: there is no login
+        session.inform_as_other("Logout succeeded");
+        return OwnWords{{}, 0};
+    }
     if (verb.ends_with(" login") || verb.ends_with(" logout")) {
         return registry_login(session, call);
     }

@@ -29,12 +29,19 @@ OwnWords done(int code) {
 /// As Apptainer: the reason on standard error, the usage on standard output, 1.
 OwnWords wrong_usage(const Session& session, const std::string& verb, const Error& error) {
     const std::string& message = error.faults().front().message;
-    const std::string line = verb.empty() ? "Error: " + message + "\n"
-                                          : fmt::format("Error for command \"{}\": {}\n",
-                                                        verb.substr(verb.rfind(' ') + 1),
-                                                        printable(message));
+    const bool is_unknown = verb.empty() && message.starts_with("unknown command");
+    const std::string name = verb.empty() ? session.other_name : verb.substr(verb.rfind(' ') + 1);
+    const std::string line =
+        is_unknown ? "Error: " + message + "\n"
+                   : fmt::format("Error for command \"{}\": {}\n", name, printable(message));
     (void)std::fwrite(line.data(), 1, line.size(), stderr);
-    Session::print(usage_of(session.other_name, verb));
+    constexpr std::string_view kOfFlags[] = {
+        "unknown flag", "unknown shorthand flag", "invalid argument", "flag needs an argument"};
+    const bool is_flag = std::any_of(std::begin(kOfFlags), std::end(kOfFlags), [&](auto one) {
+        return message.starts_with(one);
+    });
+    Session::print(is_flag ? flags_of(session.other_name, verb)
+                           : usage_of(session.other_name, verb));
     return done(kWrongUsage);
 }
 
@@ -272,19 +279,73 @@ bool asks_for_help(const std::vector<std::string>& words, std::size_t at) {
                        [](const std::string& word) { return word == "--help" || word == "-h"; });
 }
 
+Error unknown_flag(const std::string& word) {
+    const bool is_letter = word.size() > 1 && word[1] != '-';
+    return Error(ErrorCode::kUsage,
+                 problem("apptainer-command-line",
+                         is_letter ? fmt::format("unknown shorthand flag: '{}' in {}",
+                                                 printable(word.substr(1, 1)),
+                                                 printable(word))
+                                   : "unknown flag: " + printable(word.substr(0, word.find('=')))));
+}
+
+/// A word with verbs below it, without one of them: some show their help, others say that it is
+/// wrong.
+Result<OwnWords>
+group_words(const Session& session, const GlobalFlags& flags, const std::string& verb) {
+    constexpr std::string_view kWithHelp[] = {
+        "sif", "registry", "remote", "keyserver", "checkpoint", "config", "oci"};
+    const std::size_t next = flags.at + 1;
+    const bool is_flag = next < session.words.size() && session.words[next].starts_with('-');
+    const bool is_help = is_flag && asks_for_help(session.words, flags.at);
+    if (is_flag && !is_help) {
+        return wrong_usage(session, verb, unknown_flag(session.words[next]));
+    }
+    if (!is_help &&
+        std::find(std::begin(kWithHelp), std::end(kWithHelp), verb) == std::end(kWithHelp)) {
+        return wrong_usage(
+            session,
+            verb,
+            Error(ErrorCode::kUsage, problem("apptainer-command-line", "invalid command")));
+    }
+    Session::print(help_of(session.other_name, verb));
+    return done(0);
+}
+
 Result<OwnWords> help_words(const Session& session, std::size_t at) {
+    if (at < session.words.size() && session.words[at].starts_with('-')) {
+        const std::string& word = session.words[at];
+        if (word != "-h" && word != "--help") {
+            return wrong_usage(session, "help", unknown_flag(word));
+        }
+        at = session.words.size();
+    }
     if (at >= session.words.size()) {
         Session::print(help_of(session.other_name, ""));
         return done(0);
     }
     const std::string verb = verb_at(session.words, at);
     if (start_verb(verb) == nullptr && find_verb(verb) == nullptr && !is_group(verb)) {
-        Session::print("Unknown help topic [`" + printable(verb) + "`]\n" +
-                       usage_of(session.other_name, ""));
+        std::string topics;
+        for (std::size_t i = at; i < session.words.size(); ++i) {
+            topics += (topics.empty() ? "`" : " `") + printable(session.words[i]) + "`";
+        }
+        Session::print("Unknown help topic [" + topics + "]\n" + usage_of(session.other_name, ""));
         return done(0);
     }
     Session::print(help_of(session.other_name, verb));
     return done(0);
+}
+
+/// Of a verb that is refused: whether Apptainer would say that its words are wrong. What has flags
+/// is not looked at.
+bool has_wrong_count(const Session& session, std::size_t at, const OtherVerb& verb) {
+    const auto parts = 1 + std::count(verb.verb.begin(), verb.verb.end(), ' ');
+    const auto first = session.words.begin() + static_cast<std::ptrdiff_t>(at) + parts;
+    const auto count = static_cast<std::size_t>(session.words.end() - first);
+    const bool has_flags = std::any_of(
+        first, session.words.end(), [](const std::string& word) { return word.starts_with('-'); });
+    return !has_flags && (count < verb.least || count > verb.most);
 }
 
 /// A verb that starts nothing: carried, or refused with what to do instead.
@@ -296,6 +357,15 @@ Result<OwnWords> verb_words(Session& session,
         Session::print(help_of(session.other_name, verb));
         return done(0);
     }
+    if (!other.refused.empty() && is_group(verb)) {
+        return group_words(session, flags, verb);
+    }
+    if (!other.refused.empty() && has_wrong_count(session, flags.at, other)) {
+        return wrong_usage(session,
+                           verb,
+                           Error(ErrorCode::kUsage,
+                                 problem("apptainer-command-line", "wrong number of arguments")));
+    }
     if (!other.refused.empty()) {
         return fail(ErrorCode::kEnvironment,
                     problem("apptainer-command-not-supported",
@@ -303,24 +373,6 @@ Result<OwnWords> verb_words(Session& session,
                     std::string(other.refused));
     }
     return other_words(session, flags, other);
-}
-
-/// A word with verbs below it, without one of them.
-Result<OwnWords> group_words(Session& session, const GlobalFlags& flags, const std::string& verb) {
-    const bool is_alone =
-        flags.at + 1 >= session.words.size() || session.words[flags.at + 1].starts_with('-');
-    if (is_alone && flags.at + 1 < session.words.size() &&
-        !asks_for_help(session.words, flags.at)) {
-        return wrong_usage(
-            session,
-            verb,
-            Error(ErrorCode::kUsage,
-                  problem("apptainer-command-line",
-                          "unknown flag: " + printable(session.words[flags.at + 1]))));
-    }
-    Session::print(help_of(session.other_name, verb));
-    const bool is_help = is_alone && flags.at + 1 < session.words.size();
-    return done(is_help || verb == "registry" ? 0 : kWrongUsage);
 }
 
 } // namespace
@@ -337,7 +389,9 @@ Result<OwnWords> own_words(Session& session) {
         print_version(session, *flags);
         return done(0);
     }
-    if (flags->at >= session.words.size()) {
+    const bool has_verb = flags->at < session.words.size() && !flags->has_end &&
+                          !session.words[flags->at].empty() && session.words[flags->at] != "-";
+    if (!has_verb) {
         Session::print(flags->wants_help ? help_of(session.other_name, "")
                                          : usage_of(session.other_name, ""));
         return done(flags->wants_help ? 0 : kWrongUsage);

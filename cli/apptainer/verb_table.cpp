@@ -15,6 +15,16 @@ constexpr std::string_view kEncrypted =
     "encrypted images are not supported; use an image that is not encrypted";
 constexpr std::string_view kNoServer = "there is no central service here; name the host in the "
                                        "address, and log in by `registry login`";
+constexpr std::string_view kNoCapabilities =
+    "no capabilities are granted to users; run as root what needs them";
+constexpr std::string_view kNoCheckpoints =
+    "checkpoints are not supported; start DMTCP inside the container";
+constexpr std::string_view kNoSettings =
+    "the administrator edits /etc/subuid and the settings of `cybelectl config show`";
+constexpr std::string_view kNoKeyServer = "no key server is asked; import keys by `key import`";
+constexpr std::string_view kNoBundles =
+    "OCI bundles are not run; build an image of it and start that";
+constexpr std::string_view kNoPlugins = "there are no plugins";
 
 // clang-format off
 constexpr OtherFlag kFlags[] = {
@@ -181,8 +191,8 @@ constexpr OtherVerb kVerbs[] = {
     {"registry login", "image login", 1, 1, "registry login [FLAGS] docker://HOST", "Log in to a registry.", ""},
     {"registry logout", "image logout", 0, 1, "registry logout docker://HOST", "Log out of a registry.", ""},
     {"registry list", "", 0, 0, "registry list", "List the registries with a login.", ""},
-    {"remote login", "image login", 1, 1, "remote login [FLAGS] docker://HOST", "Log in to a registry, like `registry login`.", ""},
-    {"remote logout", "image logout", 1, 1, "remote logout docker://HOST", "Log out of a registry, like `registry logout`.", ""},
+    {"remote login", "image login", 0, 1, "remote login [FLAGS] docker://HOST", "Log in to a registry, like `registry login`.", ""},
+    {"remote logout", "image logout", 0, 1, "remote logout docker://HOST", "Log out of a registry, like `registry logout`.", ""},
     {"run-help", "inspect", 1, 1, "run-help [FLAGS] IMAGE", "Show the help text of an image.", ""},
     {"sif add", "sif add", 2, 2, "sif add [FLAGS] IMAGE FILE", "Add an object to an image.", ""},
     {"sif del", "sif del", 2, 2, "sif del ID IMAGE", "Delete an object of an image.", ""},
@@ -194,13 +204,13 @@ constexpr OtherVerb kVerbs[] = {
     {"sif setprim", "sif setprim", 2, 2, "sif setprim ID IMAGE", "Set the primary system partition.", ""},
     {"sign", "sign", 1, 1, "sign [FLAGS] IMAGE", "Sign an image.", ""},
     {"verify", "verify", 1, 1, "verify [FLAGS] IMAGE", "Verify the signatures of an image.", ""},
-    {"version", "", 0, 0, "version", "Show the version for Apptainer", ""},
+    {"version", "", 0, 99, "version", "Show the version for Apptainer", ""},
     {"overlay create", "", 1, 1, "overlay create [FLAGS] FILE", "Create an ext3 file for --overlay, or such a partition of a SIF.", ""},
-    {"buildcfg", "", 0, 99, "buildcfg", "", "there are no build settings; `cybelectl doctor` says what this machine can do"},
-    {"capability", "", 0, 99, "capability", "", "no capabilities are granted to users; run as root what needs them"},
-    {"checkpoint", "", 0, 99, "checkpoint", "", "checkpoints are not supported; start DMTCP inside the container"},
-    {"config", "", 0, 99, "config", "", "the administrator edits /etc/subuid and the settings of `cybelectl config show`"},
-    {"delete", "", 0, 99, "delete", "", "library servers are only read; remove an image of this machine by `cybelectl image remove`, others by the tools of their registry"},
+    {"buildcfg", "", 0, 1, "buildcfg", "", "there are no build settings; `cybelectl doctor` says what this machine can do"},
+    {"capability", "", 0, 99, "capability", "", kNoCapabilities},
+    {"checkpoint", "", 0, 99, "checkpoint", "", kNoCheckpoints},
+    {"config", "", 0, 99, "config", "", kNoSettings},
+    {"delete", "", 1, 1, "delete URI", "", "library servers are only read; remove an image of this machine by `cybelectl image remove`, others by the tools of their registry"},
     {"instance list", "", 0, 1, "instance list [FLAGS] [NAME]", "List the named containers that run.", ""},
     {"instance stop", "", 0, 1, "instance stop [FLAGS] [NAME]", "End named containers.", ""},
     {"instance stats", "", 1, 1, "instance stats [FLAGS] NAME", "Show what a named container uses.", ""},
@@ -208,12 +218,52 @@ constexpr OtherVerb kVerbs[] = {
     {"key push", "", 1, 1, "key push [FLAGS] FINGERPRINT", "Send a public key to a key server.", ""},
     {"key remove", "", 1, 1, "key remove [FLAGS] FINGERPRINT", "Remove a key from the keyring.", ""},
     {"key search", "", 1, 1, "key search [FLAGS] TEXT", "Search a key server for public keys.", ""},
-    {"keyserver", "", 0, 99, "keyserver", "", "no key server is asked; import keys by `key import`"},
-    {"oci", "", 0, 99, "oci", "", "OCI bundles are not run; build an image of it and start that"},
-    {"plugin", "", 0, 99, "plugin", "", "there are no plugins"},
+    {"keyserver", "", 0, 99, "keyserver", "", kNoKeyServer},
+    {"oci", "", 0, 99, "oci", "", kNoBundles},
+    {"plugin", "", 0, 99, "plugin", "", kNoPlugins},
     {"plugin list", "", 0, 0, "plugin list", "List the plugins: there are none.", ""},
     {"remote", "", 0, 99, "remote", "", kNoServer},
-    {"search", "", 0, 99, "search", "", kNoServer},
+    {"search", "", 1, 1, "search TEXT", "", kNoServer},
+    {"remote add", "", 2, 2, "remote add NAME URI", "", kNoServer},
+    {"remote list", "", 0, 0, "remote list", "", kNoServer},
+    {"remote remove", "", 1, 1, "remote remove NAME", "", kNoServer},
+    {"remote status", "", 0, 1, "remote status [NAME]", "", kNoServer},
+    {"remote use", "", 1, 1, "remote use NAME", "", kNoServer},
+    {"keyserver add", "", 1, 2, "keyserver add [NAME] URL", "", kNoKeyServer},
+    {"keyserver list", "", 0, 1, "keyserver list [NAME]", "", kNoKeyServer},
+    {"keyserver login", "", 1, 1, "keyserver login URL", "", kNoKeyServer},
+    {"keyserver logout", "", 1, 1, "keyserver logout URL", "", kNoKeyServer},
+    {"keyserver remove", "", 1, 2, "keyserver remove [NAME] URL", "", kNoKeyServer},
+    {"capability add", "", 1, 1, "capability add NAMES", "", kNoCapabilities},
+    {"capability avail", "", 0, 1, "capability avail [NAMES]", "", kNoCapabilities},
+    {"capability drop", "", 1, 1, "capability drop NAMES", "", kNoCapabilities},
+    {"capability list", "", 0, 1, "capability list [USER]", "", kNoCapabilities},
+    {"checkpoint list", "", 0, 0, "checkpoint list", "", kNoCheckpoints},
+    {"checkpoint create", "", 1, 1, "checkpoint create NAME", "", kNoCheckpoints},
+    {"checkpoint delete", "", 1, 1, "checkpoint delete NAME", "", kNoCheckpoints},
+    {"checkpoint instance", "", 1, 1, "checkpoint instance NAME", "", kNoCheckpoints},
+    {"config fakeroot", "", 1, 1, "config fakeroot FLAG USER", "", kNoSettings},
+    {"config global", "", 1, 99, "config global FLAG NAME [VALUE...]", "", kNoSettings},
+    {"oci attach", "", 1, 1, "oci attach NAME", "", kNoBundles},
+    {"oci create", "", 1, 1, "oci create NAME", "", kNoBundles},
+    {"oci delete", "", 1, 1, "oci delete NAME", "", kNoBundles},
+    {"oci exec", "", 2, 99, "oci exec NAME PROGRAM [ARGUMENT...]", "", kNoBundles},
+    {"oci kill", "", 1, 2, "oci kill NAME [SIGNAL]", "", kNoBundles},
+    {"oci mount", "", 2, 2, "oci mount IMAGE DIR", "", kNoBundles},
+    {"oci pause", "", 1, 1, "oci pause NAME", "", kNoBundles},
+    {"oci resume", "", 1, 1, "oci resume NAME", "", kNoBundles},
+    {"oci run", "", 1, 1, "oci run NAME", "", kNoBundles},
+    {"oci start", "", 1, 1, "oci start NAME", "", kNoBundles},
+    {"oci state", "", 1, 1, "oci state NAME", "", kNoBundles},
+    {"oci umount", "", 1, 1, "oci umount DIR", "", kNoBundles},
+    {"oci update", "", 1, 1, "oci update NAME", "", kNoBundles},
+    {"plugin compile", "", 1, 1, "plugin compile DIR", "", kNoPlugins},
+    {"plugin create", "", 2, 2, "plugin create DIR NAME", "", kNoPlugins},
+    {"plugin disable", "", 1, 1, "plugin disable NAME", "", kNoPlugins},
+    {"plugin enable", "", 1, 1, "plugin enable NAME", "", kNoPlugins},
+    {"plugin inspect", "", 1, 1, "plugin inspect NAME", "", kNoPlugins},
+    {"plugin install", "", 1, 1, "plugin install FILE", "", kNoPlugins},
+    {"plugin uninstall", "", 1, 1, "plugin uninstall NAME", "", kNoPlugins},
     {"completion", "", 0, 99, "completion", "", "`cybelectl completion bash` prints the completion of this program"},
 };
 constexpr OtherVariable kVariables[] = {

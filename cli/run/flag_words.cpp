@@ -50,7 +50,8 @@ Result<void> read_letters(FlagWords& read,
             return refuse_flag(std::string("unknown shorthand flag: '") + word[letter] + "' in " +
                                ("-" + word.substr(letter)));
         }
-        const bool has_equals = letter + 1 < word.size() && word[letter + 1] == '=';
+        // "-B=" has the value "=", like every library of flags that Apptainer uses reads it.
+        const bool has_equals = letter + 2 < word.size() && word[letter + 1] == '=';
         const bool ends = *takes || has_equals;
         if (has_equals) {
             flag.value = word.substr(letter + 2);

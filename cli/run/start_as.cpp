@@ -9,6 +9,8 @@
 #include <array>
 #include <optional>
 
+#include <unistd.h>
+
 namespace cybele::cli {
 
 namespace {
@@ -29,11 +31,72 @@ const StartOption* option_named(std::string_view name, runtime::Action action, b
     return row == rows.end() ? nullptr : &*row;
 }
 
+/// Of those that take a value: an empty one is none but for these.
+bool reads_empty(const StartOption& option) {
+    constexpr std::string_view kNames[] = {
+        "--home", "--env", "--cpu-shares", "--pids-limit", "--blkio-weight", "--pem-path"};
+    return std::any_of(std::begin(kNames), std::end(kNames), [&](std::string_view name) {
+        return option.has_name(name);
+    });
+}
+
+/// "1h30m", "1.5s", "-2ms", "0".
+bool is_duration(std::string_view text) {
+    constexpr std::string_view kUnits[] = {"ns", "us", "ms", "s", "m", "h"};
+    text.remove_prefix(text.starts_with('-') || text.starts_with('+') ? 1 : 0);
+    if (text == "0") {
+        return true;
+    }
+    bool is_empty = true;
+    while (!text.empty()) {
+        const std::size_t number = std::min(text.find_first_not_of("0123456789."), text.size());
+        const std::string_view digits = text.substr(0, number);
+        text.remove_prefix(number);
+        const std::size_t letters = std::min(text.find_first_of("0123456789."), text.size());
+        const bool is_unit =
+            std::find(std::begin(kUnits), std::end(kUnits), text.substr(0, letters)) !=
+            std::end(kUnits);
+        if (!is_unit || digits.find_first_of("0123456789") == std::string_view::npos ||
+            std::count(digits.begin(), digits.end(), '.') > 1) {
+            return false;
+        }
+        text.remove_prefix(letters);
+        is_empty = false;
+    }
+    return !is_empty;
+}
+
+/// What Apptainer finds wrong later than its command line.
+Result<void> check_value(const StartAs& read, const StartOption& option, const FlagWord& flag) {
+    const std::string value = flag.value.value_or("");
+    if (option.has_name("--home") && value.empty()) {
+        return fail(ErrorCode::kInput,
+                    problem("home-empty", "--home has no directory"),
+                    "it names the home directory",
+                    "write --home SRC:DST, or leave it out");
+    }
+    const bool is_timeout = option.has_name("--runscript-timeout") && !value.empty() &&
+                            read.options.request.program.action == runtime::Action::kRun;
+    if (is_timeout && !is_duration(value)) {
+        return fail(ErrorCode::kInput,
+                    problem("duration-malformed",
+                            "--runscript-timeout: invalid duration '" + printable(value) + "'"),
+                    "a duration has a unit",
+                    "write --runscript-timeout 30s");
+    }
+    return {};
+}
+
 Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord& flag) {
     std::vector<std::string> values{flag.value.value_or("")};
+    CYBELE_CHECK(check_value(read, option, flag));
+    if (!option.value.empty() && values.front().empty() && !reads_empty(option)) {
+        return {};
+    }
     if (option.value.empty()) {
         CYBELE_TRY(const bool is_on, read_switch(flag));
-        if (!is_on) {
+        // --passphrase asks for one whatever its value is, and --keep-privs is refused likewise.
+        if (!is_on && !option.has_name("--passphrase")) {
             return {};
         }
         values = {""};
@@ -41,6 +104,10 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
         values = read_list(values.front());
     }
     for (const std::string& value : values) {
+        if (option.has_name("--env") && value.starts_with('=')) {
+            read.warnings.push_back("variable '" + value + "' has no name and is ignored");
+            continue;
+        }
         const bool lacks_name = option.has_name("--env") && value.find('=') == std::string::npos;
         std::string why = lacks_name ? value + " must be formatted as key=value"
                                      : give(option, read.options, value);
@@ -135,6 +202,7 @@ Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words,
     GlobalFlags flags;
     CYBELE_CHECK(add_global_variables(flags, environment));
     flags.at = words.size() - read.rest.size();
+    flags.has_end = flags.at > 0 && words[flags.at - 1] == "--";
     for (const FlagWord& flag : read.flags) {
         const std::string_view name = row_of(flag.name)->name;
         if (name == "--config") {
@@ -217,6 +285,12 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
     }
     CYBELE_CHECK(take_variables(read.options, given, session.environment, read.warnings));
     take_directory(read.options, words, session.environment);
+    if (read.options.keeps_privileges && ::geteuid() != 0) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("keep-privs-root-only", "--keep-privs requires root privileges"),
+                    "a user has no capabilities that a container could keep",
+                    "leave it out");
+    }
     if (words.rest.size() < least_words) {
         return fail(ErrorCode::kUsage,
                     problem("apptainer-command-line",

@@ -23,7 +23,8 @@ struct GlobalFlags {
     bool is_quiet = false;
     bool wants_version = false;
     bool wants_help = false;
-    std::string config; ///< --config
+    bool has_end = false; ///< "--" ends them: what follows is no verb
+    std::string config;   ///< --config
     std::size_t at = 0;
 };
 [[nodiscard]] Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words,

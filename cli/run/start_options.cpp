@@ -180,6 +180,12 @@ Result<int> start(const Session& session, StartOptions& options) {
             options.request.variables.environment[name] = value;
         }
     }
+    if (options.asks_for_login && options.image.find("://") != std::string::npos &&
+        !is_running_instance(options)) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("apptainer-option-not-supported", "--docker-login is not supported"),
+                    "no password is asked for here; run `registry login` once");
+    }
     CYBELE_TRY(options.request.image.file, session.find_image(options));
     if (options.asks_for_signatures() && is_running_instance(options)) {
         return fail(ErrorCode::kUsage,

@@ -150,6 +150,12 @@ std::string add_fuse_mount(StartOptions& options, std::string_view text) {
     return {};
 }
 
+std::string keep_privileges(StartOptions& options, std::string_view /*none*/) {
+    options.request.user.no_privs = false;
+    options.keeps_privileges = true;
+    return {};
+}
+
 std::string set_sharens(StartOptions& options, std::string_view /*none*/) {
     return set_join(options, "always");
 }
@@ -234,8 +240,7 @@ constexpr StartOption kOptions[] = {
      add_text<&Request::files, &runtime::FileOptions::libraries>},
     {"--no-nv", "", "NV_OFF NO_NV", Use::kFlag, "no NVIDIA driver, whatever a variable says", unset_flag<&Request::devices, &runtime::DeviceOptions::nv>},
     {"--no-rocm", "", "ROCM_OFF NO_ROCM", Use::kFlag, "no ROCm, whatever a variable says", unset_flag<&Request::devices, &runtime::DeviceOptions::rocm>},
-    {"--keep-privs", "", "KEEP_PRIVS", Use::kFlag, "root keeps its capabilities (the default)",
-     unset_flag<&Request::user, &runtime::UserOptions::no_privs>},
+    {"--keep-privs", "", "KEEP_PRIVS", Use::kFlag, "root keeps its capabilities (the default)", keep_privileges},
     {"--no-privs", "", "NO_PRIVS", Use::kFlag, "root gives up its capabilities", set_flag<&Request::user, &runtime::UserOptions::no_privs>},
     {"--add-caps", "NAMES", "ADD_CAPS", Use::kOnce, "capabilities that root keeps despite --no-privs",
      set_text<&Request::user, &runtime::UserOptions::add_caps>},
@@ -296,9 +301,11 @@ constexpr StartOption kOptions[] = {
      "checkpoints are not supported; start dmtcp_launch inside the container"},
     {"--dmtcp-restart", "NAME", "DMTCP_RESTART", Use::kRefused,
      "checkpoints are not supported; start dmtcp_restart inside the container"},
-    {"--docker-host", "URL", "DOCKER_HOST", Use::kRefused,
-     "images of a Docker daemon are not read; save one by `docker save` and build from docker-archive:FILE"},
-    {"--docker-login", "", "DOCKER_LOGIN", Use::kRefused, "no password is asked for here; run `cybelectl image login` once"},
+    {"--docker-host", "URL", "DOCKER_HOST", Use::kOnce,
+     "no effect: images of a Docker daemon are not read; save one by `docker save` and build from docker-archive:FILE", nothing_to_do},
+    {"--docker-login", "", "DOCKER_LOGIN", Use::kFlag,
+     "refused for an image of a registry, as no password is asked for here; run `cybelectl image login` once",
+     set_own_flag<&StartOptions::asks_for_login>},
     {"--intel-hpu", "", "INTEL_HPU", Use::kRefused, "Gaudi devices are not known; use --bind /dev/accel"},
     {"--network-args", "ARGS", "NETWORK_ARGS", Use::kRefused,
      "CNI plugins are not used; the networks are the host's and `--network none`"},

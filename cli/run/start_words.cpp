@@ -94,8 +94,8 @@ namespace {
 /// By the name of Apptainer: what is wrong, or asks for help, is for the program of all verbs.
 bool read_start_by_other_name(Session& session) {
     const auto flags = read_global_flags(session.words, session.environment);
-    if (!flags || flags->wants_help || flags->wants_version || !flags->config.empty() ||
-        flags->at >= session.words.size()) {
+    if (!flags || flags->has_end || flags->wants_help || flags->wants_version ||
+        !flags->config.empty() || flags->at >= session.words.size()) {
         return false;
     }
     const StartVerb* const verb = start_verb(session.words[flags->at]);

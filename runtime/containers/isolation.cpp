@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/containers/isolation.hpp"
 
+#include "runtime/containers/root_image.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -101,6 +102,41 @@ Result<std::vector<int>> read_capabilities(const std::string& text, const char* 
     return found;
 }
 
+/// The words that are no capabilities are left out, with a warning, as by the reference.
+std::string known_capabilities(const Request& request, const std::string& text, bool is_dropped) {
+    std::string known;
+    for (const std::string& word : list_words({text})) {
+        if (read_capabilities(word, "")) {
+            known += (known.empty() ? "" : ",") + word;
+        } else if (!request.manner.is_quiet) {
+            warn(std::string(is_dropped ? "--drop-caps" : "--add-caps") + ": unknown capability '" +
+                 printable(word) + "' is ignored");
+        }
+    }
+    return known;
+}
+
+/// Labels of letters, digits and, inside, hyphens, with dots between.
+bool is_host_name(std::string_view text) {
+    const auto is_plain = [](char c) {
+        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+    };
+    while (true) {
+        const std::size_t dot = std::min(text.find('.'), text.size());
+        const std::string_view label = text.substr(0, dot);
+        const bool has_ends = !label.empty() && is_plain(label.front()) && is_plain(label.back());
+        if (!has_ends || !std::all_of(label.begin(), label.end(), [&](char c) {
+                return is_plain(c) || c == '-';
+            })) {
+            return false;
+        }
+        if (dot == text.size()) {
+            return true;
+        }
+        text.remove_prefix(dot + 1);
+    }
+}
+
 Result<void> raise_loopback() {
     const UniqueFd socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
     ifreq request = {};
@@ -166,13 +202,14 @@ Result<void> check_isolation(const Request& request, bool is_root) {
                     "a network namespace of the host belongs to root",
                     "leave it out, or write `--net --network none`");
     }
-    if (request.isolation.hostname.size() > 64 ||
-        request.isolation.hostname.find('\n') != std::string::npos) {
+    const std::string& name = request.isolation.hostname;
+    if (name.size() > 64 || name.find('\n') != std::string::npos ||
+        (request.manner.is_compatible && !name.empty() && !is_host_name(name))) {
         return fail(
             ErrorCode::kUsage,
             problem("hostname-malformed",
                     "'" + printable(request.isolation.hostname) + "' is not a valid host name"),
-            "the kernel accepts at most 64 characters",
+            "it has at most 64 characters: letters, digits, and hyphens and dots between them",
             "write --hostname NAME");
     }
     if (request.image.writable && request.image.writable_tmpfs && !request.manner.is_compatible) {
@@ -224,10 +261,14 @@ Result<std::optional<std::vector<int>>> kept_capabilities(const Request& request
     if (!request.user.no_privs && request.user.drop_caps.empty()) {
         return std::optional<std::vector<int>>();
     }
-    CYBELE_TRY(const std::vector<int> added,
-               read_capabilities(request.user.add_caps, "--add-caps"));
-    CYBELE_TRY(const std::vector<int> dropped,
-               read_capabilities(request.user.drop_caps, "--drop-caps"));
+    std::string to_add = request.user.add_caps;
+    std::string to_drop = request.user.drop_caps;
+    if (request.manner.is_compatible) {
+        to_add = known_capabilities(request, to_add, false);
+        to_drop = known_capabilities(request, to_drop, true);
+    }
+    CYBELE_TRY(const std::vector<int> added, read_capabilities(to_add, "--add-caps"));
+    CYBELE_TRY(const std::vector<int> dropped, read_capabilities(to_drop, "--drop-caps"));
     std::vector<int> kept = added;
     if (!request.user.no_privs) {
         CYBELE_TRY(kept, read_capabilities("all", ""));

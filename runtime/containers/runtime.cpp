@@ -73,7 +73,7 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
     all.is_root = namespaces::is_privileged_root() && !request.isolation.userns;
     CYBELE_CHECK(check_isolation(request, all.is_root));
     CYBELE_TRY(all.kept_capabilities, kept_capabilities(request));
-    CYBELE_TRY(all.security, read_security(request.user.security));
+    CYBELE_TRY(all.security, read_security(request.user.security, request.manner.is_compatible));
     CYBELE_TRY(all.fuse, read_fuse_requests(request.devices.fuse_mounts));
     return all;
 }

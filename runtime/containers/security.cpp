@@ -31,7 +31,7 @@ Result<id_t> read_id(const std::string& word, std::string_view value) {
     return id;
 }
 
-Result<void> read_word(const std::string& word, Security& security) {
+Result<void> read_word(const std::string& word, Security& security, bool is_compatible) {
     const std::size_t colon = word.find(':');
     const std::string kind = word.substr(0, colon);
     const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
@@ -50,7 +50,7 @@ Result<void> read_word(const std::string& word, Security& security) {
             problem("security-module-not-supported", "--security " + kind + " is not supported"),
             "profiles of AppArmor and SELinux are not applied to containers",
             "let the administrator confine the program");
-    } else {
+    } else if (!is_compatible) {
         return fail(
             ErrorCode::kUsage,
             problem("security-word-unknown", "--security: '" + printable(word) + "' is not known"),
@@ -62,10 +62,10 @@ Result<void> read_word(const std::string& word, Security& security) {
 
 } // namespace
 
-Result<Security> read_security(const std::vector<std::string>& words) {
+Result<Security> read_security(const std::vector<std::string>& words, bool is_compatible) {
     Security security;
     for (const std::string& word : words) {
-        CYBELE_CHECK(read_word(word, security));
+        CYBELE_CHECK(read_word(word, security, is_compatible));
     }
     return security;
 }

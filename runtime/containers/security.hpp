@@ -23,9 +23,11 @@ struct Security {
     }
 };
 
-/// Reads "uid:N", "gid:N" and "seccomp:FILE". kUsage for a wrong word, kEnvironment for what is not
-/// supported (apparmor, selinux), kInput for a profile that cannot be used.
-[[nodiscard]] Result<Security> read_security(const std::vector<std::string>& words);
+/// Reads "uid:N", "gid:N" and "seccomp:FILE". kUsage for a wrong word (where it is compatible, the
+/// reference ignores that), kEnvironment for what is not supported (apparmor, selinux), kInput for
+/// a profile that cannot be used.
+[[nodiscard]] Result<Security> read_security(const std::vector<std::string>& words,
+                                             bool is_compatible = false);
 
 /// For the process that becomes the program. Only root takes other ids here; a user has them by the
 /// map of the container's ids.
