@@ -64,7 +64,7 @@ std::string json_of(const std::vector<Instance>& instances) {
 }
 
 Result<void> check_user(const OtherCall& call) {
-    if (!call.has("--user")) {
+    if (call.value("--user").empty()) {
         return {};
     }
     return fail(ErrorCode::kEnvironment,

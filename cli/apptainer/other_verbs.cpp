@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apptainer/other_verbs.hpp"
 
+#include "cli/apptainer/architecture_flag.hpp"
 #include "cli/apptainer/instance_verbs.hpp"
 #include "cli/apptainer/key_list.hpp"
 #include "cli/apptainer/key_verbs.hpp"
@@ -49,30 +50,6 @@ void add_login(Session& session, const OtherCall& call) {
     }
 }
 
-/// The words that name one, as images of registries do.
-Result<std::string> read_architecture(const OtherCall& call) {
-    constexpr std::string_view kKnown[] = {
-        "386", "amd64", "arm", "arm64", "mips64le", "ppc64le", "riscv64", "s390x"};
-    std::string wanted = call.value("--arch");
-    if (wanted.empty() || wanted == images::host_architecture()) {
-        return std::string();
-    }
-    if (std::find(std::begin(kKnown), std::end(kKnown), wanted) == std::end(kKnown)) {
-        return fail(ErrorCode::kInput,
-                    problem("apptainer-architecture-unknown",
-                            "arch: " + printable(wanted) + " is not valid"),
-                    fmt::format("the architectures are {}", fmt::join(kKnown, ", ")),
-                    "write --arch arm64");
-    }
-    if (wanted == "arm") {
-        return fail(ErrorCode::kInput,
-                    problem("apptainer-architecture-variant", "arm needs variant specification"),
-                    "its variants are not supported",
-                    "pull it by `cybelectl image pull --arch arm`");
-    }
-    return wanted;
-}
-
 std::vector<std::string> words_of(const OtherCall& call) {
     std::vector<std::string> words;
     for (const std::string_view part : text::split_terminated(call.verb->ours, ' ')) {
@@ -116,6 +93,11 @@ Result<std::string> seekable_source(const std::string& source) {
 Result<OwnWords> build(Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::string architecture, read_architecture(call));
     CYBELE_CHECK(check_temporary(call));
+    if (call.has("--docker-login") && call.words[1].starts_with("docker://")) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("apptainer-option-not-supported", "--docker-login is not supported"),
+                    "no password is asked for here; run `registry login` once");
+    }
     add_login(session, call);
     session.inform_as_other("Starting build...");
     std::vector<std::string> words = words_of(call);
@@ -197,9 +179,31 @@ Result<OwnWords> sign_or_verify(const Session& session, const OtherCall& call) {
     return OwnWords{std::move(words), std::nullopt};
 }
 
+/// What a user id is made of, where no flag says it.
+void ask_for_name(const OtherCall& call, std::vector<std::string>& words) {
+    struct Question {
+        std::string_view flag;
+        std::string_view text;
+    };
+    constexpr Question kQuestions[] = {{"--name", "Enter your name : "},
+                                       {"--email", "Enter your email address : "},
+                                       {"--comment", "Enter an optional comment : "}};
+    for (const Question& one : kQuestions) {
+        if (call.has(one.flag)) {
+            continue;
+        }
+        Session::print(one.text);
+        std::string answer; // none is an empty one
+        std::getline(std::cin, answer);
+        words.emplace_back(one.flag);
+        words.push_back(answer); // after `=` an empty one would be taken for no value
+    }
+}
+
 Result<OwnWords> key_new(Session& session, const OtherCall& call) {
     std::vector<std::string> words = words_of(call);
     words.emplace_back("--pgp");
+    ask_for_name(call, words);
     if (call.value("--push") == "true") {
         return fail(ErrorCode::kEnvironment,
                     problem("apptainer-option-not-supported", "--push is not supported"),
@@ -334,6 +338,9 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
     }
     std::vector<std::string> words = words_of(call);
     words.push_back(days > 0 ? "--unused=" + text : "--all");
+    if (!call.has("--dry-run")) {
+        words.insert(words.begin(), "--quiet");
+    }
     return OwnWords{std::move(words), std::nullopt};
 }
 
@@ -368,7 +375,7 @@ std::string OtherCall::value(std::string_view name) const {
 Result<OwnWords> translate(Session& session, const OtherCall& call) {
     const std::string_view verb = call.verb->verb;
     use_reference_cache(session);
-    if (call.has("--keysdir")) {
+    if (!call.value("--keysdir").empty()) {
         session.environment.set("APPTAINER_KEYSDIR",
                                 fs::absolute(call.value("--keysdir")).lexically_normal().native());
     }

@@ -125,6 +125,9 @@ Result<void> check_number(const OtherVerb& verb, const OtherFlag& flag, const Fl
                                 {"verify", "--sif-id"},
                                 {"key newpair", "--bit-length"},
                                 {"overlay create", "--size"},
+                                {"sif add", "--alignment"},
+                                {"sif add", "--groupid"},
+                                {"sif add", "--link"},
                                 {"instance stop", "--timeout"}};
     const bool is_number =
         std::any_of(std::begin(kNumbers), std::end(kNumbers), [&](const Row& row) {
@@ -216,6 +219,12 @@ Result<void> add_variables(const Session& session, OtherCall& call) {
 Result<std::vector<std::string>> same_flags(const OtherCall& call) {
     std::vector<std::string> words;
     for (const auto& [flag, value] : call.flags) {
+        // Like there, an empty value is none, but for the file of a key.
+        if (flag->takes_value && value.empty() &&
+            ((flag->kind == OtherFlag::Kind::kRefused && !flag->has_name("--pem-path")) ||
+             flag->has_name("--mount") || flag->kind == OtherFlag::Kind::kSameEach)) {
+            continue;
+        }
         if (flag->kind == OtherFlag::Kind::kRefused) {
             return fail(ErrorCode::kEnvironment,
                         problem("apptainer-option-not-supported",
@@ -296,7 +305,8 @@ group_words(const Session& session, const GlobalFlags& flags, const std::string&
     constexpr std::string_view kWithHelp[] = {
         "sif", "registry", "remote", "keyserver", "checkpoint", "config", "oci"};
     const std::size_t next = flags.at + 1;
-    const bool is_flag = next < session.words.size() && session.words[next].starts_with('-');
+    const bool is_flag = next < session.words.size() && session.words[next].starts_with('-') &&
+                         session.words[next] != "--";
     const bool is_help = is_flag && asks_for_help(session.words, flags.at);
     if (is_flag && !is_help) {
         return wrong_usage(session, verb, unknown_flag(session.words[next]));

@@ -70,6 +70,7 @@ constexpr ReferenceWords kReferenceWords[] = {
      "",
      "unused build args: {}. Use option --warn-unused-build-args to show a warning instead of a "
      "fatal message"},
+    {"sandbox-exists", "it is a sandbox", "use --force if you want to overwrite it"},
     {"image-not-verified", "the image is not signed", "signature not found"},
     {"image-not-verified", "", "image not signed by required entities"},
 };

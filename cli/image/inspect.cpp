@@ -96,7 +96,11 @@ Result<images::Inspection> shown_as_json(const InspectOptions& options,
     if (choice.deffile) {
         shown.definition = app.definition;
     }
-    if (inspection.apps.contains(options.app) && !(options.list_apps && inspection.is_of_object)) {
+    const bool is_definition_only = is_other && inspection.is_of_object && choice.deffile &&
+                                    !choice.runscript && !choice.startscript && !choice.test &&
+                                    !choice.helpfile && !choice.labels && !choice.environment;
+    if (inspection.apps.contains(options.app) && !is_definition_only &&
+        !(options.list_apps && inspection.is_of_object)) {
         shown.apps[options.app] = chosen(app, choice);
         shown.apps[options.app].definition.clear();
     }
@@ -114,7 +118,7 @@ Result<int> print_as_text(const InspectOptions& options,
         }
     }
     if (options.app.empty()) {
-        print_metadata(inspection, choice);
+        print_metadata(inspection, choice, is_other && !inspection.is_of_object);
         return 0;
     }
     CYBELE_TRY(const auto app, app_of(inspection, options.app, is_other));

@@ -93,9 +93,14 @@ images::Inspection chosen(const images::Inspection& inspection, const MetadataCh
     return shown;
 }
 
-void print_metadata(const images::Inspection& inspection, const MetadataChoice& choice) {
+void print_metadata(const images::Inspection& inspection,
+                    const MetadataChoice& choice,
+                    bool is_trimmed) {
     for (const auto& part : kParts) {
-        const auto& text = inspection.*part.text;
+        std::string text = inspection.*part.text;
+        if (is_trimmed) {
+            text.erase(text.find_last_not_of('\n') + 1);
+        }
         if (choice.*part.choice && !text.empty()) {
             // A file gets the definition as it is, to build from.
             const bool is_exact =

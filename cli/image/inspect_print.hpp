@@ -34,7 +34,11 @@ struct MetadataChoice {
                                         const MetadataChoice& choice);
 /// As Apptainer's `inspect` prints them, in its order. On a terminal, what could steer it is
 /// escaped.
-void print_metadata(const images::Inspection& inspection, const MetadataChoice& choice);
+/// Where it `is_trimmed`, each text ends with one line end, as the reference prints those of
+/// folders.
+void print_metadata(const images::Inspection& inspection,
+                    const MetadataChoice& choice,
+                    bool is_trimmed = false);
 /// As Apptainer's `inspect --json` prints it, to the byte.
 [[nodiscard]] std::string reference_json(const images::Inspection& inspection);
 

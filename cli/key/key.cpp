@@ -142,8 +142,10 @@ Result<int> new_pgp(const Session& session, const KeyOptions& options) {
     ring.add(kept);
     const auto directory = pgp::KeyDirectory::of(session.environment);
     CYBELE_CHECK(directory.import(ring).map_error(as_own_folder));
-    Session::print(fmt::format(
-        "made key {} in {}\n", made.fingerprint(), printable(directory.path().native())));
+    Session::print(session.other_name.empty() ? fmt::format("made key {} in {}\n",
+                                                            made.fingerprint(),
+                                                            printable(directory.path().native()))
+                                              : "Generating Entity and OpenPGP Key Pair... done\n");
     return 0;
 }
 
@@ -243,7 +245,12 @@ Result<int> import(const Session& session, const KeyOptions& options) {
         }
         const pgp::CertificateState state = certificate->state(now);
         Session::print(
-            fmt::format("{} {} {}\n", import_word(one), one.fingerprint, printable(state.name())));
+            session.other_name.empty()
+                ? fmt::format(
+                      "{} {} {}\n", import_word(one), one.fingerprint, printable(state.name()))
+                : fmt::format("Key with fingerprint {} successfully added to the {} keyring\n",
+                              one.fingerprint,
+                              one.is_secret ? "private" : "public"));
         note_unusable(session, state, now);
     }
     return 0;
@@ -275,6 +282,18 @@ write_export(const Session& session, const KeyOptions& options, const std::strin
     return 0;
 }
 
+/// By the name of Apptainer, the line that its callers look for.
+void say_exported(const Session& session,
+                  const KeyOptions& options,
+                  const std::string& fingerprint) {
+    if (!session.other_name.empty()) {
+        Session::print(fmt::format("{} key with fingerprint {} correctly exported to file: {}\n",
+                                   options.is_secret ? "Private" : "Public",
+                                   fingerprint,
+                                   printable(options.output)));
+    }
+}
+
 Result<int> export_key(const Session& session, const KeyOptions& options) {
     const auto directory = pgp::KeyDirectory::of(session.environment);
     CYBELE_TRY(const pgp::Keyring ring,
@@ -292,6 +311,9 @@ Result<int> export_key(const Session& session, const KeyOptions& options) {
     }
     auto written = write_export(session, options, bytes);
     wipe(bytes);
+    if (written) {
+        say_exported(session, options, certificate->fingerprint());
+    }
     return written;
 }
 

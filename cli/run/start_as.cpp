@@ -223,6 +223,18 @@ Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words,
 
 namespace {
 
+/// --keep-privs or its variable.
+bool keeps_privileges(const FlagWords& words, const Environment& environment) {
+    FlagWord asked{"--keep-privs",
+                   environment.get_or("APPTAINER_KEEP_PRIVS",
+                                      environment.get_or("SINGULARITY_KEEP_PRIVS", ""))};
+    for (const FlagWord& flag : words.flags) {
+        asked = flag.name == asked.name ? flag : asked;
+    }
+    const auto is_on = read_switch(asked);
+    return is_on && *is_on;
+}
+
 /// --cwd and --pwd are two options of Apptainer with one meaning: the variables of each count
 /// unless this option is given, and those of --pwd last.
 void take_directory(StartOptions& options, const FlagWords& words, const Environment& environment) {
@@ -285,7 +297,7 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
     }
     CYBELE_CHECK(take_variables(read.options, given, session.environment, read.warnings));
     take_directory(read.options, words, session.environment);
-    if (read.options.keeps_privileges && ::geteuid() != 0) {
+    if (::geteuid() != 0 && keeps_privileges(words, session.environment)) {
         return fail(ErrorCode::kEnvironment,
                     problem("keep-privs-root-only", "--keep-privs requires root privileges"),
                     "a user has no capabilities that a container could keep",

@@ -24,6 +24,7 @@ struct UriWords {
     std::string temporary;
     std::string user;
     std::string password;
+    bool asks_for_login = false; ///< --docker-login
 };
 
 /// What `exec`, `run`, `shell` and `test` were given.
@@ -41,8 +42,6 @@ struct StartOptions : UriWords {
     std::string pid_file;               ///< of the instance that is to be started
     std::string site_settings;          ///< --config: in place of the host's apptainer.conf
     bool is_instance = false;
-    bool keeps_privileges = false; ///< --keep-privs
-    bool asks_for_login = false;   ///< --docker-login
 
     [[nodiscard]] bool asks_for_signatures() const {
         return !verify_keys.empty() || !policy.empty() || !require.empty();

@@ -150,12 +150,6 @@ std::string add_fuse_mount(StartOptions& options, std::string_view text) {
     return {};
 }
 
-std::string keep_privileges(StartOptions& options, std::string_view /*none*/) {
-    options.request.user.no_privs = false;
-    options.keeps_privileges = true;
-    return {};
-}
-
 std::string set_sharens(StartOptions& options, std::string_view /*none*/) {
     return set_join(options, "always");
 }
@@ -240,7 +234,8 @@ constexpr StartOption kOptions[] = {
      add_text<&Request::files, &runtime::FileOptions::libraries>},
     {"--no-nv", "", "NV_OFF NO_NV", Use::kFlag, "no NVIDIA driver, whatever a variable says", unset_flag<&Request::devices, &runtime::DeviceOptions::nv>},
     {"--no-rocm", "", "ROCM_OFF NO_ROCM", Use::kFlag, "no ROCm, whatever a variable says", unset_flag<&Request::devices, &runtime::DeviceOptions::rocm>},
-    {"--keep-privs", "", "KEEP_PRIVS", Use::kFlag, "root keeps its capabilities (the default)", keep_privileges},
+    {"--keep-privs", "", "KEEP_PRIVS", Use::kFlag, "root keeps its capabilities (the default)",
+     unset_flag<&Request::user, &runtime::UserOptions::no_privs>},
     {"--no-privs", "", "NO_PRIVS", Use::kFlag, "root gives up its capabilities", set_flag<&Request::user, &runtime::UserOptions::no_privs>},
     {"--add-caps", "NAMES", "ADD_CAPS", Use::kOnce, "capabilities that root keeps despite --no-privs",
      set_text<&Request::user, &runtime::UserOptions::add_caps>},

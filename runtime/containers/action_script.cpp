@@ -25,7 +25,11 @@ constexpr std::array<std::string_view, 8> kShellsOwn = {
 constexpr std::string_view kPrompt = R"(
 [ -n "${PS1:-}" ] || PS1='Apptainer> '
 export PS1
-PROMPT_COMMAND="${PROMPT_COMMAND:+$PROMPT_COMMAND; }PS1=\"$PS1\"; unset PROMPT_COMMAND"
+if [ -n "${PROMPT_COMMAND:-}" ]; then
+    PROMPT_COMMAND="$PROMPT_COMMAND; PROMPT_COMMAND=\"\${PROMPT_COMMAND%%; PROMPT_COMMAND=*}\"; PS1=\"$PS1\""
+else
+    PROMPT_COMMAND="PS1=\"$PS1\"; unset PROMPT_COMMAND"
+fi
 export PROMPT_COMMAND
 )";
 
@@ -236,8 +240,11 @@ std::optional<EnvironmentMap> without_shell(EnvironmentMap before,
     const std::string prompt = (*all)["PS1"].empty() ? "Apptainer> " : (*all)["PS1"];
     (*all)["PS1"] = prompt;
     std::string& command = (*all)["PROMPT_COMMAND"];
-    command +=
-        (command.empty() ? "" : "; ") + std::string("PS1=\"") + prompt + "\"; unset PROMPT_COMMAND";
+    // Sets the prompt before the first one is shown; a command of the user's stays for the others.
+    command = command.empty()
+                  ? "PS1=\"" + prompt + "\"; unset PROMPT_COMMAND"
+                  : command + "; PROMPT_COMMAND=\"${PROMPT_COMMAND%%; PROMPT_COMMAND=*}\"; PS1=\"" +
+                        prompt + "\"";
     return all;
 }
 

@@ -286,6 +286,11 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
                open_image(request.image.file, images::host_architecture(), demand));
     add_gpus(all.mounts, request, environment);
     const HostView host = view_of(request, all.home.target, environment);
+    if (request.image.unsquash && request.manner.tells_as_reference &&
+        file.kind != ImageFile::Kind::kDirectory) {
+        constexpr std::string_view kLine = "INFO:    Converting SIF file to temporary sandbox...\n";
+        (void)!write(STDERR_FILENO, kLine.data(), kLine.size());
+    }
     auto server = request.image.unsquash ? std::nullopt : start_early(file, all.is_root);
     CYBELE_CHECK(namespaces::enter_namespaces(map_of(request, all.is_root)));
     CYBELE_CHECK(isolate(request));

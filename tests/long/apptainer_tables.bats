@@ -127,3 +127,11 @@ load ../parts/cases.bash
 @test "both programs do the same: applications of SCIF, and the words that callers look for" {
     compare outside 'apps|words'
 }
+
+@test "both programs do the same: odd forms of flags, words in wrong number, what metadata looks like" {
+    compare forms 'empties|usages'
+}
+
+@test "both programs do the same: variables of containers, -- in each place, words of the commands for keys" {
+    compare forms 'forms|inspections'
+}
