@@ -61,13 +61,15 @@ have_ended() { (($(ended "$1") == $2)); }
         $'biology guest\nphysics root'
 }
 
+# is_running NAME: an object of physics.
+is_running() { [[ $(kubectl get slurmjob -n physics "$1" -o 'jsonpath={.status.status}') == Running ]]; }
+
 @test "a forged id of another account's job reaches nothing" {
     local id
     start_bridge one
     printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: victim, namespace: physics}' \
         "spec: {batch: \"#!/bin/sh\\nsleep 100.$unique\\n\"}" | kubectl create -f -
-    is_running() { [[ $(kubectl get slurmjob -n physics victim -o 'jsonpath={.status.status}') == Running ]]; }
-    wait_for 40 is_running
+    wait_for 40 is_running victim
     id=$(kubectl get slurmjob -n physics victim -o 'jsonpath={.status.jobId}')
     stop_bridge one
     printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: thief, namespace: biology, finalizers: [cybelectl.io/batch-job]}' \
@@ -97,7 +99,6 @@ has_ended() { [[ $(kubectl get slurmjob -n "$1" "$2" -o 'jsonpath={.status.statu
     done
     printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: own, namespace: biology}' \
         'spec: {batch: "#!/bin/sh\nexit 0\n"}' | kubectl create -f -
-    is_running() { [[ $(kubectl get slurmjob -n physics "$1" -o 'jsonpath={.status.status}') == Running ]]; }
     wait_for 60 is_running runs || { kubectl get slurmjob -n physics runs -o yaml && cat one.log && return 1; }
     wait_for 60 is_running doomed
     id=$(kubectl get slurmjob -n physics doomed -o 'jsonpath={.status.jobId}')
