@@ -7,6 +7,7 @@
 #include "support/text.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace cybele::submission {
@@ -101,10 +102,29 @@ std::string_view field_of(std::string_view line, std::string_view name) {
     return rest.substr(0, rest.find_first_of(" \n"));
 }
 
-/// A line of `scontrol -o show job`.
+/// Whether a value that users choose (a name, a comment, a path) has the form of a field that is
+/// read: `--job-name='x JobState=COMPLETED'`. scontrol quotes nothing, so nobody can tell which of
+/// the two is Slurm's.
+bool is_ambiguous(std::string_view line) {
+    constexpr std::string_view kRead[] = {" ArrayJobId=",
+                                          " ArrayTaskId=",
+                                          " Comment=",
+                                          " ExitCode=",
+                                          " JobState=",
+                                          " NodeList=",
+                                          " Reason=",
+                                          " Restarts=",
+                                          " StartTime=",
+                                          " UserId="};
+    return std::any_of(std::begin(kRead), std::end(kRead), [&](std::string_view key) {
+        return line.find(key) != line.rfind(key);
+    });
+}
+
+/// A line of `scontrol -o show job`; one that can be read in two ways is not read.
 std::optional<JobStatus> read_shown(std::string_view line) {
     const auto state = state_of_slurm(field_of(line, "JobState"));
-    if (!line.starts_with("JobId=") || !state) {
+    if (!line.starts_with("JobId=") || !state || is_ambiguous(line)) {
         return std::nullopt;
     }
     JobStatus seen;
