@@ -86,12 +86,10 @@ void note_unused_hosts(const Rendering& rendering, std::size_t count) {
     Fault note = job.fault_at(
         "resources.hosts",
         problem("hosts-unused",
-                fmt::format("`hosts` names {} nodes, and the job has {} task{}",
-                            count,
-                            tasks,
-                            tasks == 1 ? "" : "s")),
+                fmt::format(
+                    "`hosts` names more nodes than the job has tasks: {} and {}", count, tasks)),
         "Slurm gives it at most as many nodes as tasks, the first of those that are named",
-        fmt::format("name {} node{}, or more tasks", tasks, tasks == 1 ? "" : "s"));
+        fmt::format("name at most {} of them, or ask for more tasks", tasks));
     note.is_warning = true;
     rendering.faults.add(std::move(note));
 }

@@ -189,8 +189,12 @@ TEST_CASE("more listed nodes than tasks are told where the script asks for no nu
         bool is_warning;
     };
     constexpr std::array rows{
-        Row{"tasks: 1, hosts: ['n[1-3]']", "`hosts` names 3 nodes, and the job has 1 task", true},
-        Row{"tasks: 2, hosts: [a, b, c]", "`hosts` names 3 nodes, and the job has 2 tasks", true},
+        Row{"tasks: 1, hosts: ['n[1-3]']",
+            "`hosts` names more nodes than the job has tasks: 3 and 1",
+            true},
+        Row{"tasks: 2, hosts: [a, b, c]",
+            "`hosts` names more nodes than the job has tasks: 3 and 2",
+            true},
         Row{"tasks: 3, hosts: [a, b, c]", nullptr, false},
         Row{"hosts: [a, b, c]", nullptr, false},
         Row{"nodes: 2, tasks: 2, hosts: [a, b, c]",
