@@ -66,6 +66,20 @@ std::vector<std::string> rights(const InstallRequest& request) {
     return texts;
 }
 
+std::string deployment(const InstallRequest& request) {
+    const std::string& name = request.configuration.document.name;
+    std::string placement;
+    if (request.has_two_pods) {
+        placement = fmt::format(kPlacementText, fmt::arg("name", name));
+    }
+    return fmt::format(kDeploymentText,
+                       fmt::arg("space", request.name_space),
+                       fmt::arg("name", name),
+                       fmt::arg("image", request.image),
+                       fmt::arg("replicas", request.has_two_pods ? 2 : 1),
+                       fmt::arg("placement", placement));
+}
+
 Result<void> check(const InstallRequest& request) {
     if (!kubernetes::is_label_name(request.name_space)) {
         return fail(ErrorCode::kUsage,
@@ -73,6 +87,12 @@ Result<void> check(const InstallRequest& request) {
                             "'" + printable(request.name_space) + "' is not a valid namespace"),
                     "a namespace has up to 63 lower-case letters, digits and hyphens",
                     "name another one with --namespace");
+    }
+    if (request.has_two_pods && request.image.empty()) {
+        return fail(ErrorCode::kUsage,
+                    problem("bridge-pods-without-image", "--ha has no effect without --image"),
+                    "without an image no Deployment is written",
+                    "add --image, or start a second `cybelectl bridge run` elsewhere");
     }
     constexpr std::string_view kLetters =
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-/:@";
@@ -190,11 +210,11 @@ Result<std::string> install_manifest(const InstallRequest& request) {
     }
     CYBELE_TRY(std::string map, config_map(request));
     texts.push_back(std::move(map));
+    if (request.has_flow_schema) {
+        texts.push_back(fmt::format(kFlowText, fmt::arg("space", request.name_space)));
+    }
     if (!request.image.empty()) {
-        texts.push_back(fmt::format(kDeploymentText,
-                                    fmt::arg("space", request.name_space),
-                                    fmt::arg("name", request.configuration.document.name),
-                                    fmt::arg("image", request.image)));
+        texts.push_back(deployment(request));
     }
     return text::joined(texts, "---\n");
 }

@@ -15,6 +15,8 @@ struct InstallRequest {
     std::string site_text;                ///< the Site that it names
     std::string name_space = "cybelectl"; ///< of the bridge itself
     std::string image;                    ///< of the Deployment; empty: none is written
+    bool has_two_pods = false;            ///< one waits for the Lease of the other
+    bool has_flow_schema = false;         ///< a share of the API server's requests of its own
 };
 
 /// What an administrator applies so that the bridge can run: resource definitions, namespace,

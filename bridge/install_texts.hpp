@@ -308,7 +308,7 @@ metadata:
   name: cybelectl-bridge-{name}
   namespace: {space}
 spec:
-  replicas: 1
+  replicas: {replicas}
   strategy: {{type: Recreate}}
   selector:
     matchLabels: {{app: cybelectl-bridge-{name}}}
@@ -317,7 +317,7 @@ spec:
       labels: {{app: cybelectl-bridge-{name}}}
     spec:
       serviceAccountName: cybelectl-bridge
-      securityContext:
+{placement}      securityContext:
         runAsNonRoot: true
         runAsUser: 65532
         runAsGroup: 65532
@@ -359,6 +359,51 @@ spec:
         emptyDir: {{}}
       - name: tmp
         emptyDir: {{}}
+)";
+
+/// Of two pods: on two nodes, where there are two.
+inline constexpr std::string_view kPlacementText = R"(      affinity:
+        podAntiAffinity:
+          preferredDuringSchedulingIgnoredDuringExecution:
+          - weight: 100
+            podAffinityTerm:
+              topologyKey: kubernetes.io/hostname
+              labelSelector:
+                matchLabels: {{app: cybelectl-bridge-{name}}}
+)";
+
+/// A share of the API server's requests for the bridge alone, which service accounts have together
+/// otherwise.
+inline constexpr std::string_view kFlowText = R"(apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: PriorityLevelConfiguration
+metadata:
+  name: cybelectl-bridge
+spec:
+  type: Limited
+  limited:
+    nominalConcurrencyShares: 10
+    limitResponse:
+      type: Queue
+      queuing: {{queues: 8, handSize: 2, queueLengthLimit: 50}}
+---
+apiVersion: flowcontrol.apiserver.k8s.io/v1
+kind: FlowSchema
+metadata:
+  name: cybelectl-bridge
+spec:
+  priorityLevelConfiguration: {{name: cybelectl-bridge}}
+  matchingPrecedence: 1000
+  distinguisherMethod: {{type: ByUser}}
+  rules:
+  - subjects:
+    - kind: ServiceAccount
+      serviceAccount: {{name: cybelectl-bridge, namespace: {space}}}
+    resourceRules:
+    - verbs: ['*']
+      apiGroups: ['*']
+      resources: ['*']
+      clusterScope: true
+      namespaces: ['*']
 )";
 
 } // namespace cybele::bridge

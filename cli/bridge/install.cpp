@@ -13,6 +13,8 @@ namespace {
 struct InstallOptions : BridgeOptions {
     std::string image;
     std::string output = "-";
+    bool has_two_pods = false;
+    bool has_flow_schema = false;
 };
 
 /// As its readers see it: yaml allows a byte order mark and the line ends of Windows.
@@ -38,6 +40,8 @@ Result<int> print_manifest(const Session& session, const InstallOptions& options
     request.site_text = plain_text(std::move(request.site_text));
     request.name_space = options.name_space;
     request.image = options.image;
+    request.has_two_pods = options.has_two_pods;
+    request.has_flow_schema = options.has_flow_schema;
     CYBELE_TRY(const std::string text, bridge::install_manifest(request));
     session.note(bridge::install_notes(request));
     CYBELE_CHECK(write_file(options.output, text));
@@ -64,6 +68,11 @@ void install_bridge_install(CLI::App& bridge, Session& session) {
             options->image,
             "container image with cybelectl; unset: no Deployment, the bridge runs elsewhere")
         ->type_name("IMAGE");
+    verb->add_flag(
+        "--ha", options->has_two_pods, "two pods, of which the second waits for the first's Lease");
+    verb->add_flag("--flow-schema",
+                   options->has_flow_schema,
+                   "give the bridge a share of the API server's requests for itself");
     verb->add_option("-o,--output", options->output, "file; - is standard output")
         ->type_name("FILE");
     verb->callback([&session, options] {

@@ -25,6 +25,8 @@ using launchers::Site;
 /// `kubectl apply` copies the object into an annotation, and annotations hold 256 KiB.
 constexpr std::size_t kMostObjectBytes = std::size_t{256} << 10U;
 constexpr std::size_t kManyBytes = std::size_t{128} << 10U;
+/// Each change of the status is a new version of the complete object.
+constexpr std::size_t kCostlyBytes = std::size_t{32} << 10U;
 
 /// The text that the bridge gets out of the last document, as the batch system gets it.
 using Extract = std::optional<std::string> (*)(const std::vector<yaml::Document>& documents);
@@ -326,15 +328,23 @@ void check_names(const Object& object) {
 
 void check_object_size(const Object& object) {
     const std::size_t bytes = object.script.size();
-    if (bytes <= kManyBytes) {
+    if (bytes <= kCostlyBytes) {
         return;
     }
-    Fault fault = object.job.fault_at(
-        "script",
-        problem("script-annotation-size", fmt::format("the script has {} bytes", bytes)),
-        "`kubectl apply` keeps a copy in an annotation, and those "
-        "hold 256 KiB",
-        "put the program into a file of its own");
+    const std::string what = fmt::format("the script has {} bytes", bytes);
+    constexpr const char* kHelp = "put the program into a file of its own";
+    Fault fault =
+        bytes <= kManyBytes
+            ? object.job.fault_at("script",
+                                  problem("script-object-size", what),
+                                  "each change of the object's status stores it again, and sends "
+                                  "it to all that watch",
+                                  kHelp)
+            : object.job.fault_at("script",
+                                  problem("script-annotation-size", what),
+                                  "`kubectl apply` keeps a copy in an annotation, and those hold "
+                                  "256 KiB",
+                                  kHelp);
     fault.is_warning = bytes <= kMostObjectBytes;
     object.faults.add(std::move(fault));
 }

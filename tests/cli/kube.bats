@@ -105,6 +105,13 @@ teardown() { leave_place; }
     { echo '#!/bin/sh' && yes 'echo 0123456789' | head -n 20000; } >big.sh
     refuses 3 "$CYBELECTL" kube render demo.yaml --batch big.sh
     assert_line --partial 'the script has 320010 bytes'
+    # 32 KiB and more make each change of the status expensive: a warning.
+    { echo '#!/bin/sh' && yes 'echo 0123456789' | head -n 2047 && printf '12345\n'; } >big.sh
+    run -0 --separate-stderr "$CYBELECTL" kube render demo.yaml --batch big.sh
+    refute [ -n "$stderr" ]
+    printf '\n' >>big.sh
+    run -0 --separate-stderr "$CYBELECTL" kube render demo.yaml --batch big.sh
+    grep -qxF 'warning: the script has 32769 bytes' <<<"$stderr"
 }
 
 @test "check tells a trap with its place, reason and remedy, as text, json and sarif" {

@@ -33,8 +33,20 @@ as_account() {
     refute_line --regexp '(verbs|resources|apiGroups): \[\*'
     kubectl create namespace cybelectl
     kubectl apply --dry-run=server --validate=strict -f again.yaml
+    assert_equal "$(kubectl apply --dry-run=server -f again.yaml -o 'jsonpath={.items[?(@.kind=="Deployment")].spec.replicas}')" 1
+    # Two pods, and a queue of requests of its own, which the requests of the service account then enter.
+    "$CYBELECTL" bridge install --image registry.example.org/cybelectl:1 --ha --flow-schema -o two.yaml
+    assert_equal "$(kubectl apply --dry-run=server --validate=strict -f two.yaml -o 'jsonpath={.items[?(@.kind=="Deployment")].spec.replicas}')" 2
+    assert_equal "$(diff again.yaml two.yaml | grep -c '^<')" 1 # the number of pods
+    "$CYBELECTL" bridge install --flow-schema | kubectl apply -f -
+    sleep 1
+    kubectl get --raw /api/v1/namespaces/physics --as system:serviceaccount:cybelectl:cybelectl-bridge -v 8 >flow 2>&1 || :
+    grep -qi "X-Kubernetes-Pf-Flowschema-Uid: $(kubectl get flowschema cybelectl-bridge -o 'jsonpath={.metadata.uid}')" flow
+    "$CYBELECTL" bridge install --flow-schema | kubectl delete -f - >&2
     run -0 --separate-stderr "$CYBELECTL" bridge install
     refute_line 'kind: Deployment'
+    refute_line 'kind: FlowSchema'
+    run -2 "$CYBELECTL" bridge install --ha
 }
 
 @test "install warns of what a pod does not have, of the account root, and of rows that are not served" {
