@@ -91,6 +91,7 @@ void add_variables(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
     std::map<std::string, std::string> words; // by name: the last value counts
     std::vector<std::string> names;
+    std::map<std::string, std::string> alone;
     for (const auto* list : {&plan.variables, &plan.environment}) {
         for (const auto& [name, value] : *list) {
             std::erase(names, name);
@@ -98,12 +99,21 @@ void add_variables(const Rendering& rendering, Values& values) {
                 continue;
             }
             const bool expands = list == &plan.environment && plan.expanded.contains(name);
+            const std::string word =
+                expands ? expansion_expression(job, value) : word_expression(job, value);
+            if (is_for_program_alone(rendering, name)) {
+                alone[name] = word;
+                continue;
+            }
             names.push_back(name);
-            words[name] =
-                name + "=" +
-                (expands ? expansion_expression(job, value) : word_expression(job, value));
+            words[name] = fmt::format("{}={}", name, word);
         }
     }
+    std::vector<std::string> own; // of a batch launch: set aside, as those of the submission
+    for (const auto& [name, word] : alone) {
+        own.push_back(fmt::format("[{}]={}", name, word));
+    }
+    values["own-variables"] = lines_of_words(own, 18);
     const bool uses_node_file = plan.uses_node_file && plan.kind != launchers::LaunchKind::kBatch;
     const auto carried = program_words(rendering).container_variables;
     std::vector<std::string> all;
@@ -125,7 +135,8 @@ void add_variables(const Rendering& rendering, Values& values) {
     values["exported"] = wrapped(exported, 14);
     values["has-settings"] = !settings.empty();
     values["settings"] = lines_of_words(folded(settings), 18);
-    values["has-environment"] = job.image.has_value() || !names.empty() || !plan.secrets.empty();
+    values["has-environment"] =
+        job.image.has_value() || !names.empty() || !own.empty() || !plan.secrets.empty();
 }
 
 /// What keeps an MPI from copying out of another process, unless the user has set it: the settings

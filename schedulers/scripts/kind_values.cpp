@@ -120,7 +120,9 @@ void add_torch(const Rendering& rendering, const ProgramWords& program, Values& 
     std::vector<std::string> container;
     if (job.image) {
         container = {R"("$runtime")", "exec", R"("${options[@]}")", R"("$image")"};
-        container.insert(container.end(), program.before.begin(), program.before.end());
+    }
+    container.insert(container.end(), program.before.begin(), program.before.end());
+    if (!container.empty()) {
         container.emplace_back();
     }
     values["on-node"] = verbatim(fmt::format("{}", fmt::join(container, " ")));

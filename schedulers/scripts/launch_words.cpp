@@ -93,7 +93,7 @@ std::vector<std::string> launch_words(const Rendering& rendering) {
         if (program.action == "run") {
             words.emplace_back("/.singularity.d/runscript");
         }
-    } else if (!plan.starter && !program.own.empty() &&
+    } else if (!plan.starter && program.before.empty() && !program.own.empty() &&
                std::find(kOwnNames.begin(), kOwnNames.end(), program.own.front()) !=
                    kOwnNames.end()) {
         words.emplace_back("env");

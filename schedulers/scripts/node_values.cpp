@@ -187,6 +187,13 @@ bool is_set_inside(const Rendering& rendering, std::string_view name) {
            std::find(kOfLinker.begin(), kOfLinker.end(), name) != kOfLinker.end();
 }
 
+bool is_for_program_alone(const Rendering& rendering, std::string_view name) {
+    constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz_";
+    // A plain script has no variables; those of proxies are for its own programs, too.
+    return !rendering.input.is_plain && !name.ends_with("_proxy") &&
+           name.find_first_not_of(kLetters) == std::string_view::npos;
+}
+
 std::string_view field_of_node_files(const Job& job) {
     const bool has_expansion = !job.expanded.empty() || (job.image && !job.image->expanded.empty());
     return !job.expanded_workdir.empty()            ? "workdir"

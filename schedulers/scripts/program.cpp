@@ -146,17 +146,21 @@ ProgramWords program_words(const Rendering& rendering) {
             if (is_set_inside(rendering, name)) {
                 continue;
             }
-            if (!expands && is_plain(in_element(job, value))) {
+            if (is_for_program_alone(rendering, name)) {
+                odd[name] =
+                    name + "=" +
+                    (expands ? expansion_expression(job, value) : word_expression(job, value));
+            } else if (!expands && is_plain(in_element(job, value))) {
                 program.container_variables.push_back(name);
-            } else {
+            } else if (job.image) {
                 odd[name] = expands // it is exported, and replaced once
                                 ? fmt::format("{0}=\"${0}\"", name)
                                 : word_expression(job, fmt::format("{}={}", name, value));
             }
         }
     }
-    if (job.image && !odd.empty()) {
-        program.before.emplace_back("env"); // of the image: it takes them as they are
+    if (!odd.empty()) {
+        program.before.emplace_back("env"); // of an image, if there is one: it changes no value
         for (const auto& [name, word] : odd) {
             program.before.push_back(word);
         }

@@ -98,6 +98,10 @@ void add_gpus(const Rendering& rendering, templates::Values& values);
 /// Whether the variable is set in the container only: it would change the host's programs.
 [[nodiscard]] bool is_set_inside(const Rendering& rendering, std::string_view name);
 
+/// Whether a variable may have the name of one of the script, which are all of lower-case letters
+/// and `_`. Exported, it would replace the script's: it is given to the program alone, by `env`.
+[[nodiscard]] bool is_for_program_alone(const Rendering& rendering, std::string_view name);
+
 /// The rows of a sweep, and how those of one element run side by side.
 void add_sweep(const Rendering& rendering, templates::Values& values);
 

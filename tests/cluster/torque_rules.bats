@@ -171,7 +171,7 @@ no_process() { ! pgrep -fx "$1" >/dev/null; }
     job race 'command: ["true"]' 'resources: {time: 5 min}'
     {
         printf '%s\n' 'set -euo pipefail' "ended=no payload=''"
-        sed -n '/^launch() {/,/^}/p' race.sh
+        sed -n '/^launch() {/,/^}/p; /^exec {idle}/p' race.sh
         printf '%s\n' "trap 'ended=yes' TERM" \
             'launch sh -c "trap \"exit 3\" TERM; : >ready; sleep 30 & wait \$!" || :' 'echo "$code"'
     } >run.sh

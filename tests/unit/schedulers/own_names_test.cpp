@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0
+// Variables of a Job that have the name of a variable of the script: the program gets its own, and
+// the script keeps its own.
+#include "bench.hpp"
+
+#include <array>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace cybele::schedulers {
+namespace {
+
+/// The runtime: sets what --env gives, and starts the words behind the image here.
+constexpr const char* kStandIn =
+    "while [[ $1 != *.sif ]]; do\n"
+    "    case $1 in --env=*) export \"${1#--env=}\" ;; esac\n    shift\n"
+    "done\nshift\nexec \"$@\"\n";
+
+/// Each word of lower-case letters in the script, but those of the shell.
+std::set<std::string> names_in(const std::string& script) {
+    std::set<std::string> names;
+    std::string word;
+    for (const char letter : script.substr(script.find("main() {"))) {
+        if ((letter >= 'a' && letter <= 'z') || letter == '_') {
+            word += letter;
+        } else if (!word.empty()) {
+            if (word != "_" && !word.starts_with("cybele")) {
+                names.insert(word);
+            }
+            word.clear();
+        }
+    }
+    return names;
+}
+
+std::string environment_of(const std::set<std::string>& names) {
+    std::string text = "environment:\n";
+    for (const std::string& name : names) {
+        text += fmt::format("  '{0}': mine {0}\n", name);
+    }
+    return text;
+}
+
+} // namespace
+
+TEST_CASE("a variable of the Job with the name of one of the script reaches the program alone") {
+    struct Row {
+        const char* fields;
+        const char* program; ///< {}: what prints the names that it does not find
+    };
+    constexpr std::array rows{
+        Row{"", "script: |\n  {}"},
+        Row{"image: a.sif\n", "script: |\n  {}"},
+        Row{"image: a.sif\nlaunch: openmp\narray: 0-3\nmodules: [m]\nsetup: 'true'\n"
+            "verify: {keys: [a.pub]}\nresources: {time: 5 min}\n",
+            "script: |\n  {}"},
+        Row{"launch: batch\n", "script: |\n  {}"},
+        Row{"launch: batch\nimage: a.sif\n", "script: |\n  {}"},
+        Row{"launch: batch\nimage: a.sif\n", "script: |\n  $CYBELE_CONTAINER sh -c '{}'"},
+        Row{"sweep: {rate: [1, 2]}\n", "script: |\n  {}"},
+    };
+    for (const Row& row : rows) {
+        CAPTURE(row.fields);
+        CAPTURE(row.program);
+        Bench bench;
+        bench.program("apptainer", kStandIn);
+        bench.program("cybelectl", kStandIn);
+        bench.file("a.sif", "image");
+        bench.file("a.pub", "key");
+        bench.variables["BASH_FUNC_module%%"] = "() { :; }";
+        bench.variables["CYBELE_ARRAY_INDEX"] = "1";
+        const auto fields = [&](const std::set<std::string>& names) {
+            const std::string look = fmt::format(
+                "for NAME in {}; do eval \"[ \\\"\\${{$NAME-}}\\\" = \\\"mine $NAME\\\" ]\" "
+                "|| echo \"$NAME\"; done",
+                fmt::join(names, " "));
+            return row.fields + environment_of(names) +
+                   fmt::format(fmt::runtime(row.program), look) + "\n";
+        };
+        const auto names = names_in(bench.script(fields({"x"}), "local"));
+        REQUIRE(names.contains("payload"));
+        const auto outcome = bench.run(fields(names), "local");
+        CHECK_MESSAGE(outcome.code == 0, outcome.errors);
+        CHECK(outcome.output == "");
+        if (std::string_view(row.fields).find("array") == std::string_view::npos &&
+            !std::string_view(row.fields).starts_with("sweep")) {
+            CHECK(bench.record()["state"] == "done");
+        }
+    }
+}
+
+TEST_CASE("variables that no option of the runtime can carry stand before Spark's programs") {
+    const Bench bench;
+    const std::string text = bench.script(
+        "launch: spark\nimage: a.sif\ncommand: [a.py]\nresources: {memory-per-node: 8 GiB}\n"
+        "environment: {ODD: \"a,b'c\", name: mine, LD_LIBRARY_PATH: /x}\n",
+        "slurm");
+    CHECK_MESSAGE(text.find("\"$image\" env 'ODD=a,b'\\''c' name=mine /bin/sh -c 'set -a; ") !=
+                      std::string::npos,
+                  text);
+    CHECK_MESSAGE(text.find(" sh /x /bin/sh -c \\\n") != std::string::npos, text);
+}
+
+} // namespace cybele::schedulers
