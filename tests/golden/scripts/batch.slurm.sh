@@ -15,13 +15,17 @@ main() {
     start_once "${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-}}"
     load_modules gcc/12
 
-    directory_of_job=$PWD
+    directory_of_job=$PWD cybele_own_values=("$name" "$here" "$record" "$idle" "$array_index")
     set +euo pipefail # the set-up knows no strict mode, and may change the directory for the script
     # shellcheck source=/dev/null
     . /dev/fd/9 9<<'END-OF-SETUP'
 export LEVEL=3
 END-OF-SETUP
     set -euo pipefail
+    # Variables of this script that the set-up may have used, too.
+    name=${cybele_own_values[0]} here=${cybele_own_values[1]} record=${cybele_own_values[2]}
+    idle=${cybele_own_values[3]} payload='' private=''
+    array_index=${cybele_own_values[4]}
     directory_of_script=$PWD
     cd -- "$directory_of_job"
 

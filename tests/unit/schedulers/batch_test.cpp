@@ -169,7 +169,8 @@ TEST_CASE("batch: no variable of the script's own replaces one of the submission
                 word += letter;
                 continue;
             }
-            if (!word.empty() && word != "_" && word != "cybele_name" && word != "cybele_own") {
+            if (!word.empty() && word != "_" && word != "cybele_name" && word != "cybele_own" &&
+                word != "cybele_own_values") {
                 names.insert(word);
             }
             word.clear();

@@ -91,6 +91,38 @@ TEST_CASE("a variable of the Job with the name of one of the script reaches the 
     }
 }
 
+TEST_CASE("a set-up that uses names of the script changes neither its record nor what it removes") {
+    const std::string assign =
+        "for NAME in {}; do\n    [ \"$NAME\" = ended ] || eval \"$NAME=$PWD/mine\"\n  done";
+    constexpr std::array rows{"",
+                              "array: 0-3\nimage: a.sif\n",
+                              "launch: batch\n",
+                              "image: a.sif\nverify: {keys: [a.pub]}\n"};
+    for (const char* const row : rows) {
+        CAPTURE(row);
+        Bench bench;
+        bench.program("apptainer", kStandIn);
+        bench.program("cybelectl", kStandIn);
+        bench.file("a.sif", "image");
+        bench.file("a.pub", "key");
+        REQUIRE(make_directories(bench.work / "mine").has_value());
+        bench.variables["CYBELE_ARRAY_INDEX"] = "1";
+        const auto fields = [&](const std::string& names) {
+            return row + ("setup: |\n  " + fmt::format(fmt::runtime(assign), names)) +
+                   "\nscript: |\n  echo fine\n  exit 5\n";
+        };
+        const auto names = names_in(bench.script(fields("x"), "local"));
+        const auto outcome = bench.run(fields(fmt::format("{}", fmt::join(names, " "))), "local");
+        CHECK_MESSAGE(outcome.code == 5, outcome.errors);
+        CHECK(outcome.output == "fine\n");
+        CHECK(
+            fs::is_directory(bench.work / "mine")); // `private` and the like are removed at the end
+        if (std::string_view(row).find("array") == std::string_view::npos) {
+            CHECK(bench.record()["state"] == "failed");
+        }
+    }
+}
+
 TEST_CASE("variables that no option of the runtime can carry stand before Spark's programs") {
     const Bench bench;
     const std::string text = bench.script(
