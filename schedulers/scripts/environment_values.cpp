@@ -6,6 +6,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include <fmt/format.h>
@@ -27,10 +28,41 @@ std::string element_path(const Job& job, std::string_view path) {
                : word_expression(job, (path.starts_with('-') ? "./" : "") + std::string(path));
 }
 
+/// A secret is exported by the script itself, in whose log and command lines it must not be: its
+/// name cannot be one that the script uses.
+void check_secret_name(const Rendering& rendering, const std::string& name) {
+    constexpr std::array<std::string_view, 17> kOfScript{"array_index",
+                                                         "code",
+                                                         "container",
+                                                         "ended",
+                                                         "here",
+                                                         "idle",
+                                                         "image",
+                                                         "launcher",
+                                                         "name",
+                                                         "options",
+                                                         "payload",
+                                                         "private",
+                                                         "record",
+                                                         "runtime",
+                                                         "signal",
+                                                         "turns",
+                                                         "workdir"};
+    if (!rendering.input.is_plain &&
+        std::find(kOfScript.begin(), kOfScript.end(), name) != kOfScript.end()) {
+        rendering.faults.add(rendering.input.job->fault_at(
+            "environment." + name,
+            problem("secret-name-taken", "the script uses `" + name + "` itself"),
+            "the script reads the secret into a variable of this name",
+            "give it another name, in capitals"));
+    }
+}
+
 void add_secrets(const Rendering& rendering, Values& values) {
     std::vector<Values> secrets;
     secrets.reserve(rendering.plan.secrets.size());
     for (const auto& [name, path] : rendering.plan.secrets) {
+        check_secret_name(rendering, name);
         secrets.push_back(
             {{"variable", Value(name)}, {"path", Value(element_path(*rendering.input.job, path))}});
     }

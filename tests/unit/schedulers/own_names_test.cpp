@@ -2,6 +2,7 @@
 // Variables of a Job that have the name of a variable of the script: the program gets its own, and
 // the script keeps its own.
 #include "bench.hpp"
+#include "support/message.hpp"
 
 #include <array>
 #include <set>
@@ -121,6 +122,23 @@ TEST_CASE("a set-up that uses names of the script changes neither its record nor
             CHECK(bench.record()["state"] == "failed");
         }
     }
+}
+
+TEST_CASE("a secret with the name of one of the script's variables is refused at its line") {
+    const auto fault_of = [](const char* name) {
+        const launchers::Job job = job_of(fmt::format(
+            "kind: Job\nname: run\ncommand: [a]\nenvironment:\n  {}: '@file:key'\n", name));
+        RenderInput input;
+        input.job = &job;
+        input.dialect = "slurm";
+        const auto script = render_script(input);
+        return script ? std::string() : format_text(script.error().faults());
+    };
+    CHECK(fault_of("PRIVATE") == "");
+    CHECK(fault_of("token") == "");
+    const std::string told = fault_of("private");
+    CHECK_MESSAGE(told.find("error: the script uses `private` itself\n") == 0, told);
+    CHECK_MESSAGE(told.find(":5:") != std::string::npos, told);
 }
 
 TEST_CASE("variables that no option of the runtime can carry stand before Spark's programs") {
