@@ -23,7 +23,9 @@ public:
 
     /// Up to the end of the section that `opened` began, or of the text.
     Result<std::vector<Node>> nodes(const Tag* opened) {
+        constexpr std::size_t kUsual = 8; // texts and tags of a section
         std::vector<Node> nodes;
+        nodes.reserve(kUsual);
         while (true) {
             const std::string_view before = take(std::min(rest_.find("{{"), rest_.size()));
             if (!before.empty()) {
