@@ -142,6 +142,7 @@ void add_variables(const Rendering& rendering, Values& values) {
         }
     }
     std::vector<std::string> own; // of a batch launch: set aside, as those of the submission
+    own.reserve(alone.size());
     for (const auto& [name, word] : alone) {
         own.push_back(fmt::format("[{}]={}", name, word));
     }
