@@ -397,7 +397,7 @@ private:
                        boot_time());
     }
 
-    /// Nobody follows them where the Site was only given another name.
+    /// If the Site was only renamed, no bridge follows them.
     void report_elsewhere() {
         rounds_.each([this](const Object& object) {
             const bool has_ended = object.status.holds("Complete") || object.status.holds("Failed");

@@ -426,10 +426,10 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         return fail(ErrorCode::kEnvironment,
                     problem("apptainer-command-not-supported",
                             "`remote login` without a registry is not supported"),
-                    "there is no central service here");
+                    "no central server is configured: only registries have logins");
     }
     if (verb == "remote logout" &&
-        call.words.empty()) { // of the central service: there is no login
+        call.words.empty()) { // without a registry there is no login to end
         session.inform_as_other("Logout succeeded");
         return OwnWords{{}, 0};
     }

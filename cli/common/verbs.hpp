@@ -17,7 +17,7 @@ struct VerbGroup {
 };
 
 /// Makes only those of `all` that have the name `called`, or all where none has it. Two thirds of
-/// what rendering costs would be the options of verbs that nobody called. What speaks of all verbs
+/// what rendering costs would be the options of verbs that are not called. What speaks of all verbs
 /// (`--help`, a mistyped one, `help`, `completion`) finds all.
 void install_called(const std::vector<VerbGroup>& all,
                     std::string_view called,

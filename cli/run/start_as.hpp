@@ -23,7 +23,7 @@ struct GlobalFlags {
     bool is_quiet = false;
     bool wants_version = false;
     bool wants_help = false;
-    bool has_end = false; ///< "--" ends them: what follows is no verb
+    bool has_end = false; ///< whether `--` was read: no verb follows it
     std::string config;   ///< --config
     std::size_t at = 0;
 };

@@ -103,8 +103,8 @@ std::string_view field_of(std::string_view line, std::string_view name) {
 }
 
 /// Whether a value that users choose (a name, a comment, a path) has the form of a field that is
-/// read: `--job-name='x JobState=COMPLETED'`. scontrol quotes nothing, so nobody can tell which of
-/// the two is Slurm's.
+/// read: `--job-name='x JobState=COMPLETED'`. scontrol quotes nothing, so which of the
+/// two is Slurm's cannot be known.
 bool is_ambiguous(std::string_view line) {
     constexpr std::string_view kRead[] = {" ArrayJobId=",
                                           " ArrayTaskId=",
@@ -129,8 +129,9 @@ std::optional<JobStatus> read_shown(std::string_view line) {
     }
     JobStatus seen;
     seen.id = line.substr(6, line.find(' ') - 6);
-    const std::string_view array = field_of(line, "ArrayJobId");
-    const std::string_view element = field_of(line, "ArrayTaskId");
+    const std::string_view before_name = line.substr(0, line.find(" JobName="));
+    const std::string_view array = field_of(before_name, "ArrayJobId");
+    const std::string_view element = field_of(before_name, "ArrayTaskId");
     if (!array.empty() && text::number(element)) {
         seen.id = std::string(array) + "_" + std::string(element);
     }

@@ -34,6 +34,11 @@ TEST_CASE("a job whose name or comment looks like a field of scontrol has no sta
     CHECK(count("x JobState=COMPLETED", "") == 0);
     CHECK(count("x Comment=cybelectl:0a-ff", "") == 0);
     CHECK(count("x", "ExitCode=0:0") == 0);
+    // Slurm writes the ids of arrays before the name.
+    const auto named = submission::slurm_commands()->findings(
+        answers(fmt::format(fmt::runtime(kLine), "x ArrayJobId=5 ArrayTaskId=1", "")));
+    REQUIRE(named.size() == 1);
+    CHECK(named[0].id == "7");
     // Of the other jobs of the same answer nothing is lost.
     const std::string two =
         fmt::format(fmt::runtime(kLine), "x UserId=alice(1)", "") +
