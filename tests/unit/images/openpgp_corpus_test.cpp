@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "images/openpgp/armor.hpp"
 #include "images/openpgp/packet.hpp"
 #include "support/file.hpp"
 #include "tests/fuzz/openpgp_fuzz.hpp"
@@ -43,6 +44,22 @@ TEST_CASE("a packet is read as it was written") {
         const auto packet = take_packet(rest);
         REQUIRE(packet);
         CHECK(packet->body.size() == size);
+    }
+}
+
+TEST_CASE("armor is read with and without padding, checksum and a last line's end") {
+    for (std::size_t size = 1; size <= 100; ++size) {
+        const std::string bytes(size, '\xa5');
+        for (const Checksum checksum : {Checksum::kNone, Checksum::kCrc24}) {
+            for (const char* end : {"", "\n", "\r\n"}) {
+                const std::string text = write_armor("SIGNATURE", bytes, checksum) + end;
+                std::string_view rest = text;
+                const auto block = take_armor(rest);
+                REQUIRE(block);
+                CHECK(block->bytes == bytes);
+                CHECK(!has_armor(rest));
+            }
+        }
     }
 }
 
