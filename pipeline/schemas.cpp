@@ -27,11 +27,24 @@ constexpr std::array<KindOf, 7> kKinds{recipes::recipe_kind,
 
 } // namespace
 
-std::optional<std::string> schema_of(std::string_view kind) {
+std::vector<const document::Kind*> document_kinds() {
+    std::vector<const document::Kind*> kinds;
+    for (const KindOf kind : kKinds) {
+        kinds.push_back(&kind());
+    }
+    return kinds;
+}
+
+const document::Kind* find_document_kind(std::string_view name) {
     const auto* found = std::find_if(kKinds.begin(), kKinds.end(), [&](KindOf known) {
-        return text::lowered(known().name) == text::lowered(kind);
+        return text::lowered(known().name) == text::lowered(name);
     });
-    return found == kKinds.end() ? std::nullopt : std::optional(document::json_schema((*found)()));
+    return found == kKinds.end() ? nullptr : &(*found)();
+}
+
+std::optional<std::string> schema_of(std::string_view kind) {
+    const document::Kind* found = find_document_kind(kind);
+    return found == nullptr ? std::nullopt : std::optional(document::json_schema(*found));
 }
 
 Result<std::vector<std::filesystem::path>>

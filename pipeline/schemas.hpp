@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/document.hpp"
 #include "support/error.hpp"
 
 #include <filesystem>
@@ -10,6 +11,12 @@
 #include <vector>
 
 namespace cybele::pipeline {
+
+/// The kinds of documents that people write, in the order in which they are met.
+[[nodiscard]] std::vector<const document::Kind*> document_kinds();
+
+/// The kind of that name, in any case of letters; nullptr: none.
+[[nodiscard]] const document::Kind* find_document_kind(std::string_view name);
 
 /// The JSON schema of a kind of document, its name in any case of letters: the same bytes as
 /// docs/schemas/NAME.schema.json. Nothing where there is no such kind.

@@ -176,4 +176,9 @@ private:
 /// The tables of fields of the kind's reference page, as Markdown.
 [[nodiscard]] std::string reference_tables(const Kind& kind);
 
+/// What the tables say of one field: its type, default and meaning, and the fields of its map.
+/// `path` is dotted, below the kind ("resources.time"); items of a list have no segment. kUsage: a
+/// field of that name is not there.
+[[nodiscard]] Result<std::string> explain_field(const Kind& kind, std::string_view path);
+
 } // namespace cybele::document

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/document.hpp"
+#include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace cybele::document {
 namespace {
@@ -101,7 +106,77 @@ std::string rows(const Table& table) {
     return text;
 }
 
+/// The table of a map, also of the maps in a list; nullptr: the shape has no fields.
+const Table* table_of(const Shape& shape) {
+    const Shape* inner = &shape;
+    while (inner->type == Type::kList && inner->item != nullptr) {
+        inner = inner->item;
+    }
+    return inner->table;
+}
+
+tl::unexpected<Error>
+unknown_field(std::string_view path, std::string_view segment, const Table* table) {
+    std::vector<std::string_view> names;
+    for (const Field* field : table == nullptr ? std::vector<const Field*>{} : table->all()) {
+        names.push_back(field->name);
+    }
+    const std::string meant = nearest(segment, names);
+    return fail(ErrorCode::kUsage,
+                problem("topic-unknown", fmt::format("'{}' has no field '{}'", path, segment)),
+                names.empty() ? "it has no fields"
+                              : fmt::format("its fields are {}", fmt::join(names, ", ")),
+                meant.empty() ? std::string() : "did you mean '" + meant + "'?");
+}
+
+/// One line: the name in a column, type, default and meaning.
+std::string field_line(const Field& field, std::size_t width) {
+    return fmt::format("  {:<{}}  {}{}: {}\n",
+                       field.name,
+                       width,
+                       type_of(*field.shape),
+                       field.is_required ? ", required" : "",
+                       field.description);
+}
+
+std::string fields_below(const Table& table) {
+    std::size_t width = 0;
+    for (const Field* field : table.all()) {
+        width = std::max(width, field->name.size());
+    }
+    std::string text = table.all().empty() ? "" : "fields:\n";
+    for (const Field* field : table.all()) {
+        text += field_line(*field, width);
+    }
+    return text;
+}
+
 } // namespace
+
+Result<std::string> explain_field(const Kind& kind, std::string_view path) {
+    std::string seen = text::lowered(kind.name);
+    const Table* table = kind.table;
+    const Shape* shape = nullptr;
+    const Field* field = nullptr;
+    for (const std::string_view segment : text::split(path, '.')) {
+        field = table == nullptr ? nullptr : table->find(segment);
+        if (field == nullptr && (table == nullptr || table->rest == nullptr || segment.empty())) {
+            return unknown_field(seen, segment, table);
+        }
+        shape = field != nullptr ? field->shape : table->rest;
+        table = table_of(*shape);
+        seen += fmt::format(".{}", segment);
+    }
+    std::string text = fmt::format("{}: {}\n", seen, type_of(*shape));
+    if (field != nullptr) {
+        text += fmt::format("meaning: {}\n", field->description);
+        text += field->is_required          ? "required\n"
+                : field->by_default.empty() ? ""
+                                            : fmt::format("default: {}\n", field->by_default);
+    }
+    return text + (table == nullptr ? "" : fields_below(*table)) +
+           fmt::format("more: cybelectl explain {}\n", text::lowered(kind.name));
+}
 
 std::string reference_tables(const Kind& kind) {
     std::vector<const Table*> found;

@@ -237,28 +237,31 @@ Result<int> list_topics() {
     return 0;
 }
 
-constexpr std::string_view kSchemaKinds[] = {"recipe", "lock", "job", "site", "project", "policy"};
-
-/// The document that was most likely meant.
-std::string nearest_kind(const std::string& kind) {
-    const std::string near = nearest(kind, kSchemaKinds);
-    return near.empty() ? std::string(kSchemaKinds[0]) : near;
+std::vector<std::string> schema_kinds() {
+    std::vector<std::string> names;
+    for (const document::Kind* kind : pipeline::document_kinds()) {
+        names.push_back(text::lowered(kind->name));
+    }
+    return names;
 }
 
 /// For editors.
 Result<int> print_schema(const std::string& kind) {
     if (kind.empty()) {
         Session::print(fmt::format("cybelectl explain KIND --schema, where KIND is one of: {}\n",
-                                   fmt::join(kSchemaKinds, ", ")));
+                                   fmt::join(schema_kinds(), ", ")));
         return 0;
     }
     const auto schema = pipeline::schema_of(kind);
     if (!schema) {
+        const std::vector<std::string> kinds = schema_kinds();
+        const std::vector<std::string_view> known(kinds.begin(), kinds.end());
+        const std::string meant = nearest(kind, known);
         return fail(
             ErrorCode::kUsage,
             problem("document-kind-unknown", "there is no document '" + printable(kind) + "'"),
-            "schemas are of recipe, lock, job, site, project and policy",
-            "did you mean '" + nearest_kind(kind) + "'?");
+            fmt::format("there are {}", fmt::join(kinds, ", ")),
+            meant.empty() ? "" : "did you mean '" + meant + "'?");
     }
     Session::print(*schema);
     return 0;
@@ -382,7 +385,20 @@ std::string rule_text(const std::string& id) {
     return {};
 }
 
+/// A field of a document, as `job.resources.time`.
+Result<int> print_field(const document::Kind& kind, std::string_view path) {
+    const auto text = document::explain_field(kind, path);
+    CYBELE_CHECK(text);
+    Session::print(for_terminal(*text));
+    return 0;
+}
+
 Result<int> explain_topic(std::string topic) {
+    const std::size_t dot = std::min(topic.find('.'), topic.size());
+    if (const auto* kind = pipeline::find_document_kind(topic.substr(0, dot));
+        kind != nullptr && dot + 1 < topic.size()) {
+        return print_field(*kind, topic.substr(dot + 1));
+    }
     for (const auto& [word, page] : kAliases) {
         topic = text::lowered(topic) == word ? std::string(page) : topic;
     }
@@ -413,8 +429,8 @@ Result<int> explain_topic(std::string topic) {
     return fail(
         ErrorCode::kUsage,
         problem("topic-unknown", "no help page for '" + printable(topic) + "'"),
-        "a topic is a page, the id of a rule, the name of a symptom or an error, a function of a "
-        "script, or a message of a log",
+        "a topic is a page, a field as job.launch, the id of a rule, the name of a symptom or an "
+        "error, a function of a script, or a message of a log",
         meant.empty() ? "`cybelectl explain` lists all topics" : "did you mean '" + meant + "'?");
 }
 
@@ -428,16 +444,18 @@ void install_explain(CLI::App& app, Session& session) {
                               "Show a reference page or a rule; without a topic, list all.",
                               {"cybelectl explain",
                                "cybelectl explain job",
+                               "cybelectl explain job.resources.time",
                                "cybelectl explain CD012",
                                "cybelectl explain K19",
                                "cybelectl explain bind/libc-newer",
                                "cybelectl explain no-user-namespaces",
                                "cybelectl explain lock-stale",
                                "cybelectl explain job --schema > job.schema.json"});
-    verb->add_option("topic",
-                     *topic,
-                     "recipe, job, site, exit-codes, glossary, …, a rule's id, or an error's name; "
-                     "without one, all topics are listed")
+    verb->add_option(
+            "topic",
+            *topic,
+            "recipe, job, job.launch, exit-codes, glossary, …, a rule's id, or an error's name; "
+            "without one, all topics are listed")
         ->type_name("TOPIC");
     verb->add_flag("--schema", *is_schema, "print the JSON schema of the document, for editors");
     verb->callback([&session, topic, is_schema] {

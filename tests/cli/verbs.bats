@@ -174,7 +174,33 @@ END
         "$CYBELECTL" explain "$topic" >one || fail "$topic"
     done < <(sed -n 's/^  \([^ ]*\) .*/\1/p' <<<"$list")
     run -0 "$CYBELECTL" explain --schema
-    assert_line --partial 'recipe, lock, job, site, project, policy'
+    assert_line --partial 'recipe, lock, job, site, project, policy, bridge'
+    run -0 "$CYBELECTL" explain Bridge --schema
+}
+
+@test "explain tells each field of each document, and what a mistyped one should be" {
+    run -0 "$CYBELECTL" explain job.resources.time
+    assert_line --index 0 'job.resources.time: duration'
+    assert_line 'more: cybelectl explain job'
+    run -0 "$CYBELECTL" explain Job.launch
+    assert_line --regexp '^job.launch: `serial`, .* or map launch$'
+    assert_line 'default: serial'
+    assert_line --regexp '^  guard +flag: .*N jobs of one rank$'
+    run -0 "$CYBELECTL" explain site.queues.max-time # of a list of maps
+    assert_line --index 0 'site.queues.max-time: duration'
+    run -0 "$CYBELECTL" explain job.environment.ANY_NAME # of a map with free keys
+    refuses 2 "$CYBELECTL" explain job.resources.tim
+    assert_line "error: 'job.resources' has no field 'tim'"
+    assert_line "help: did you mean 'time'?"
+    refuses 2 "$CYBELECTL" explain job.name.first
+    refuses 2 "$CYBELECTL" explain job..name
+    local kind path
+    for kind in recipe lock job site project policy bridge; do
+        while read -r path; do
+            "$CYBELECTL" explain "$kind.$path" >one || fail "$kind.$path"
+            grep -q '^meaning: .' one || fail "$kind.$path has no meaning"
+        done < <(jq -r '.properties | keys[] | select(. != "kind" and . != "format")' "$repo/docs/schemas/$kind.schema.json")
+    done
 }
 
 @test "explain shows a link to a page as the command that prints it, and finds codes of jobs by their number" {

@@ -197,3 +197,24 @@ TEST_CASE("the schema says what the table says, twice the same") {
     CHECK(reference_tables(kThing).find("| `colour` | `red`, `green` | `red` | which |") !=
           std::string::npos);
 }
+
+TEST_CASE("a field is explained with its type, its default and the fields of its map") {
+    CHECK(explain_field(kThing, "box").value() == "job.box: size or map box\n"
+                                                  "meaning: what it is in\n"
+                                                  "fields:\n"
+                                                  "  size    size, required: how much\n"
+                                                  "  colour  `red`, `green`: which\n"
+                                                  "more: cybelectl explain job\n");
+    CHECK(explain_field(kThing, "box.colour").value() == "job.box.colour: `red`, `green`\n"
+                                                         "meaning: which\n"
+                                                         "default: red\n"
+                                                         "more: cybelectl explain job\n");
+    CHECK(explain_field(kThing, "title").value().find("\nrequired\n") != std::string::npos);
+    const auto mistyped = explain_field(kThing, "box.color");
+    REQUIRE_FALSE(mistyped.has_value());
+    CHECK(mistyped.error().message() == "'job.box' has no field 'color'");
+    CHECK(mistyped.error().faults().front().help == "did you mean 'colour'?");
+    CHECK(explain_field(kThing, "title.x").error().faults().front().because == "it has no fields");
+    CHECK_FALSE(explain_field(kThing, "").has_value());
+    CHECK_FALSE(explain_field(kThing, "box.").has_value());
+}
