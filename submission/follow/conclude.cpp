@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/follow/conclude.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <csignal>
 
@@ -76,6 +77,17 @@ bool was_requeued(const ExitRecord& record, const JobStatus& seen) {
            (seen.state == State::kRunning && record.end > 0 && seen.began > record.end);
 }
 
+/// Whether the scheduler may still say why a script was told to end. Until it was asked nothing is
+/// concluded: it may have taken the job back to its queue, as on a lost node or by `requeue`.
+bool may_be_explained(const ExitRecord& record, const Evidence& evidence, const Entry& entry) {
+    if (!evidence.was_asked) {
+        return entry.cancel_asked == 0 || evidence.now < record.end + kSettleSeconds;
+    }
+    const bool is_ending = evidence.seen && !is_over(evidence.seen->state);
+    const auto patience = is_ending ? std::max(kSettleSeconds, evidence.patience) : kSettleSeconds;
+    return evidence.seen && evidence.now < record.end + patience;
+}
+
 void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entry& entry) {
     State told = state_of_text(record.state).value_or(State::kFailed);
     // The signal may reach the program before its script, which then records a failure.
@@ -95,13 +107,12 @@ void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entr
     if (why == nullptr) {
         why = explanation_of(evidence.seen);
     }
-    const bool is_listed = !evidence.was_asked || evidence.seen;
     // Over without a reason, as Slurm's qstat shows it: where this user cancelled it, that is why.
     const bool is_explained = why != nullptr || (entry.cancel_asked != 0 && evidence.seen &&
                                                  is_over(evidence.seen->state));
-    if (was_told_to_end && !is_explained && is_listed &&
-        evidence.now < record.end + kSettleSeconds) {
-        entry.state = State::kRunning;
+    if (was_told_to_end && !is_explained && may_be_explained(record, evidence, entry)) {
+        // Without an answer it stays what it was: one that was taken back waits in the queue.
+        entry.state = evidence.was_asked ? State::kRunning : entry.state;
         return;
     }
     entry.reason.clear();

@@ -25,6 +25,7 @@ constexpr Milliseconds kFirstLook{20};
 constexpr Milliseconds kFirstOfLocal{100}; ///< most that a short job needs
 constexpr Milliseconds kLongestLook{1000};
 constexpr std::chrono::seconds kCancelAgain{10};
+constexpr Milliseconds kAfterRecord{1000}; ///< then the scheduler knows why a script ended
 
 double chance() {
     constexpr double kMost = 255.0;
@@ -125,7 +126,11 @@ private:
             return {}; // something came that says nothing
         }
         if (is_told || !is_asking) { // the record of a job that ended lies there
-            CYBELE_CHECK(look_at_records(context_, followed_.entries));
+            CYBELE_TRY(const Round round, look_at_records(context_, followed_.entries));
+            if (round.is_unexplained && !std::exchange(is_unexplained_, true)) {
+                pacing_.saw_change(); // not for each look: it may stay in the queue for days
+                next_question_ = std::min(next_question_, Clock::now() + kAfterRecord);
+            }
             look_at_logs();
         }
         if (is_asking && !is_finished()) {
@@ -320,8 +325,9 @@ private:
     Followed followed_;
     std::vector<std::pair<Stream, LogReader>> logs_;
     std::vector<UniqueFd> ends_;
-    RecordWatch records_;  ///< of the jobs whose end does not come by itself
-    bool is_told_ = false; ///< that a job has ended
+    RecordWatch records_;         ///< of the jobs whose end does not come by itself
+    bool is_told_ = false;        ///< that a job has ended
+    bool is_unexplained_ = false; ///< a script was told to end, and the scheduler was asked why
     Clock::time_point next_question_;
     Clock::time_point next_look_;
     bool has_begun_ = false; ///< the job whose logs are shown

@@ -422,6 +422,7 @@ hold_all(JobContext& context, const std::vector<Entry>& entries, bool is_held) {
 
 Result<Round> look_at_records(JobContext& context, std::vector<Entry>& entries) {
     Group group;
+    Round round;
     for (Entry& entry : entries) {
         if (entry.ended == 0 && !entry.id.empty() && entry.login.empty() &&
             (entry.array.empty() || entry.is_element)) {
@@ -431,10 +432,10 @@ Result<Round> look_at_records(JobContext& context, std::vector<Entry>& entries) 
                 read_piece({entry.record + "/exit.json", 0, kMostOfRecord}), entry, evidence.now);
             if (evidence.record) {
                 conclude_one(group, evidence, entry);
+                round.is_unexplained = round.is_unexplained || entry.ended == 0;
             }
         }
     }
-    Round round;
     CYBELE_TRY(round.has_changed, keep(context, group));
     return round;
 }

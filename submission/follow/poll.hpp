@@ -59,6 +59,7 @@ private:
 /// What became of a round of questions.
 struct Round {
     bool has_changed = false;
+    bool is_unexplained = false;  ///< a script was told to end, and only the scheduler knows why
     std::optional<Error> failure; ///< of a scheduler that did not answer
 };
 

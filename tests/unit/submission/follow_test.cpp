@@ -73,6 +73,7 @@ TEST_CASE("a program that the signal of a cancel reached before its script was c
     submission::Evidence given = evidence();
     given.record = record("failed", 143, 15);
     given.now = given.record->end + submission::kSettleSeconds;
+    given.seen.reset();
     CHECK(concluded(given).state == State::kFailed); // nobody cancelled it
     auto entry = running();
     entry.cancel_asked = 990;
@@ -107,8 +108,11 @@ TEST_CASE("a script that was told to end waits for the scheduler to say why") {
     CHECK(concluded(given).state == State::kCancelled);
     given.was_asked = false;
     CHECK(concluded(given).ended == 0);
-    given.now = 1000 + submission::kSettleSeconds;
-    CHECK(concluded(given).state == State::kCancelled);
+    given.now = 1000 + 1000 * submission::kSettleSeconds;
+    CHECK(concluded(given).ended == 0); // only the scheduler knows whether it took the job back
+    auto entry = running();
+    entry.cancel_asked = 990;
+    CHECK(concluded(given, entry).state == State::kCancelled);
 }
 
 TEST_CASE(
@@ -130,13 +134,23 @@ TEST_CASE("a job that its scheduler took back to the queue goes on") {
     given.now = given.record->end + 2 * submission::kSettleSeconds;
     for (const State state : {State::kPending, State::kHeld}) {
         given.seen = status(state);
-        CHECK(concluded(given).ended == 0);
-        CHECK(concluded(given).state == state);
+        given.was_asked = true;
+        auto entry = concluded(given);
+        CHECK(entry.ended == 0);
+        CHECK(entry.state == state);
+        given.was_asked = false; // a look at its old record, while nothing is asked
+        given.seen.reset();
+        entry = concluded(given, entry);
+        CHECK(entry.ended == 0);
+        CHECK(entry.state == state);
     }
+    given.was_asked = true;
     given.seen = status(State::kRunning);
     given.seen->began = given.record->end + 1;
     CHECK(concluded(given).ended == 0);
     given.seen->began = given.record->end - 1; // the turn of this record
+    CHECK(concluded(given).ended == 0);        // which is coming to its end
+    given.now = given.record->end + given.patience;
     CHECK(concluded(given).state == State::kCancelled);
     given.record = record("failed", 3);
     given.seen = status(State::kPending);
