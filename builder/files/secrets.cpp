@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <vector>
 
@@ -13,8 +12,6 @@
 
 namespace cybele::builder {
 namespace {
-
-namespace fs = std::filesystem;
 
 constexpr const char* kPrivateKey = "a private key";
 constexpr const char* kSecretToken = "a token";
@@ -43,6 +40,12 @@ constexpr std::array kSecretNames = {
     SecretName{"id_dsa", kPrivateKey},
     SecretName{"id_ecdsa", kPrivateKey},
     SecretName{"id_ed25519", kPrivateKey},
+    SecretName{"pgp-secret", kPrivateKey}, // the keyring of Apptainer and ours
+    SecretName{"secring.gpg", kPrivateKey},
+    SecretName{".dockercfg", kSecretLogins},
+    SecretName{".my.cnf", kSecretLogins},
+    SecretName{"rclone.conf", kSecretLogins},
+    SecretName{"application_default_credentials.json", kSecretLogins},
 };
 constexpr std::array kSecretEnds = {
     SecretName{".token", kSecretToken},
@@ -51,6 +54,17 @@ constexpr std::array kSecretEnds = {
     SecretName{".jks", kKeyStore},
     SecretName{".kdbx", kKeyStore},
 };
+/// Ends of paths: such a name alone is common.
+constexpr std::array kSecretPaths = {
+    SecretName{".kube/config", kSecretLogins},
+    SecretName{".cargo/credentials", kSecretToken},
+    SecretName{".cargo/credentials.toml", kSecretToken},
+    SecretName{".config/gh/hosts.yml", kSecretToken},
+};
+constexpr std::string_view kGnupgKeys = "private-keys-v1.d/"; ///< below .gnupg
+/// Settings of programs that load from repositories: a password may be in an address.
+constexpr std::array<std::string_view, 4> kSettingsWithAddresses = {
+    "pip.conf", ".condarc", ".gitconfig", ".yarnrc"};
 /// `.env.NAME` but for these, which show what one looks like.
 constexpr std::array<std::string_view, 4> kExamples = {".example", ".sample", ".template", ".dist"};
 
@@ -71,6 +85,9 @@ constexpr std::array kSecretContents = {
     SecretContent{"AGE-SECRET-KEY-1", 50, false, kMostOfToken, kPrivateKey},
     SecretContent{"_authToken=", 8, false, kMostOfToken, kSecretToken},
     SecretContent{"\"auth\": \"", 8, false, kMostOfToken, kSecretLogins},
+    SecretContent{"\"auth\":\"", 8, false, kMostOfToken, kSecretLogins},
+    SecretContent{"client-key-data: ", 40, false, kMostOfKey, kPrivateKey},
+    SecretContent{"oauth_token: ", 30, false, kMostOfToken, kSecretToken},
     SecretContent{"AKIA", 16, false, kMostOfToken, kSecretToken},
     SecretContent{"ghp_", 36, false, kMostOfToken, kSecretToken},
     SecretContent{"github_pat_", 40, false, kMostOfToken, kSecretToken},
@@ -87,7 +104,8 @@ constexpr std::array kSecretContents = {
     SecretContent{"sk-ant-", 40, false, kMostOfToken, kSecretToken},
 };
 
-const char* what_of_name(std::string_view name) {
+const char* what_of_name(std::string_view path) {
+    const std::string_view name = path.substr(path.rfind('/') + 1);
     for (const SecretName& one : kSecretNames) {
         if (name == one.name) {
             return one.what;
@@ -97,6 +115,15 @@ const char* what_of_name(std::string_view name) {
         if (name.ends_with(one.name)) {
             return one.what;
         }
+    }
+    for (const SecretName& one : kSecretPaths) {
+        const std::size_t before = path.size() - std::min(path.size(), one.name.size() + 1);
+        if (path.ends_with(one.name) && (path.size() == one.name.size() || path[before] == '/')) {
+            return one.what;
+        }
+    }
+    if (path.find(kGnupgKeys) != std::string_view::npos && name.ends_with(".key")) {
+        return kPrivateKey;
     }
     const bool is_example = std::any_of(
         kExamples.begin(), kExamples.end(), [&](auto end) { return name.ends_with(end); });
@@ -141,7 +168,23 @@ bool is_binary_key(std::string_view text) {
     });
 }
 
-const char* what_of_content(int fd, off_t bytes) {
+/// `https://user:password@host`.
+bool has_password_in_address(std::string_view text) {
+    constexpr std::string_view kMiddle = "://";
+    for (std::size_t at = text.find(kMiddle); at != std::string_view::npos;
+         at = text.find(kMiddle, at + 1)) {
+        const std::string_view rest = text.substr(at + kMiddle.size());
+        const std::string_view login = rest.substr(0, rest.find_first_of("@/ \n\r\"'"));
+        const std::size_t colon = login.find(':');
+        if (rest.substr(login.size()).starts_with('@') && colon != std::string_view::npos &&
+            colon + 1 < login.size() && login[colon + 1] != '$') {
+            return true;
+        }
+    }
+    return false;
+}
+
+const char* what_of_content(std::string_view name, int fd, off_t bytes) {
     if (bytes > kMostOfKey) {
         return nullptr;
     }
@@ -151,6 +194,12 @@ const char* what_of_content(int fd, off_t bytes) {
     const std::string_view text(content.data(), size > 0 ? static_cast<std::size_t>(size) : 0);
     if (is_binary_key(text)) {
         return kPrivateKey;
+    }
+    const bool has_addresses =
+        std::find(kSettingsWithAddresses.begin(), kSettingsWithAddresses.end(), name) !=
+        kSettingsWithAddresses.end();
+    if (has_addresses && has_password_in_address(text)) {
+        return kSecretLogins;
     }
     for (const SecretContent& one : kSecretContents) {
         if (bytes <= one.most && holds(text, one)) {
@@ -163,8 +212,10 @@ const char* what_of_content(int fd, off_t bytes) {
 } // namespace
 
 const char* secret_in(std::string_view name, int fd, std::uint64_t bytes) {
-    const char* const what = what_of_name(fs::path(name).filename().native());
-    return what == nullptr ? what_of_content(fd, static_cast<off_t>(bytes)) : what;
+    const char* const what = what_of_name(name);
+    return what == nullptr
+               ? what_of_content(name.substr(name.rfind('/') + 1), fd, static_cast<off_t>(bytes))
+               : what;
 }
 
 } // namespace cybele::builder

@@ -127,7 +127,19 @@ TEST_CASE("private keys, tokens and settings are found by name and by content") 
     CHECK(secret("credentials", "aws_secret_access_key = " + std::string(40, 'x')) == "a token");
     CHECK(secret("slack", "xoxb-123456789012-123456789012-abcdef") == "a token");
     CHECK(secret("cert.der", std::string("\x30\x82\x01\x10\x30\x82\x01\x02", 8)).empty());
+    CHECK(secret("sk/pgp-secret", "x") == "a private key");
+    CHECK(secret(".gnupg/private-keys-v1.d/0A.key", "(private-key)") == "a private key");
+    CHECK(secret("home/.kube/config", "a: b") == "logins");
+    CHECK(secret(".cargo/credentials.toml", "x") == "a token");
+    CHECK(secret("auth.json", R"({"auths":{"r":{"auth":"dXNlcjpwYXNz"}}})") == "logins");
+    CHECK(secret("hosts.yml", "oauth_token: gho_" + std::string(36, 'x')) == "a token");
+    CHECK(secret("admin.conf", "client-key-data: " + std::string(60, 'x')) == "a private key");
+    CHECK(secret("etc/pip.conf", "index-url = https://me:pass@r.example/simple\n") == "logins");
     // what speaks of them is none
+    CHECK(secret("etc/pip.conf", "index-url = https://$USER:$PASS@r.example/simple\n").empty());
+    CHECK(secret("pip.conf", "index-url = https://r.example:8080/simple\n# a@b\n").empty());
+    CHECK(secret("x.kube/config", "a: b").empty());
+    CHECK(secret("config", "a: b").empty());
     CHECK(secret("key.pub", "-----BEGIN PUBLIC KEY-----\n" + kDigits + "\n").empty());
     CHECK(secret("x.c", "puts(\"-----BEGIN PRIVATE KEY-----\\n\");").empty());
     CHECK(secret("notes", "tokens begin with ghp_, keys with AKIA").empty());
