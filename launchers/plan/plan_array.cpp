@@ -100,6 +100,42 @@ void check_word(const Job& job, const std::string& field, std::string_view word,
     }
 }
 
+/// The first `@{index}`, or `@{NAME}` of the sweep, in a text; empty: none.
+std::string mark_in(const Job& job, std::string_view text) {
+    if (holds_mark(text)) {
+        return "@{index}";
+    }
+    const auto names = job.sweep ? job.sweep->names : std::vector<std::string>{};
+    for (const std::string& name : names) {
+        const std::string mark = fmt::format("@{{{}}}", name);
+        if (text.find(mark) != std::string_view::npos) {
+            return mark;
+        }
+    }
+    return {};
+}
+
+/// Fields that belong to the whole job, which each of its elements shares.
+void check_shared_fields(const Job& job, Faults& faults) {
+    const std::pair<const char*, const std::string*> fields[] = {
+        {"job-name", &job.name},
+        {"queue", &job.queue},
+        {"account", &job.account},
+        {"qos", &job.qos},
+        {"reservation", &job.reservation},
+        {"comment", &job.comment},
+    };
+    for (const auto& [field, text] : fields) {
+        if (const std::string mark = mark_in(job, *text); !mark.empty()) {
+            faults.add(job.fault_at(
+                field,
+                problem("index-not-replaced", fmt::format("`{}` is not replaced here", mark)),
+                "all elements of the job have the same one",
+                "write the text without it"));
+        }
+    }
+}
+
 /// Fields where `@{index}` would stay as it is, and what to write.
 void check_other_fields(const Job& job, Faults& faults) {
     constexpr const char* kPlain = "write the text without it";
@@ -160,6 +196,7 @@ void check_index(const Job& job, Faults& faults) {
             check_word(job, "environment." + name, value, faults);
         }
     }
+    check_shared_fields(job, faults);
     check_other_fields(job, faults);
 }
 

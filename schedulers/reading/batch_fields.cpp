@@ -128,15 +128,20 @@ bool take_all_features(Fields& fields, const Directive& directive) {
 }
 
 bool take_array(Fields& fields, const Directive& directive) {
-    const auto forms = array_forms(directive.value);
+    std::string_view indexes = directive.value;
+    if (fields.script.reader == Reader::kSlurm && indexes.starts_with('[') &&
+        indexes.ends_with(']')) {
+        indexes = indexes.substr(1, indexes.size() - 2); // sbatch reads both
+    }
+    const auto forms = array_forms(indexes);
     const auto has = [&](std::string_view form) { return forms.contains(form); };
     // Forms that the batch system of the script may not know are left to it.
     const bool is_known = fields.script.reader == Reader::kTorque ? !has("step")
                           : fields.script.reader == Reader::kPbspro
                               ? !has("list") && !has("single") && !has("limit")
                               : true;
-    return is_known && launchers::check_array(directive.value).because.empty() &&
-           fields.put("array", yaml_quote(directive.value));
+    return is_known && launchers::check_array(indexes).because.empty() &&
+           fields.put("array", yaml_quote(indexes));
 }
 
 /// Only `B:` reaches the script, as a Job's signal does.

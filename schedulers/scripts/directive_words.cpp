@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launchers/documents/job_fields_rules.hpp"
 #include "schedulers/dialects/needs.hpp"
 #include "schedulers/reading/batch_script.hpp"
 #include "schedulers/reading/option_table.hpp"
@@ -221,6 +222,16 @@ private:
                                "{} has no option '{}'", reader_.key, printable(directive.option))),
                    "a misspelt option would refuse the job, or be ignored",
                    spelling_help(reader_.reader, directive.option));
+            return;
+        }
+        if (directive.need == "array") {
+            // Its elements would share one record, and all but the first would not start.
+            const bool is_good = launchers::check_array(directive.value).because.empty();
+            refuse(
+                problem("directive-is-array", fmt::format("`{}` makes an array", directive.option)),
+                "each element has an index and a record of its own, which need the field `array`",
+                fmt::format("remove it, and write `array: \"{}\"`",
+                            is_good ? directive.value : "0-9%2"));
             return;
         }
         const std::string_view field = said_by(rendering_, directive);

@@ -53,8 +53,9 @@ void check_pack(const Rendering& rendering) {
     }
 }
 
-/// The variables of an element's index that the script reads and this batch system does not set.
-std::string foreign_indices(const Rendering& rendering) {
+/// The variable of an element's index that the script reads and this batch system does not set. One
+/// at most, and none beside the batch system's own: a script may tell by it where it runs.
+std::string foreign_index(const Rendering& rendering) {
     struct IndexName {
         std::string_view dialect;
         std::string_view name;
@@ -66,23 +67,26 @@ std::string foreign_indices(const Rendering& rendering) {
     const std::string_view dialect = rendering.dialect.name == "slurm-torque"
                                          ? std::string_view("slurm")
                                          : std::string_view(rendering.dialect.name);
-    std::string words;
+    std::string assignment;
     for (const IndexName& row : kIndexNames) {
         const bool is_read = job.script.find(row.name) != std::string::npos ||
                              job.setup.find(row.name) != std::string::npos;
-        if (!job.array.empty() && row.dialect != dialect && is_read) {
-            words += fmt::format("{}{}=\"$array_index\"", words.empty() ? "" : " ", row.name);
+        if (is_read && row.dialect == dialect) {
+            return {};
+        }
+        if (!job.array.empty() && is_read && assignment.empty()) {
+            assignment = fmt::format("{}=\"$array_index\"", row.name);
         }
     }
-    return words;
+    return assignment;
 }
 
 } // namespace
 
 void add_sweep(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
-    const std::string indices = foreign_indices(rendering);
-    values["foreign-indices"] = indices.empty() ? Value() : Value(Value::Verbatim{indices});
+    const std::string index = foreign_index(rendering);
+    values["foreign-index"] = index.empty() ? Value() : Value(Value::Verbatim{index});
     values["has-sweep"] = job.sweep.has_value();
     values["is-packed"] = job.sweep && job.sweep->pack > 0;
     if (!job.sweep) {

@@ -90,11 +90,17 @@ TEST_CASE("@{index} is refused where there is no index, and where nothing replac
         const char* field;
         const char* help;
     };
-    constexpr std::array<Row, 6> kRows{
+    constexpr std::array<Row, 12> kRows{
         {{"output: {stdout: '@{index}.out'}", "write `%a` in its place"},
          {"output: {stderr: '@{index}.err'}", "write `%a` in its place"},
          {"output: {to: 'r-@{index}', results: [x]}", "write the text without it"},
          {"workdir: 'w-@{index}'", "write the text without it"},
+         {"job-name: 'w-@{index}'", "write the text without it"},
+         {"queue: 'w-@{index}'", "write the text without it"},
+         {"account: 'w-@{index}'", "write the text without it"},
+         {"qos: 'w-@{index}'", "write the text without it"},
+         {"reservation: 'w-@{index}'", "write the text without it"},
+         {"comment: 'w-@{index}'", "write the text without it"},
          {"binds: ['/a:/@{index}']\nimage: a.sif", "write the text without it"},
          {"script: echo @{index}", "write `$CYBELE_ARRAY_INDEX` in its place"}}};
     for (const Row& row : kRows) {
@@ -104,6 +110,8 @@ TEST_CASE("@{index} is refused where there is no index, and where nothing replac
         const std::string text = faults_of(program + row.field + "\narray: 0-9\n");
         CHECK(text.ends_with(" -> " + std::string(row.help) + "\n"));
     }
+    CHECK(faults_of("command: [run, '@{lr}']\ncomment: 'rate @{lr}'\nsweep: {lr: [1, 2]}\n") ==
+          "4:10 `@{lr}` is not replaced here -> write the text without it\n");
 }
 
 } // namespace cybele::launchers

@@ -105,4 +105,31 @@ TEST_CASE("the index comes from the scheduler's variable in every dialect") {
     }
 }
 
+TEST_CASE("a script finds one variable of an index beside its scheduler's own, or none") {
+    struct Row {
+        const char* text;
+        const char* dialect;
+        const char* assigned; ///< "": none
+    };
+    constexpr std::array<Row, 6> kRows{{
+        {"echo $PBS_ARRAYID $SLURM_ARRAY_TASK_ID", "slurm", ""},
+        {"echo $PBS_ARRAYID $SLURM_ARRAY_TASK_ID", "torque", ""},
+        {"echo $PBS_ARRAYID $SLURM_ARRAY_TASK_ID", "pbspro", "SLURM_ARRAY_TASK_ID"},
+        {"echo $PBS_ARRAYID$PBS_ARRAY_INDEX", "slurm", "PBS_ARRAYID"},
+        {"echo $PBS_ARRAY_INDEX", "local", "PBS_ARRAY_INDEX"},
+        {"echo $CYBELE_ARRAY_INDEX", "slurm", ""},
+    }};
+    for (const Row& row : kRows) {
+        CAPTURE(row.text);
+        CAPTURE(row.dialect);
+        const Bench bench;
+        const std::string text = bench.script(
+            fmt::format("launch: batch\narray: 0-9\nscript: '{}'\n", row.text), row.dialect);
+        for (const std::string name : {"SLURM_ARRAY_TASK_ID", "PBS_ARRAYID", "PBS_ARRAY_INDEX"}) {
+            const bool is_set = text.find("export " + name + "=\"$array_index\"") != text.npos;
+            CHECK(is_set == (name == row.assigned));
+        }
+    }
+}
+
 } // namespace cybele::schedulers
