@@ -134,6 +134,8 @@ void Generator::add_recipe(const fs::path& path) {
             inputs.push_back({lock_path(path), digest ? hex(*digest) : std::string{}});
         }
         const auto rendered = keep(recipes::render_definition(recipe, options), what);
+        const auto left = recipes::not_rendered(recipe);
+        generation_.notes.insert(generation_.notes.end(), left.begin(), left.end());
         if (rendered) {
             put(recipe.name + ".def", head_of(inputs) + rendered->definition.text, false, path);
         }

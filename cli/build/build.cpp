@@ -6,6 +6,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/git_tree.hpp"
 #include "cli/common/image_store.hpp"
+#include "cli/common/output.hpp"
 #include "pipeline/document_kind.hpp"
 #include "runtime/containers/bind_option.hpp"
 #include "support/quote.hpp"
@@ -236,6 +237,10 @@ Result<int> build(Session& session, BuildOptions& options) {
     CYBELE_CHECK(take_arguments(options));
     if (options.is_all) {
         return build_all(session, options);
+    }
+    if (session.other_name.empty()) {
+        CYBELE_CHECK(check_output(
+            options.output, {options.source, options.signing.key, options.signing.passphrase.file}));
     }
     CYBELE_CHECK(prepare_request(session, options));
     CYBELE_CHECK(take_dockerfile(session, options));

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <ctime>
 #include <optional>
@@ -118,8 +119,10 @@ void Session::print(std::string_view text) {
     if (printed) {
         return;
     }
-    if (errno == EPIPE) {
-        ::_exit(1); // the reader is gone, and wanted no more
+    if (errno == EPIPE) { // the reader is gone, and wanted no more: it ends as other programs do
+        std::signal(SIGPIPE, SIG_DFL); // NOLINT: what follows is the end
+        (void)std::raise(SIGPIPE);
+        ::_exit(128 + SIGPIPE); // where it is blocked
     }
     const std::string said = shown_faults(printed.error().faults(), false, false);
     (void)std::fwrite(said.data(), 1, said.size(), stderr);

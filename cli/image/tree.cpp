@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
 #include "cli/common/image_store.hpp"
+#include "cli/common/output.hpp"
 #include "cli/common/session.hpp"
 #include "images/inspection/contents.hpp"
 #include "images/inspection/usage.hpp"
@@ -149,7 +150,7 @@ Result<int> tree(const Session& session, const TreeOptions& options) {
     CYBELE_TRY(const auto root, images::files_of(contents, "image tree"));
     CYBELE_TRY(const auto usage, images::measure_usage(root));
     if (!options.html.empty()) {
-        CYBELE_CHECK(write_file(options.html, html_of(options.image, usage)));
+        CYBELE_CHECK(write_result(options.html, html_of(options.image, usage), path));
     }
     if (session.is_json()) {
         nlohmann::json packages = nlohmann::json::array();

@@ -2,6 +2,7 @@
 #include "kubernetes/convert/convert.hpp"
 
 #include "cli/common/cli11.hpp"
+#include "cli/common/output.hpp"
 #include "cli/job/context.hpp"
 #include "cli/job/explain.hpp"
 #include "schedulers/reading/convert.hpp"
@@ -197,7 +198,7 @@ Result<int> convert(const Session& session, const ConvertOptions& options) {
         if (!converted.summary.empty()) {
             tell(session, converted.summary);
         }
-        CYBELE_CHECK(write_file(options.output, converted.yaml));
+        CYBELE_CHECK(write_result(options.output, converted.yaml, options.file));
         return !converted.left.empty() && options.is_strict ? static_cast<int>(ErrorCode::kInput)
                                                             : 0;
     }

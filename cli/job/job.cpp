@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
+#include "cli/common/output.hpp"
 #include "cli/common/session.hpp"
 #include "cli/common/verbs.hpp"
 #include "cli/job/check.hpp"
@@ -44,6 +45,7 @@ Result<int> render_job(Session& session, const JobOptions& options) {
     session.note(submission::image_notes(input));
     session.note(script.notes);
     note_inputs(session, input.job);
+    CYBELE_CHECK(check_output(options.output, {options.file, options.file + "/job.yaml"}));
     CYBELE_CHECK(write_file(options.output, script.text, 0755));
     if (options.output != "-") {
         session.say("cybelectl: the script is in " + printable(options.output));

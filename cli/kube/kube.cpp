@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
+#include "cli/common/output.hpp"
 #include "cli/common/session.hpp"
 #include "cli/job/input.hpp"
 #include "kubernetes/check/check.hpp"
@@ -43,6 +44,8 @@ Result<int> render_objects(Session& session, const KubeOptions& options) {
                kubernetes::render_object(input.render_input(), object_options));
     session.note(submission::image_notes(input));
     session.note(object.notes);
+    CYBELE_CHECK(
+        check_output(options.output, {options.file, options.file + "/job.yaml", options.batch}));
     CYBELE_CHECK(write_file(options.output, object.text));
     return 0;
 }

@@ -3,6 +3,7 @@
 
 #include "cli/common/build_arguments.hpp"
 #include "cli/common/cli11.hpp"
+#include "cli/common/output.hpp"
 #include "definitions/grammar/format.hpp"
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/grammar/tree.hpp"
@@ -214,9 +215,10 @@ Result<int> print_definition(const DefinitionOptions& options) {
                     help_for_other_file(*other, file));
     }
     const definitions::Tree tree = definitions::read_tree(text);
-    CYBELE_CHECK(write_file(options.output,
-                            options.form == "json" ? definitions::tree_json(tree)
-                                                   : definitions::print_tree(tree)));
+    CYBELE_CHECK(write_result(options.output,
+                              options.form == "json" ? definitions::tree_json(tree)
+                                                     : definitions::print_tree(tree),
+                              file));
     return 0;
 }
 

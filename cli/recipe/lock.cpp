@@ -4,6 +4,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/image_access.hpp"
 #include "cli/common/image_store.hpp"
+#include "cli/common/output.hpp"
 #include "cli/common/session.hpp"
 #include "cli/recipe/text.hpp"
 #include "pipeline/project_file.hpp"
@@ -124,7 +125,7 @@ write_lock(const Session& session, const LockPair& pair, const LockOptions& opti
     CYBELE_TRY(const pipeline::MadeLock made,
                pipeline::make_lock(variants, request, request.settings.environment));
     session.note(made.notes);
-    CYBELE_CHECK(write_file(pair.lock, made.text));
+    CYBELE_CHECK(write_result(pair.lock, made.text, pair.recipe));
     return made.packages;
 }
 

@@ -3,6 +3,7 @@
 
 #include "cli/common/assignments.hpp"
 #include "cli/common/cli11.hpp"
+#include "cli/common/output.hpp"
 #include "cli/common/session.hpp"
 #include "cli/recipe/checked.hpp"
 #include "cli/recipe/definition.hpp"
@@ -117,6 +118,7 @@ Result<int> render_recipe(Session& session, const RecipeOptions& options) {
         render.lock = lock ? &*lock : nullptr;
     }
     CYBELE_TRY(const std::string text, render_as(recipe, render, options.form));
+    session.note(recipes::not_rendered(recipe));
     if (session.is_json()) {
         const nlohmann::json document{{"format", 1},
                                       {"name", recipe.name},
@@ -126,7 +128,7 @@ Result<int> render_recipe(Session& session, const RecipeOptions& options) {
         Session::print(json_text(document) + "\n");
         return 0;
     }
-    CYBELE_CHECK(write_file(options.output.empty() ? "-" : options.output, text));
+    CYBELE_CHECK(write_result(options.output.empty() ? "-" : options.output, text, options.file));
     return 0;
 }
 

@@ -221,4 +221,8 @@ struct RenderOptions {
 /// What is allowed, but worth a word: bases out of support, images without a digest, MPI on musl.
 [[nodiscard]] std::vector<Fault> warnings_of(const Recipe& recipe);
 
+/// What the rendered file does not ask of its builder, a warning for each: a definition file and a
+/// Dockerfile cannot name the key that verifies the base (`base.key`).
+[[nodiscard]] std::vector<Fault> not_rendered(const Recipe& recipe);
+
 } // namespace cybele::recipes

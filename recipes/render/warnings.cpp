@@ -106,4 +106,16 @@ std::vector<Fault> warnings_of(const Recipe& recipe) {
     return list;
 }
 
+std::vector<Fault> not_rendered(const Recipe& recipe) {
+    std::vector<Fault> list;
+    if (!base_of(recipe, recipe).key.empty()) {
+        add(list,
+            recipe.fault_at("base.key",
+                            problem("base-key-not-rendered", "the rendered file has no `base.key`"),
+                            "who builds from it does not verify the base",
+                            "build the Recipe itself: `cybelectl build`"));
+    }
+    return list;
+}
+
 } // namespace cybele::recipes

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/output.hpp"
+
+#include "support/file.hpp"
+#include "support/quote.hpp"
+
+#include <filesystem>
+#include <system_error>
+
+namespace cybele::cli {
+
+Result<void> check_output(const std::string& output, const std::vector<std::string>& inputs) {
+    if (output.empty() || output == "-") {
+        return {};
+    }
+    for (const std::string& input : inputs) {
+        std::error_code error;
+        if (!input.empty() && std::filesystem::equivalent(output, input, error)) {
+            return fail(ErrorCode::kUsage,
+                        problem("output-is-input", printable(output) + " is read by this command"),
+                        "the result would replace it",
+                        "write another name for the result");
+        }
+    }
+    return {};
+}
+
+Result<void> write_result(const std::string& output,
+                          std::string_view text,
+                          const std::string& input,
+                          unsigned mode) {
+    CYBELE_CHECK(check_output(output, {input}));
+    return write_file(output, text, mode);
+}
+
+} // namespace cybele::cli
