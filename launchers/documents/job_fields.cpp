@@ -255,7 +255,10 @@ constexpr Shape kSweep{.type = Type::kMap, .table = &kSweepTable};
 constexpr Field kJobFields[] = {
     {"name", &kName, "the job's name", true},
     {"job-name", &kJobName, "the name in the batch system; unset: `name`"},
-    {"image", &kImage, "what the program runs in; unset: the program is the host's"},
+    {"image",
+     &kImage,
+     "what the program runs in; a path is relative to the folder of this file; unset: the program "
+     "is the host's"},
     {"command", &kArgv, "the program and its arguments; Spark: application and arguments"},
     {"script", &kScript, "instead of `command`; neither: the image's runscript"},
     {"launch", &kLaunch, "how the program is started", false, "serial"},

@@ -95,7 +95,8 @@ void add_container(const Rendering& rendering,
             words.push_back(fmt::format("--env {0}=\"${0}\"", name));
         }
     }
-    words.push_back(path_expression(rendering.input.image));
+    words.push_back((is_beside_workdir(rendering.input) ? "\"$submitted\"/" : "") +
+                    path_expression(rendering.input.image));
 }
 
 std::vector<std::string> plain_launch(const Rendering& rendering, Values& values) {

@@ -221,16 +221,24 @@ void add_runtime(const Rendering& rendering, Values& values) {
     values["runtime-help"] = "install one, or name it in the Site (runtime)";
 }
 
+bool is_relative(std::string_view path) {
+    return !path.starts_with('/') && !path.starts_with('~');
+}
+
 void add_image(const Rendering& rendering, Values& values) {
     const auto& input = rendering.input;
     values["has-image"] = input.job->image.has_value();
     const bool expands = input.job->image && !input.job->image->expanded.empty();
     // Where all nodes find it, whatever folder they are in.
-    const bool is_relative = !input.image.starts_with('/') && !input.image.starts_with('~');
+    const bool is_elsewhere = is_beside_workdir(input);
+    values["keeps-submission-folder"] = is_elsewhere;
+    const char* const folder = is_elsewhere               ? "\"$submitted\"/"
+                               : is_relative(input.image) ? "\"$PWD\"/"
+                                                          : "";
     values["image"] =
         expands
             ? Value(Value::Verbatim{expansion_expression(*input.job, input.job->image->expanded)})
-            : Value((is_relative ? "\"$PWD\"/" : "") + path_expression(input.image));
+            : Value(folder + path_expression(input.image));
     const std::string digest = input.image_digest.value_or("");
     values["image-digest"] = digest.empty() ? Value() : Value(digest);
     const bool is_sha256 = digest.starts_with("sha256:");
@@ -320,6 +328,12 @@ void add_launch(const Rendering& rendering, Values& values) {
 }
 
 } // namespace
+
+bool is_beside_workdir(const RenderInput& input) {
+    const Job& job = *input.job;
+    return job.image && job.image->expanded.empty() && !job.workdir.empty() &&
+           is_relative(input.image);
+}
 
 std::string path_expression(std::string_view path) {
     if (path == "~") {

@@ -157,14 +157,26 @@ void check_host_mpi(const HereCheck& check, const schedulers::Dialect& dialect) 
         "name its prefix as `host-mpi` under launch, or write `launch: mpi`"));
 }
 
+/// Whether the job itself makes the folder, or one below it (`make`).
+bool is_made(const Job& job, const fs::path& source) {
+    const fs::path path = source.lexically_normal();
+    return std::any_of(
+        job.folders.begin(), job.folders.end(), [&](const launchers::NodeText& folder) {
+            const fs::path below =
+                fs::path(folder.text).lexically_normal().lexically_relative(path);
+            return folder.text.empty() || (!below.empty() && *below.begin() != "..");
+        });
+}
+
 /// What the container's start would refuse; it ends before MPI can say a word.
 void check_binds(const HereCheck& check) {
     const Job& job = check.job();
     for (std::size_t at = 0; at < job.binds.size() && job.image; ++at) {
         const std::string source = job.binds[at].substr(0, job.binds[at].find(':'));
         const fs::path place = check.expanded(source);
-        const bool may_come =
-            check.has_setup() || (!job.stage_in.empty() && !source.starts_with('/'));
+        const bool may_come = check.has_setup() || is_made(job, source) ||
+                              job.expanded.contains(fmt::format("binds[{}]", at)) ||
+                              (!job.stage_in.empty() && !source.starts_with('/'));
         std::error_code error;
         if (may_come || source.empty() || source.find(',') != std::string::npos ||
             fs::exists(place, error)) {

@@ -87,6 +87,22 @@ convert() { "$CYBELECTL" job convert "$@"; }
     jq -e '.format == 1 and .reads == "torque" and ([.breaks[] | select(.invariant == "D6")][0].line == 14)' <<<"$output"
 }
 
+@test "the image is relative to the Job's file, whatever its workdir is; variables of the submission name a bind" {
+    mkdir -p here/sub/data
+    cp "$(fixture)/hello-mpi.sif" here/base.sif
+    printf 'no image\n' >here/sub/base.sif
+    printf '%s\n' 'kind: Job' 'name: beside' 'image: base.sif' 'workdir: sub' 'command: [sh, -c, "ls /data; pwd"]' \
+        'binds: [{expand: "$SCR/data:/data"}]' 'resources: {time: 5 min}' >here/beside.yaml
+    touch here/sub/data/file
+    SCR=$PWD/here/sub run -0 "$CYBELECTL" submit here/beside.yaml --scheduler local --wait
+    assert_equal "$(cat here/sub/beside-*.out)" "file
+$PWD/here/sub"
+    mkdir there
+    cp here/beside.yaml there/ && sed -i "s|workdir: sub|workdir: $PWD/here/sub|" there/beside.yaml
+    cp here/base.sif there/base.sif
+    SCR=$PWD/here/sub run -0 "$CYBELECTL" submit there/beside.yaml --scheduler local --wait
+}
+
 @test "a proxy of the job reaches the container; the Job's environment names another one, or none" {
     ln -sf "$(fixture)/hello-mpi.sif" .
     export https_proxy=http://proxy.example:3128 NO_PROXY=.example http_proxy=http://login.example:1

@@ -362,4 +362,36 @@ TEST_CASE("an image that one node cannot read stops the job before any rank") {
     CHECK(holds(outcome.errors, "cannot be read on every node"));
 }
 
+TEST_CASE("an image is relative to the folder of submission, whatever `workdir` is") {
+    for (const std::string dialect : {"slurm", "torque", "pbspro"}) {
+        for (const std::string workdir : {"sub", "/absolute"}) {
+            CAPTURE(dialect);
+            CAPTURE(workdir);
+            Bench bench;
+            const fs::path run =
+                workdir == "sub" ? bench.work / "sub" : bench.folder.path() / "run";
+            REQUIRE(make_directories(run).has_value());
+            bench.variables["SLURM_SUBMIT_DIR"] = bench.work.native();
+            bench.variables["PBS_O_WORKDIR"] = bench.work.native();
+            bench.variables["PBS_JOBID"] = "7.server";
+            bench.variables["PBS_ENVIRONMENT"] = "PBS_BATCH";
+            bench.variables["PBS_NODEFILE"] = (bench.work / "nodes").native();
+            bench.file("nodes", "here\n");
+            bench.program("apptainer", kHostRuntime);
+            bench.file("a.sif", "the Job's");
+            REQUIRE(write_file(run / "a.sif", "another").has_value());
+            const std::string fields = fmt::format("image: a.sif\nworkdir: {}\ncommand: [pwd]\n",
+                                                   workdir == "sub" ? workdir : run.native());
+            const auto outcome = bench.run(fields, dialect);
+            CHECK_MESSAGE(outcome.code == 0, outcome.errors);
+            CHECK(outcome.output == run.native() + "\n");
+            const std::string words = read_file(bench.work / "runtime.log").value();
+            CHECK(holds(words, (bench.work / "a.sif").native() + "\n"));
+            CHECK_FALSE(holds(words, (run / "a.sif").native() + "\n"));
+            const std::string text = bench.script(fields, dialect);
+            CHECK(holds(text, "use_image \"$submitted\"/a.sif"));
+        }
+    }
+}
+
 } // namespace cybele::schedulers
