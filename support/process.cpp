@@ -118,14 +118,18 @@ public:
     [[nodiscard]] const sigset_t& before() const {
         return before_;
     }
-    void pass_on(pid_t pid) const {
+    /// The last signal that was passed on, or 0.
+    [[nodiscard]] int pass_on(pid_t pid) const {
+        int last = 0;
         signalfd_siginfo information{};
         while (::read(fd_.get(), &information, sizeof information) ==
                static_cast<ssize_t>(sizeof information)) {
             if (information.ssi_signo != SIGCHLD) {
-                ::kill(pid, static_cast<int>(information.ssi_signo));
+                last = static_cast<int>(information.ssi_signo);
+                ::kill(pid, last);
             }
         }
+        return last;
     }
 
 private:
@@ -206,7 +210,7 @@ Outcome follow(pid_t pid, const Command& command, Streams& streams, const Signal
     const UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     const bool is_notified = end.valid() || ::gettid() == ::getpid();
     for (bool ended = false;;) {
-        std::array<pollfd, 5> waits{{{relay.fd(), POLLIN, 0},
+        std::array<pollfd, 5> waits{{{ended ? -1 : relay.fd(), POLLIN, 0},
                                      {streams.output.read_end.get(), POLLIN, 0},
                                      {streams.errors.read_end.get(), POLLIN, 0},
                                      {ended ? -1 : streams.input.write_end.get(), POLLOUT, 0},
@@ -222,7 +226,8 @@ Outcome follow(pid_t pid, const Command& command, Streams& streams, const Signal
             command.meanwhile();
         }
         if (waits[0].revents != 0) {
-            relay.pass_on(pid);
+            const int signal = relay.pass_on(pid);
+            outcome.passed_on = signal != 0 ? signal : outcome.passed_on;
         }
         if (waits[1].revents != 0 && !drain(streams.output.read_end.get(),
                                             outcome.output,

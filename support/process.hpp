@@ -42,6 +42,8 @@ struct Command {
 struct Outcome {
     int code = 0;   ///< exit code when signal is 0
     int signal = 0; ///< the signal that killed it
+    /// The last of TERM, INT and HUP that was passed on to it, which may have ended just before.
+    int passed_on = 0;
     bool timed_out = false;
     std::string output;
     std::string errors;
@@ -56,7 +58,8 @@ struct Outcome {
 };
 
 /// Starts a process, waits for its end. A program that is not found is kEnvironment. A non-zero
-/// exit code is no error here. TERM, INT and HUP that come meanwhile are passed on to it.
+/// exit code is no error here. TERM, INT and HUP that come meanwhile are passed on to it; those
+/// that come after its end are this process's own.
 [[nodiscard]] Result<Outcome> run_process(const Command& command);
 
 /// Starts a process with `socket` as its standard input and output; of the command, argv and

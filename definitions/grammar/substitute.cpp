@@ -177,6 +177,7 @@ StageText substitute(const StageText& stage,
     const std::string_view text = stage.text;
     const bool keeps_comments = has(values.dialect, Feature::kCommentsKeepTemplate);
     Output output(stage);
+    std::set<std::string> missing;
     std::size_t done = 0;
     for (const TemplateUse& use : template_uses(text)) {
         if (use.is_commented && keeps_comments) {
@@ -184,7 +185,9 @@ StageText substitute(const StageText& stage,
         }
         const std::string* value = find_value(use.name, values);
         if (value == nullptr) {
-            undefined(stage, file, use, findings);
+            if (missing.insert(use.name).second) { // each once
+                undefined(stage, file, use, findings);
+            }
             continue;
         }
         used.insert(use.name);

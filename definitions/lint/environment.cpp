@@ -214,9 +214,10 @@ void blanks(Lint& lint, const Script& script) {
             const ScriptWord& word = command.words[i];
             const std::string& before = command.words[i - 1].text;
             const bool follows = !assigned_name(before).empty() && !before.ends_with("{{");
-            // `export A=1 \` and a line `export B=2` export a name more, and no harm is done.
+            // `export A=1 \` and a line `export B=2` export a name more, and no harm is done; a
+            // comment in backquotes is no word.
             if (follows && assigned_name(word.text).empty() && word.text.front() != '<' &&
-                word.text.front() != '>' && word.text != "export") {
+                word.text.front() != '>' && word.text != "export" && !word.text.starts_with("`#")) {
                 lint.tell(
                     "CD209",
                     *script.section,

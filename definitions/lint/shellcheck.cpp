@@ -153,15 +153,16 @@ bool installs_packages(std::string_view before) {
 
 /// Whether `$(PROGRAM …)` prints one word.
 bool prints_one_word(std::string_view substitution) {
-    constexpr std::array<std::string_view, 9> kPrograms = {"nproc",
-                                                           "arch",
-                                                           "uname -",
-                                                           "hostname",
-                                                           "whoami",
-                                                           "id -",
-                                                           "getconf ",
-                                                           "lsb_release -",
-                                                           "dpkg --print-architecture"};
+    constexpr std::array<std::string_view, 10> kPrograms = {"nproc",
+                                                            "arch",
+                                                            "uname -",
+                                                            "hostname",
+                                                            "whoami",
+                                                            "id -",
+                                                            "getconf ",
+                                                            "lsb_release -",
+                                                            "dpkg --print-architecture",
+                                                            "rpm -E "};
     substitution.remove_prefix(substitution.starts_with("$(") ? 2 : 1);
     const std::string_view command = trim(substitution);
     return std::any_of(kPrograms.begin(), kPrograms.end(), [&](std::string_view program) {
@@ -280,9 +281,9 @@ Comment comment_of(const nlohmann::json& row, std::string_view line) {
     return comment;
 }
 
-/// "Couldn't parse this …", which comes with the reason.
+/// "Couldn't parse this …" and "Expected this to be an argument …", which come with the reason.
 bool is_end_of_parse(int code) {
-    return code == 1072 || code == 1073;
+    return code == 1072 || code == 1073 || code == 1019;
 }
 
 /// Lines of which another comment says what the parser does not accept.
@@ -315,8 +316,9 @@ void check(Lint& lint, const Joined& script, const std::string& program, AllAdvi
     if (!outcome) {
         return; // advice only: a definition is judged without it as well
     }
-    if (!outcome->timed_out && is_stop(outcome->signal)) {
-        lint.stop(outcome->signal);
+    const int ended_by = outcome->timed_out ? 0 : outcome->signal;
+    if (outcome->passed_on != 0 || is_stop(ended_by)) {
+        lint.stop(outcome->passed_on != 0 ? outcome->passed_on : ended_by);
         return;
     }
     const auto answer = nlohmann::json::parse(outcome->output, nullptr, false);

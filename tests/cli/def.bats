@@ -125,6 +125,20 @@ assert run["results"] and all(r["ruleId"] in known for r in run["results"])'
     refuses 3 "$CYBELECTL" def format --in-place missing.def
 }
 
+@test "a check that is ended ends, with the code of the signal and without a verdict" {
+    command -v shellcheck || skip "no shellcheck"
+    for stage in {1..3000}; do
+        printf 'Bootstrap: docker\nFrom: debian:12\nStage: s%s\n%%post\n    true\n' "$stage"
+    done >many.def
+    "$CYBELECTL" def check many.def >said 2>&1 &
+    wait_for 30 pgrep -P $! shellcheck
+    kill -TERM $!
+    code=0
+    wait $! || code=$?
+    assert_equal "$code" 143
+    run ! grep many.def said
+}
+
 @test "explain tells a rule" {
     run "$CYBELECTL" explain cd301
     assert_success

@@ -142,3 +142,9 @@ TEST_CASE("an argument's value is expanded where the dialect does so") {
     CHECK(post("apptainer") == "echo 1 1\n");
     CHECK(post("apptainer>=1.3") == "echo {{ b }} {{ c }}\n");
 }
+
+TEST_CASE("a build argument without a value is reported once, where it stands first") {
+    const auto reading =
+        read_definition(kDialectHead + "%post\na {{ b }} {{ c }}\nd {{ b }}\n", "x.def", {});
+    CHECK(reading.refusals.size() == 2);
+}

@@ -265,6 +265,7 @@ TEST_CASE("what the runtime and the bases know is not reported") {
          docker("debian:12") +
              "%environment\nexport MODULES=1\n%post\nexport MODULES=/x:$MODULES\n"},
         {"CD402", docker("debian:12") + "%files\n*.sh /.\n/a # b\n/c # d\n"},
+        {"CD402", docker("ubuntu:16.04") + "%files\na.gz /var/local\nb.py /var/local\n"},
         {"CD304", post("apt-get install")},
         {"CD208", post("export CPPFLAGS=-I/x JAVA_HOME=/opt/java")},
         {"CD304", post("yes | apt-get install a\napt-get -qqy install b\nyum -ym install c")},
@@ -290,7 +291,7 @@ TEST_CASE("what the runtime and the bases know is not reported") {
         {"CD202", environment("DEBIAN_FRONTEND=noninteractive")},
         {"CD207", environment("DEBIAN_FRONTEND=noninteractive")},
         {"CD204", environment("for d in /a /b; do export P=\"$P:$d\"; done")},
-        {"CD209", environment("export A={{ A }}\nexport B=1 \\\n  export C=2")},
+        {"CD209", environment("export A={{ A }}\nexport B=1 \\\n  export C=2\nexport D=1 `#d e`")},
         {"CD208",
          docker("debian:12") + "Stage: build\n%post\nexport LD_LIBRARY_PATH=/opt/lib\n" +
              docker("debian:12")},
