@@ -276,10 +276,13 @@ void runscript(Lint& lint, const Script& script) {
         return; // a shebang of its own may be another language
     }
     const bool passes = uses_arguments(text);
-    // exec replaces a shell by a program, not by a group, by what a keyword measures, or by words.
+    // exec replaces a shell by a program, not by a group, by what a keyword measures, by words, or
+    // by what a loop repeats.
     const ScriptCommand& last = script.commands.back();
     const bool prints_last = is_program_of(kPrinters, last.program());
-    const bool cannot_exec = last.ends_group || last.words.front().text == "time" || prints_last;
+    const bool repeats = last.is_nested && trim(text).ends_with("done");
+    const bool cannot_exec =
+        last.ends_group || last.words.front().text == "time" || prints_last || repeats;
     const bool executes =
         cannot_exec ||
         std::any_of(script.commands.begin(), script.commands.end(), [](const auto& command) {

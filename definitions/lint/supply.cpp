@@ -340,14 +340,20 @@ void command_rules(Lint& lint, const Script& script, std::size_t which) {
     if (upgrades && !is_apt_update && !names_packages(command) && is_listed(kUpgraders, program)) {
         lint.tell("CD313", section, first, fmt::format("'{}' upgrades the base", program));
     }
+    constexpr std::array<std::string_view, 5> kRemovers = {
+        "autoremove", "remove", "purge", "clean", "autoclean"};
+    const bool removes = program.starts_with("apt") &&
+                         std::any_of(kRemovers.begin(),
+                                     kRemovers.end(),
+                                     [&](std::string_view verb) { return command.has_word(verb); });
     for (const ScriptWord& word : command.words) {
         const bool is_loopback = word.text.find("://localhost") != std::string::npos ||
                                  word.text.find("://127.") != std::string::npos;
         const bool is_plain = is_download(command) &&
                               word.text.find("http://") != std::string::npos &&
                               !is_verified(script, which);
-        const bool is_unchecked =
-            is_listed(kUnchecked, word.text) && (word.text != "-k" || program == "curl");
+        const bool is_unchecked = is_listed(kUnchecked, word.text) && !removes &&
+                                  (word.text != "-k" || program == "curl");
         if ((is_plain && !is_loopback) || is_unchecked) {
             lint.tell("CD310",
                       section,
