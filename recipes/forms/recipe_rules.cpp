@@ -104,9 +104,12 @@ Complaint check_label(std::string_view text) {
     if (is_word_with(text, "._/-")) {
         return {};
     }
+    const std::string_view name = text.substr(0, text.find_first_of("=\t"));
+    const bool has_value = name.size() < text.size() && is_word_with(name, "._/-");
     return {"a label's name has letters, digits, `.`, `_`, `-` and `/`: definition files end it at "
             "a blank",
-            "write `" + with_dashes(text, "._/-") + "`"};
+            has_value ? "name it `" + std::string(name) + "`; what follows is its value"
+                      : "write `" + with_dashes(text, "._/-") + "`"};
 }
 
 Complaint check_app(std::string_view text) {

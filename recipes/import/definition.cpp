@@ -473,13 +473,13 @@ std::map<std::string, std::string> read_labels(Ledger& ledger, const Joined& lab
                         part,
                         i,
                         {"label '" + printable(name) + "'", complaint.because, complaint.help});
-                } else if (!is_plain_payload("x " + value)) {
+                } else if (!is_plain_payload("x " + value) || value.find('\t') != value.npos) {
                     lose_line(ledger,
                               part,
                               i,
                               {"label '" + printable(name) + "'",
-                               "a definition file cannot carry its value",
-                               "write a value without `{{ }}`"});
+                               "the value of a label has no tab and no `{{ }}`",
+                               "write a value without them"});
                 } else {
                     list[name] = literal(value);
                     ledger.carry({first + 1 + i, first + 1 + i});

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/grammar/definition.hpp"
+#include "recipes/forms/recipe_rules.hpp"
 #include "recipes/import/import.hpp"
 #include "recipes/import/shell_lines.hpp"
 #include "recipes/model/recipe.hpp"
@@ -349,6 +350,21 @@ TEST_CASE("here-documents without an end are found") {
         CAPTURE(script);
         CHECK(open_document(script) == line);
     }
+}
+
+TEST_CASE("a label that is joined to its value by = is named with the name that it should have") {
+    const std::string name = R"(license="GPL-2.0")";
+    CHECK(check_label(name).help == "name it `license`; what follows is its value");
+    CHECK(check_label("a b=c").help == "write `a-b-c`");
+    CHECK(check_label("license").help.empty());
+}
+
+TEST_CASE("a label whose value has a tab is named, and the file imported") {
+    const auto imported =
+        import_file("Bootstrap: docker\nFrom: debian:12\n%labels\na b\t\t# c\nd e\n");
+    REQUIRE(imported);
+    CHECK(imported->text.find("line 4: label 'a'") != std::string::npos);
+    CHECK(imported->text.find("d: e") != std::string::npos);
 }
 
 TEST_CASE("the rendered %post runs the same commands in their order") {
