@@ -37,10 +37,32 @@ bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
 
 @test "it is small, its sums hold, and the program itself signed them" {
     cd out
-    sha256sum -c SHA256SUMS
+    sha256sum -c --ignore-missing SHA256SUMS
     (($(stat -c %s ./*.tar.xz) < 20000000))
     "$unpacked/bin/cybelectl" verify SHA256SUMS.sif --key ../demo.pub
     "$unpacked/bin/cybelectl" sif dump 1 SHA256SUMS.sif | cmp - SHA256SUMS
+    "$unpacked/bin/cybelectl" sif dump 1 SHA256SUMS.sif | sha256sum -c --ignore-missing
+}
+
+@test "the sums of a release name its wheels, recipes, images and packages, and no other version's" {
+    local version
+    version=$("$unpacked/bin/cybelectl" --version | awk 'NR == 1 {print $2}')
+    mkdir -p all
+    cp out/*.tar.xz all
+    "$repo/packaging/wheel" -o all all/*.tar.xz
+    "$repo/packaging/recipes" -o all/recipes all/*.tar.xz
+    touch "all/cybelectl_$version-1_amd64.deb" "all/cybelectl-$version-linux-x86_64.oci.tar" all/cybelectl-0.0.9-linux-x86_64.tar.xz
+    "$repo/packaging/sums" -o all --sign-key demo.pem
+    run -0 awk '{print $2}' all/SHA256SUMS
+    local kind
+    for kind in .tar.xz .whl .deb .oci.tar .eb conda/meta.yaml conda/build.sh package.py; do
+        assert_output --partial "$kind"
+    done
+    refute_output --partial 0.0.9
+    "$unpacked/bin/cybelectl" verify all/SHA256SUMS.sif --key demo.pub
+    echo changed >>"all/recipes/easybuild/cybelectl-$version.eb"
+    (cd all && run ! sha256sum -c --quiet SHA256SUMS)
+    run ! "$repo/packaging/sums" -o "$place/pki"
 }
 
 @test "made again, it has the same bytes" {
