@@ -60,6 +60,8 @@ bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
     done
     refute_output --partial 0.0.9
     "$unpacked/bin/cybelectl" verify all/SHA256SUMS.sif --key demo.pub
+    run ! "$repo/packaging/sums" -o all --sign-key all/none.pem
+    "$unpacked/bin/cybelectl" verify all/SHA256SUMS.sif --key demo.pub
     echo changed >>"all/recipes/easybuild/cybelectl-$version.eb"
     (cd all && run ! sha256sum -c --quiet SHA256SUMS)
     run ! "$repo/packaging/sums" -o "$place/pki"
