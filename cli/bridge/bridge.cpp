@@ -17,7 +17,7 @@ void add_bridge_config(CLI::App& verb, BridgeOptions& options) {
         ->capture_default_str();
 }
 
-void add_bridge_access(CLI::App& verb, BridgeOptions& options) {
+void add_bridge_server(CLI::App& verb, BridgeOptions& options) {
     verb.add_option("--kubeconfig",
                     options.kubeconfig,
                     "access to the API server (default: KUBECONFIG, ~/.kube/config, or the "
@@ -25,13 +25,21 @@ void add_bridge_access(CLI::App& verb, BridgeOptions& options) {
         ->type_name("FILE");
     verb.add_option("--context", options.context, "context of the kubeconfig (default: current)")
         ->type_name("NAME");
+}
+
+void add_bridge_insecure(CLI::App& verb, BridgeOptions& options) {
+    verb.add_flag("--insecure",
+                  options.allows_insecure,
+                  "accept a kubeconfig with insecure-skip-tls-verify: no server authentication");
+}
+
+void add_bridge_access(CLI::App& verb, BridgeOptions& options) {
+    add_bridge_server(verb, options);
     verb.add_option("-n,--namespace",
                     options.name_space,
                     "namespace of the bridge itself (default: of the context)")
         ->type_name("NAME");
-    verb.add_flag("--insecure",
-                  options.allows_insecure,
-                  "accept a kubeconfig with insecure-skip-tls-verify: no server authentication");
+    add_bridge_insecure(verb, options);
 }
 
 Result<bridge::ServiceRequest> service_request(const Session& session,

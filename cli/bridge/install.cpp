@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/install.hpp"
 
+#include "bridge/apply.hpp"
+#include "bridge/server_session.hpp"
 #include "cli/bridge/options.hpp"
 #include "support/file.hpp"
 
@@ -15,6 +17,7 @@ struct InstallOptions : BridgeOptions {
     std::string output = "-";
     bool has_two_pods = false;
     bool has_flow_schema = false;
+    bool applies = false;
 };
 
 /// As its readers see it: yaml allows a byte order mark and the line ends of Windows.
@@ -26,6 +29,13 @@ std::string plain_text(std::string text) {
         text.erase(at, 1);
     }
     return text;
+}
+
+Result<void> apply(const Session& session, const InstallOptions& options, const std::string& text) {
+    CYBELE_TRY(const bridge::ServiceRequest request, service_request(session, options));
+    CYBELE_TRY(const auto server, bridge::ServerSession::open(request));
+    return bridge::apply_manifest(
+        *server, text, [](const std::string& name) { Session::print(name + " applied\n"); });
 }
 
 Result<int> print_manifest(const Session& session, const InstallOptions& options) {
@@ -44,7 +54,11 @@ Result<int> print_manifest(const Session& session, const InstallOptions& options
     request.has_flow_schema = options.has_flow_schema;
     CYBELE_TRY(const std::string text, bridge::install_manifest(request));
     session.note(bridge::install_notes(request));
-    CYBELE_CHECK(write_file(options.output, text));
+    if (options.applies) {
+        CYBELE_CHECK(apply(session, options, text));
+    } else {
+        CYBELE_CHECK(write_file(options.output, text));
+    }
     return 0;
 }
 
@@ -73,8 +87,13 @@ void install_bridge_install(CLI::App& bridge, Session& session) {
     verb->add_flag("--flow-schema",
                    options->has_flow_schema,
                    "give the bridge a share of the API server's requests for itself");
-    verb->add_option("-o,--output", options->output, "file; - is standard output")
-        ->type_name("FILE");
+    CLI::Option* output =
+        verb->add_option("-o,--output", options->output, "file; - is standard output")
+            ->type_name("FILE");
+    verb->add_flag("--apply", options->applies, "apply them to the API server instead")
+        ->excludes(output);
+    add_bridge_server(*verb, *options);
+    add_bridge_insecure(*verb, *options);
     verb->callback([&session, options] {
         session.action = [&session, options] {
             return print_manifest(session, *options)

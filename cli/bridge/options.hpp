@@ -20,6 +20,9 @@ struct BridgeOptions {
 };
 
 void add_bridge_config(CLI::App& verb, BridgeOptions& options);
+void add_bridge_server(CLI::App& verb, BridgeOptions& options);
+void add_bridge_insecure(CLI::App& verb, BridgeOptions& options);
+/// Both, and the namespace of the bridge.
 void add_bridge_access(CLI::App& verb, BridgeOptions& options);
 
 /// The configuration, access and clock of a call.

@@ -38,7 +38,12 @@ as_account() {
     "$CYBELECTL" bridge install --image registry.example.org/cybelectl:1 --ha --flow-schema -o two.yaml
     assert_equal "$(kubectl apply --dry-run=server --validate=strict -f two.yaml -o 'jsonpath={.items[?(@.kind=="Deployment")].spec.replicas}')" 2
     assert_equal "$(diff again.yaml two.yaml | grep -c '^<')" 1 # the number of pods
-    "$CYBELECTL" bridge install --flow-schema | kubectl apply -f -
+    # Applied by itself, it is what kubectl would apply.
+    run -0 "$CYBELECTL" bridge install --flow-schema --apply
+    assert_line 'CustomResourceDefinition/slurmjobs.cybelectl.io applied'
+    assert_line 'FlowSchema/cybelectl-bridge applied'
+    "$CYBELECTL" bridge install --flow-schema | kubectl diff --server-side --field-manager cybelectl -f -
+    run -2 "$CYBELECTL" bridge install --apply -o nowhere.yaml
     sleep 1
     kubectl get --raw /api/v1/namespaces/physics --as system:serviceaccount:cybelectl:cybelectl-bridge -v 8 >flow 2>&1 || :
     grep -qi "X-Kubernetes-Pf-Flowschema-Uid: $(kubectl get flowschema cybelectl-bridge -o 'jsonpath={.metadata.uid}')" flow
