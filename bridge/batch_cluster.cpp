@@ -10,6 +10,7 @@
 #include "schedulers/reading/asked.hpp"
 #include "schedulers/reading/batch_script.hpp"
 #include "submission/backends/command_backend.hpp"
+#include "support/boot_time.hpp"
 #include "support/random.hpp"
 #include "support/text.hpp"
 
@@ -203,13 +204,13 @@ Call BatchCluster::hand_over_call(const Object& object, const Login& login, int 
 RecordSight
 BatchCluster::exchange(Login& login, const Object& object, const std::vector<Call>& calls) {
     // Many objects do not each wait for a login host that is down.
-    if (!login.trouble.empty() && login.unreachable_at == polls_) {
+    const bool is_shell = login.token == nullptr;
+    if (is_shell && is_away(login)) {
         return failed(login.trouble.words);
     }
-    const auto answers = login.host->exchange(calls, {});
+    const auto answers = ask(login, calls);
     if (!answers) {
-        login.unreachable_at = polls_;
-        return hinder(login, answers.error());
+        return failed(login.trouble.words);
     }
     for (std::size_t at = 0; at + 1 < calls.size(); ++at) {
         const cybele::Outcome& outcome = answers->outcomes[at];
@@ -218,10 +219,30 @@ BatchCluster::exchange(Login& login, const Object& object, const std::vector<Cal
         }
     }
     RecordSight sight = record_in(answers->outcomes.back(), object);
-    if (!sight.failure.empty() || !login.token) { // files say nothing of a service
+    if (!sight.failure.empty() || is_shell) {
         login.trouble = {sight.failure, reason_of_words(sight.failure)};
     }
     return sight;
+}
+
+bool BatchCluster::is_away(const Login& login) {
+    return !login.back_off.is_due(boot_time());
+}
+
+/// Half of the usual pause, so that it is over when the next round begins.
+void BatchCluster::note_failure(Login& login) const {
+    login.back_off.failed(boot_time(), settings_.poll / 2);
+}
+
+Result<submission::Answers> BatchCluster::ask(Login& login, const std::vector<Call>& calls) const {
+    auto answers = login.host->exchange(calls, {});
+    if (!answers) {
+        note_failure(login);
+        (void)hinder(login, answers.error());
+    } else if (!login.token) { // files say nothing of a service
+        login.back_off.succeeded();
+    }
+    return answers;
 }
 
 RecordSight
@@ -293,6 +314,9 @@ RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, 
     if (const auto wrong = check_token(*login.token, login.account)) {
         return hinder(login, *wrong);
     }
+    if (is_away(login)) {
+        return failed(login.trouble.words);
+    }
     const fs::path record = record_of(object, login.workdir);
     RecordSight sight = exchange(
         login,
@@ -323,6 +347,7 @@ RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, 
     switch (receipt.kind) {
     case submission::Receipt::Kind::kAccepted:
         login.trouble = {};
+        login.back_off.succeeded();
         sight = exchange(login,
                          object,
                          {record_call(kNoteAnswerScript, login, {record.native(), receipt.id}),
@@ -334,6 +359,7 @@ RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, 
         break;
     case submission::Receipt::Kind::kUnreachable:
         give_back(login, object, attempt);
+        note_failure(login);
         return hinder(login, receipt.words);
     default:
         report(receipt.words); // the queue shows it, or the claim becomes old
@@ -376,7 +402,7 @@ Result<void> BatchCluster::may_ask(Login& login) const {
 void BatchCluster::release(const std::vector<Named>& jobs) {
     for (const auto& [account, ids] : by_account(jobs)) {
         Login* login = login_of(account);
-        if (login == nullptr || !may_act()) {
+        if (login == nullptr || !may_act() || is_away(*login)) {
             continue;
         }
         const Result<void> allowed = may_ask(*login);
@@ -387,7 +413,7 @@ void BatchCluster::release(const std::vector<Named>& jobs) {
 void BatchCluster::cancel(const std::vector<Named>& jobs) {
     for (const auto& [account, ids] : by_account(jobs)) {
         Login* login = login_of(account);
-        if (login == nullptr || !may_act()) {
+        if (login == nullptr || !may_act() || is_away(*login)) {
             continue;
         }
         std::vector<submission::JobRef> refs;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "bridge/back_off.hpp"
 #include "bridge/cluster.hpp"
 #include "bridge/queue_sight.hpp"
 #include "bridge/ways.hpp"
@@ -27,6 +28,9 @@ struct ClusterSettings {
     std::string default_queue;
     launchers::BridgeWay reader;
     std::vector<launchers::BridgeAccount> accounts;
+    std::chrono::milliseconds poll{15'000}; ///< the usual pause after a way has failed
+    /// Each account also lists its own jobs, as for a queue that users do not see completely.
+    bool lists_each_account = false;
     std::filesystem::path sockets; ///< folder of ssh connections that are kept
     std::filesystem::path program; ///< this one, next to which the HTTP helper is
     Environment environment;
@@ -101,9 +105,11 @@ private:
         std::map<std::string, std::uint64_t> results_limits; ///< by namespace
         std::unique_ptr<submission::Host> host;
         std::unique_ptr<submission::Backend> backend;
-        Trouble trouble;                  ///< of the last commands
-        std::uint64_t unreachable_at = 0; ///< the poll since which its shell was tried and failed
-        bool is_private = false;          ///< the reader does not see its jobs
+        Trouble trouble;         ///< of the last commands
+        BackOff back_off;        ///< of its shell or service
+        bool is_private = false; ///< the reader does not see its jobs
+        /// Objects whose results are being copied, and the poll at which they were last asked for.
+        std::map<std::string, std::uint64_t> copies;
     };
 
     Login* login_of(const std::string& account);
@@ -138,6 +144,12 @@ private:
     RecordSight hinder(Login& login, const std::string& words) const;
     RecordSight hinder(Login& login, const Error& error) const;
     [[nodiscard]] Result<void> may_ask(Login& login) const;
+    /// Its shell or service failed, and is not tried yet.
+    [[nodiscard]] static bool is_away(const Login& login);
+    void note_failure(Login& login) const;
+    /// As the account, by its shell; a failure is noted.
+    Result<submission::Answers> ask(Login& login, const std::vector<submission::Call>& calls) const;
+    [[nodiscard]] bool may_copy(Login& login, const Object& object) const;
     void take_result(Login& login, const Result<void>& done) const;
     /// Of the answer of kSearchScript.
     [[nodiscard]] RecordSight record_in(const cybele::Outcome& outcome, const Object& object) const;

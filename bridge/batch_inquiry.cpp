@@ -70,7 +70,13 @@ bool take_accounted(const submission::QueryResult& answer,
 std::vector<Inquired> BatchCluster::inquire(const std::vector<const Object*>& objects,
                                             const std::string& account) {
     std::vector<Inquired> found(objects.size());
-    if (Login* login = login_of(account); login != nullptr) {
+    Login* login = login_of(account);
+    if (login != nullptr && login->token == nullptr && is_away(*login)) {
+        const RecordSight unread = failed(login->trouble.words);
+        for (Inquired& inquired : found) {
+            inquired.record = unread;
+        }
+    } else if (login != nullptr) {
         ask_accounting(*login, objects, found);
         read_records(*login, objects, found);
     }
@@ -124,13 +130,10 @@ void BatchCluster::read_records(Login& login,
         for (std::size_t one = at; one < end; ++one) {
             calls.push_back(search_call(*objects[one], login, false));
         }
-        const auto answers = login.host->exchange(calls, {});
-        if (!answers) {
-            login.unreachable_at = polls_;
-        }
+        const auto answers = ask(login, calls);
         for (std::size_t one = at; one < end; ++one) {
             found[one].record = answers ? record_in(answers->outcomes[one - at], *objects[one])
-                                        : hinder(login, answers.error());
+                                        : failed(login.trouble.words);
         }
         if (!answers) {
             break; // the account's other records cannot be read either

@@ -52,7 +52,11 @@ void BatchCluster::keep_ends(Poll& poll) {
 void BatchCluster::add_private_jobs(Poll& poll) {
     std::set<std::string> listed;
     for (auto& [account, login] : logins_) {
-        if (!login.is_private) {
+        if (!login.is_private && !settings_.lists_each_account) {
+            continue;
+        }
+        if (is_away(login)) {
+            poll.silent.insert(account);
             continue;
         }
         submission::QueryResult own;
@@ -62,10 +66,12 @@ void BatchCluster::add_private_jobs(Poll& poll) {
             own = login.backend->look_at_all();
         }
         if (own.failure) {
+            note_failure(login);
             (void)hinder(login, *own.failure);
             poll.silent.insert(account);
             continue;
         }
+        login.back_off.succeeded();
         if (listed.empty()) {
             for (const SeenJob& job : poll.jobs) {
                 listed.insert(job.id);

@@ -7,6 +7,11 @@
 #include "submission/backends/command_backend.hpp"
 
 namespace cybele::bridge {
+namespace {
+
+constexpr std::size_t kMostCopies = 4; ///< of one way at the same time
+
+} // namespace
 
 std::vector<LiveQueue> BatchCluster::queues() {
     if (!reader_host_) {
@@ -27,7 +32,7 @@ OutputSight BatchCluster::read_output(const Object& object, const std::string& a
         return sight;
     }
     sight.paths = output_paths(object, login->folder);
-    if (sight.paths == Streams() || login->token) {
+    if (sight.paths == Streams() || login->token || is_away(*login)) {
         return sight;
     }
     submission::Call call = record_call(
@@ -35,10 +40,8 @@ OutputSight BatchCluster::read_output(const Object& object, const std::string& a
         *login,
         {login->workdir.native(), sight.paths.standard_output, sight.paths.standard_error});
     call.directory.clear();
-    const auto answers = login->host->exchange({call}, {});
-    if (!answers) {
-        report(answers.error().message());
-    } else if (answers->outcomes.front().ok()) {
+    const auto answers = ask(*login, {call});
+    if (answers && answers->outcomes.front().ok()) {
         sight.tail = read_tails(answers->outcomes.front().output);
     }
     return sight;
@@ -84,11 +87,21 @@ BatchCluster::collect(const Object& object, const std::string& account, std::int
     return copy_results(*login, object, begun, now);
 }
 
+/// Whether a copy of the object's results may be under way now. Those of objects that were not
+/// asked for since the last round are not counted any more.
+bool BatchCluster::may_copy(Login& login, const Object& object) const {
+    std::erase_if(login.copies, [&](const auto& copy) { return copy.second + 1 < polls_; });
+    return login.copies.contains(object.uid) || login.copies.size() < kMostCopies;
+}
+
 /// By the account itself, on the login host.
 std::optional<Collected> BatchCluster::copy_results(Login& login,
                                                     const Object& object,
                                                     std::int64_t begun,
                                                     std::int64_t now) {
+    if (is_away(login) || !may_copy(login, object)) {
+        return std::nullopt;
+    }
     const Streams output = output_paths(object, login.workdir);
     std::vector<std::string> words{login.workdir.native(),
                                    record_of(object, login.workdir).native(),
@@ -101,18 +114,20 @@ std::optional<Collected> BatchCluster::copy_results(Login& login,
     words.insert(words.end(), login.results_roots.begin(), login.results_roots.end());
     submission::Call call = record_call(kCollectResults, login, std::move(words));
     call.directory.clear(); // where it cannot be entered, the script says so
-    const auto answers = login.host->exchange({call}, {});
+    login.copies[object.uid] = polls_;
+    const auto answers = ask(login, {call});
     if (!answers) {
-        report(answers.error().message());
         return std::nullopt;
     }
     const cybele::Outcome& outcome = answers->outcomes.front();
     if (!outcome.ok()) {
+        login.copies.erase(object.uid);
         report(submission::words_of(outcome));
         return std::nullopt;
     }
     auto collected = read_collected(outcome.output, now);
     if (collected) {
+        login.copies.erase(object.uid);
         collected->output = output;
     }
     return collected;

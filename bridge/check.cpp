@@ -14,6 +14,7 @@
 #include "support/text.hpp"
 
 #include <chrono>
+#include <set>
 #include <vector>
 
 #include <fmt/format.h>
@@ -139,6 +140,7 @@ private:
         report_({std::move(what), std::nullopt});
     }
     void bad(std::string what, Fault fault) {
+        ++bad_;
         report_({std::move(what), std::move(fault)});
     }
 
@@ -298,8 +300,13 @@ private:
 
     void check_cluster() {
         const launchers::Bridge& document = request_.configuration.document;
+        std::set<std::string> broken;
         for (const launchers::BridgeAccount& row : document.accounts) {
+            const int before = bad_;
             check_account(row);
+            if (bad_ != before) {
+                broken.insert(row.account);
+            }
         }
         ClusterSettings settings;
         settings.dialect = request_.configuration.dialect;
@@ -308,10 +315,21 @@ private:
         settings.program = request_.program;
         settings.environment = request_.environment;
         settings.reader = reader_of(document);
+        settings.lists_each_account = true; // where users do not see each other's jobs
         BatchCluster cluster(settings);
         const Poll poll = cluster.poll();
         if (poll.is_complete) {
             good(fmt::format("queue: {} jobs of all users", poll.jobs.size()));
+            for (const std::string& account : poll.silent) {
+                if (!broken.contains(account)) { // else it was reported
+                    bad("jobs of " + account,
+                        fault_of(ErrorCode::kEnvironment,
+                                 problem("bridge-account-unlisted",
+                                         "the jobs of " + account + " cannot be listed"),
+                                 printable(cluster.trouble_of(account).words),
+                                 "see whether that user can list its jobs by the same way"));
+                }
+            }
             check_owners(request_, poll, report_);
         } else {
             bad("queue",
@@ -425,6 +443,7 @@ private:
     const Report& report_;
     std::string plural_;
     std::string own_space_;
+    int bad_ = 0; ///< findings
 };
 
 } // namespace

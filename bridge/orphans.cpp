@@ -21,6 +21,7 @@ BatchCluster cluster_of(const ServiceRequest& request, std::string& words) {
     settings.dialect = request.configuration.dialect;
     settings.accounts = request.configuration.document.accounts;
     settings.reader = reader_of(request.configuration.document);
+    settings.lists_each_account = true; // where users do not see each other's jobs
     settings.sockets = request.sockets;
     settings.program = request.program;
     settings.environment = request.environment;
@@ -34,6 +35,14 @@ Result<Poll> whole_queue(Cluster& cluster) {
         return fail(ErrorCode::kEnvironment,
                     problem("bridge-queue-unreadable", "the queue cannot be read"),
                     printable(poll.words),
+                    "cybelectl bridge check");
+    }
+    if (!poll.silent.empty()) { // its jobs would be missing in the list, or count as ended
+        const std::string& account = *poll.silent.begin();
+        return fail(ErrorCode::kEnvironment,
+                    problem("bridge-account-unlisted",
+                            "the jobs of " + printable(account) + " cannot be listed"),
+                    printable(cluster.trouble_of(account).words),
                     "cybelectl bridge check");
     }
     return poll;
@@ -54,13 +63,11 @@ Result<void> add_orphans(const ServiceRequest& request,
     CYBELE_TRY(auto owners, read_owners(request, row, uids));
     for (const SeenJob& job : jobs) {
         const RecordOwner& record = owners[job.token];
-        const bool is_noted = !record.object.empty(); // not by an earlier version
-        const bool is_ours =
-            !is_noted || (is_same(record.owner, self) && is_place_text(record.object));
-        if (!record.has_claim || !is_ours) {
+        if (!may_be_orphan(record, self)) {
             continue;
         }
-        if (is_noted) { // it may exist, although the Bridge serves its namespace no longer
+        if (!record.object
+                 .empty()) { // it may exist, although the Bridge serves its namespace no longer
             CYBELE_TRY(const bool is_there, server.exists(record.object, job.token));
             if (is_there) {
                 continue;

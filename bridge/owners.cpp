@@ -45,6 +45,12 @@ bool is_same(const Owner& owner, const Owner& self) {
     return owner.bridge == self.bridge && (owner.lease.empty() || owner.lease == self.lease);
 }
 
+bool may_be_orphan(const RecordOwner& record, const Owner& self) {
+    const bool is_noted = !record.object.empty(); // not by an earlier version
+    return record.has_claim &&
+           (!is_noted || (is_same(record.owner, self) && is_place_text(record.object)));
+}
+
 Result<Owner> owner_of(ServerSession& server, const std::string& bridge) {
     CYBELE_TRY(const nlohmann::json lease,
                server.read("/apis/coordination.k8s.io/v1/namespaces/" + server.name_space() +
@@ -60,9 +66,10 @@ Result<Owner> owner_of(ServerSession& server, const std::string& bridge) {
 
 Result<std::map<std::string, RecordOwner>> read_owners(const ServiceRequest& request,
                                                        const launchers::BridgeAccount& row,
-                                                       const std::vector<std::string>& uids) {
+                                                       const std::vector<std::string>& uids,
+                                                       const submission::Meanwhile& meanwhile) {
     const auto host =
-        host_of({row.way, row.account, request.sockets, request.environment, nullptr});
+        host_of({row.way, row.account, request.sockets, request.environment, meanwhile});
     std::map<std::string, RecordOwner> owners;
     for (std::size_t at = 0; at < uids.size(); at += kMostUids) {
         submission::Call call;

@@ -4,6 +4,7 @@
 #include "bridge/cluster.hpp"
 #include "bridge/server_session.hpp"
 #include "bridge/service.hpp"
+#include "submission/backends/host.hpp"
 
 #include <map>
 #include <string>
@@ -35,6 +36,9 @@ struct RecordOwner {
 /// not while this Bridge never had one.
 [[nodiscard]] bool is_same(const Owner& owner, const Owner& self);
 
+/// Whether the job of this record is an orphan of this Bridge, if its object does not exist.
+[[nodiscard]] bool may_be_orphan(const RecordOwner& record, const Owner& self);
+
 /// This Bridge, with its Lease at the API server; an empty uid where none exists.
 [[nodiscard]] Result<Owner> owner_of(ServerSession& server, const std::string& bridge);
 
@@ -42,7 +46,8 @@ struct RecordOwner {
 [[nodiscard]] Result<std::map<std::string, RecordOwner>>
 read_owners(const ServiceRequest& request,
             const launchers::BridgeAccount& row,
-            const std::vector<std::string>& uids);
+            const std::vector<std::string>& uids,
+            const submission::Meanwhile& meanwhile = nullptr);
 
 /// The jobs of one account that have not ended and may be of a bridge.
 [[nodiscard]] std::vector<SeenJob> jobs_of_account(const Poll& poll, const std::string& account);

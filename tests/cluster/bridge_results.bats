@@ -72,6 +72,27 @@ is_settled() { [[ -n $(condition "$1" ResultsCollected status) ]]; }
     [[ $(condition refused Accepted message) == *"[$place/results]"*/etc/cybele* ]]
 }
 
+@test "at most four copies of an account's results are under way at the same time, and the others follow" {
+    local one
+    touch hold
+    printf '%s\n' '#!/bin/sh' "echo copy >>'$place/copies'" "while [ -e '$place/hold' ]; do sleep 0.2; done" \
+        'exec /usr/bin/sha256sum "$@"' >commands/sha256sum
+    chmod +x commands/sha256sum
+    start_bridge one
+    for one in 1 2 3 4 5 6 7; do job_with_results "many-$one" "made-$one" "$place/results/many" "echo $one >made-$one"; done
+    for one in 1 2 3 4 5 6 7; do ends "many-$one" Succeeded 120; done
+    has_four() { (($(wc -l <copies) >= 4)); }
+    wait_for 60 has_four || { cat one.log && return 1; }
+    sleep 8
+    assert_equal "$(wc -l <copies)" 4
+    rm hold
+    for one in 1 2 3 4 5 6 7; do
+        wait_for 60 is_settled "many-$one"
+        assert_equal "$(condition "many-$one" ResultsCollected status) $(cat "results/many/made-$one")" "True $one"
+    done
+    rm commands/sha256sum
+}
+
 # requests VERB RESOURCE: how many the API server has counted.
 requests() {
     kubectl get --raw /metrics | grep "^apiserver_request_total{.*resource=\"$2\".*verb=\"$1\"" | awk '{ sum += $NF } END { print sum + 0 }'

@@ -22,7 +22,7 @@ setup_file() {
     echo $! >sshd.process
     printf '127.0.0.1 %s\n' "$(cut -d' ' -f1,2 slurm/ssh/host.pub)" >known
     # ssh itself, in the network of the head node. Each login is a new one, so that a key counts from the moment on at which it changes.
-    printf '%s\n' '#!/bin/bash' 'case $1 in -O) exit 0 ;; esac' \
+    printf '%s\n' '#!/bin/bash' 'case $1 in -O) exit 0 ;; esac' "[[ \$* != *guest@* ]] || echo guest >>'$place/logins'" \
         "exec '$parts_dir/slurm' net '$place' /usr/bin/ssh -F none -o ControlMaster=no -o ControlPath=none -o UserKnownHostsFile='$place/known' \"\$@\"" >ways/ssh
     chmod +x ways/ssh
     PATH=$place/ways:$PATH wait_for 20 answers
@@ -96,4 +96,20 @@ others_run() {
     assert_equal "$(condition late Submitted status) $(in_queue)" 'True '
     run ! grep -h 'PRIVATE' one.log
     run ! grep 'PRIVATE' <(kubectl get slurmjobs,events -A -o yaml)
+}
+
+@test "a login that keeps failing is tried less and less often, however many objects wait for it" {
+    local one
+    cp keys/root.pub authorized/guest
+    start_bridge one
+    for one in 1 2 3; do job "waits-$one" true; done
+    wait_for 90 is_hindered waits-1 Submitted || { cat one.log && return 1; }
+    rm -f logins
+    sleep 60
+    echo "logins within a minute, at a poll of 1 s: $(wc -l <logins)" >&3
+    (($(wc -l <logins) >= 1 && $(wc -l <logins) <= 14))
+    others_run meanwhile
+    cp keys/guest.pub authorized/guest
+    for one in 1 2 3; do ends "waits-$one" Succeeded 180; done
+    assert_equal "$(runs_of waits-1) $(runs_of waits-2) $(runs_of waits-3)" '1 1 1'
 }

@@ -113,6 +113,30 @@ has_ended() { [[ $(kubectl get slurmjob -n "$1" "$2" -o 'jsonpath={.status.statu
     wait_for 60 has_ended physics runs || { kubectl get slurmjob -n physics runs -o yaml && cat two.log && return 1; }
     wait_for 60 has_ended biology own
     assert_equal "$(in_queue)" ''
+    # A job without an object is found, and proven to have ended, by its own account.
+    printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: lost, namespace: physics}' \
+        "spec: {batch: \"#!/bin/sh\nsleep 300.$unique\n\"}" | kubectl create -f -
+    wait_for 60 is_running lost || { kubectl get slurmjob -n physics lost -o yaml && cat two.log && return 1; }
+    id=$(kubectl get slurmjob -n physics lost -o 'jsonpath={.status.jobId}')
+    stop_bridge two KILL
+    kubectl patch slurmjob -n physics lost --type merge -p '{"metadata": {"finalizers": []}}'
+    kubectl delete slurmjob -n physics lost --wait=true --timeout=20s
+    run -0 as_bridge "$CYBELECTL" bridge orphans
+    assert_output --partial "job $id of $user, RUNNING, of physics/lost"
+    run -0 as_bridge "$CYBELECTL" bridge check
+    assert_line --partial 'queue: '
+    refute_line --partial 'queue: 0 jobs'
+    run -0 as_bridge "$CYBELECTL" bridge orphans --cancel
+    assert_line '1 cancelled'
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" CANCELLED
+    # An account that cannot be asked is no account without jobs.
+    mv ways/ssh ways/away
+    printf '%s\n' '#!/bin/sh' 'exit 255' >ways/ssh
+    chmod +x ways/ssh
+    sed 's/^reader:.*/reader: commands/' bridge.yaml >blind.yaml
+    run -5 as_bridge "$CYBELECTL" bridge orphans --config blind.yaml
+    assert_line 'error: the jobs of guest cannot be listed'
+    mv ways/away ways/ssh
     mv usual.yaml bridge.yaml
     sed -i '/^PrivateData/d' slurm/slurm.conf
     slurm scontrol reconfigure
