@@ -97,3 +97,21 @@ for line in sys.stdin:
     assert_equal "$(wc -l <late)" 200
     (($(sed -n 198p late) <= 7000))
 }
+
+@test "a query of the queue that fails immediately is repeated less and less often, and no object changes" {
+    start_bridge one
+    job stays "while [ ! -e $place/may-end ]; do sleep 0.5; done"
+    wait_for 60 reaches stays Running
+    printf '%s\n' '#!/bin/sh' 'exit 1' >before-squeue
+    chmod +x before-squeue
+    wait_for 30 grep -q 'the batch system does not answer' one.log
+    rm -f calls
+    sleep 60
+    echo "queries within a minute, at a poll of 1 s: $(asked squeue)" >&3
+    (($(asked squeue) >= 1 && $(asked squeue) <= 14))
+    assert_equal "$(field stays .status.status)" Running
+    rm before-squeue
+    touch may-end
+    ends stays Succeeded 120
+    kubectl delete slurmjobs --all --wait=true --timeout=60s
+}
