@@ -4,6 +4,7 @@
 #include "bridge/collect_pod.hpp"
 #include "bridge/log_options.hpp"
 #include "bridge/logs.hpp"
+#include "bridge/metrics.hpp"
 #include "bridge/node_view.hpp"
 #include "bridge/offer_script.hpp"
 #include "bridge/outputs.hpp"
@@ -11,6 +12,7 @@
 #include "bridge/server_session.hpp"
 #include "bridge/ways.hpp"
 #include "submission/backends/command_backend.hpp"
+#include "support/file.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -123,6 +125,9 @@ public:
         if (words.size() == kWordsOfResults && words[0] == "results") {
             return results();
         }
+        if (words.size() == 1 && words[0] == "metrics") {
+            return metrics();
+        }
         return Rejection{kNotHere, "nothing is served under this path"};
     }
 
@@ -161,8 +166,8 @@ private:
         return std::optional(std::move(asker));
     }
 
-    /// As a kubelet decides: who may do this to its node.
-    Rejected check_kubelet_right(const std::string& node) {
+    /// As a kubelet decides: who has this right at the API server. `kind` names the attributes.
+    Rejected check_right(const char* kind, const AnswerJson& attributes, const std::string& what) {
         Asker asker{request_.user, request_.groups, {}, {}};
         if (request_.certificate != "good" || asker.name.empty()) {
             std::optional<Asker> user;
@@ -179,24 +184,32 @@ private:
             }
             asker = std::move(*user);
         }
-        const auto review = server_.review("/apis/authorization.k8s.io/v1/subjectaccessreviews",
-                                           {{"apiVersion", "authorization.k8s.io/v1"},
-                                            {"kind", "SubjectAccessReview"},
-                                            {"spec",
-                                             {{"user", asker.name},
-                                              {"groups", AnswerJson(asker.groups)},
-                                              {"resourceAttributes",
-                                               {{"verb", "get"},
-                                                {"resource", "nodes"},
-                                                {"subresource", "proxy"},
-                                                {"name", node}}}}}});
+        const auto review = server_.review(
+            "/apis/authorization.k8s.io/v1/subjectaccessreviews",
+            {{"apiVersion", "authorization.k8s.io/v1"},
+             {"kind", "SubjectAccessReview"},
+             {"spec",
+              {{"user", asker.name}, {"groups", AnswerJson(asker.groups)}, {kind, attributes}}}});
         if (!review) {
             return unavailable(review.error());
         }
         const AnswerJson& status = view_part(*review, "status");
         return status.value("allowed", AnswerJson(false)) == AnswerJson(true)
                    ? Rejected()
-                   : Rejection{kForbiddenToClient, asker.name + " may not get nodes/proxy"};
+                   : Rejection{kForbiddenToClient, asker.name + " may not get " + what};
+    }
+
+    Rejected metrics() {
+        if (auto rejected = check_right(
+                "nonResourceAttributes", {{"verb", "get"}, {"path", "/metrics"}}, "/metrics")) {
+            return rejected;
+        }
+        const auto text = read_file(metrics_file(service_));
+        if (!text) {
+            return Rejection{kUnavailableNow, "no round has ended yet"};
+        }
+        (void)(print_("200 text/plain; version=0.0.4\n") && print_(*text));
+        return {};
     }
 
     static Rejection unavailable(const Error& error) {
@@ -254,7 +267,9 @@ private:
         const auto& queues = service_.configuration.cluster.queues;
         const std::string some_node =
             queues.empty() ? "" : node_of(service_.configuration, queues.front().name);
-        if (auto rejected = check_kubelet_right(some_node)) {
+        const AnswerJson attributes{
+            {"verb", "get"}, {"resource", "nodes"}, {"subresource", "proxy"}, {"name", some_node}};
+        if (auto rejected = check_right("resourceAttributes", attributes, "nodes/proxy")) {
             return rejected;
         }
         if (container != kContainerOfOutput && container != kContainerOfErrors) {

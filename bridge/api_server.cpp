@@ -252,4 +252,26 @@ bool is_not_found(const apiserver::Reply& reply, const std::string& name) {
                name;
 }
 
+std::optional<bool> exists_in(Pump& pump,
+                              const std::vector<std::string>& collections,
+                              const std::string& name,
+                              const std::string& uid) {
+    constexpr std::chrono::milliseconds kAsked{10'000};
+    for (const std::string& collection : collections) {
+        std::string path = collection;
+        path += "/" + name;
+        const auto reply = pump.get(path, kAsked);
+        if (reply && reply->ok()) {
+            const Json object = parse_json(reply->body);
+            if (object.is_object() &&
+                text_at(object.value("metadata", Json::object()), "uid") == uid) {
+                return true;
+            }
+        } else if (!reply || !is_not_found(*reply, name)) {
+            return std::nullopt;
+        }
+    }
+    return false;
+}
+
 } // namespace cybele::bridge

@@ -9,7 +9,9 @@
 
 #include <chrono>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 namespace cybele::bridge {
 
@@ -55,6 +57,13 @@ private:
     TransitionLog log_;
     std::function<bool()> may_act_;
 };
+
+/// Whether one of the collections has an object with this name and uid; unset: the server does not
+/// say.
+[[nodiscard]] std::optional<bool> exists_in(Pump& pump,
+                                            const std::vector<std::string>& collections,
+                                            const std::string& name,
+                                            const std::string& uid);
 
 /// The server says that this very object does not exist. A server that is just starting answers 404
 /// without these words.

@@ -2,8 +2,12 @@
 #include "bridge/object_watch.hpp"
 
 #include "apiserver/revision.hpp"
+#include "bridge/api_server.hpp"
 #include "bridge/managed_job.hpp"
 #include "support/json.hpp"
+
+#include <chrono>
+#include <utility>
 
 namespace cybele::bridge {
 
@@ -121,6 +125,33 @@ void ObjectWatch::on_trouble(const Error& error) {
 
 void ObjectWatch::on_recovered() {
     log("Recovered", "the API server answers");
+}
+
+void read_again(Pump& pump,
+                const std::set<std::string>& uids,
+                const JobReader& jobs,
+                Rounds& rounds) {
+    constexpr std::chrono::milliseconds kReadAgain{10'000};
+    for (const std::string& uid : uids) {
+        const Object* known = rounds.find(uid);
+        if (known == nullptr) {
+            continue;
+        }
+        const auto reply = pump.get(object_path(*known), kReadAgain);
+        if (reply && is_not_found(*reply, known->name)) {
+            rounds.gone(uid);
+            continue;
+        }
+        if (!reply || !reply->ok()) {
+            continue; // the watch shows it
+        }
+        auto object = read_object(reply->body, jobs);
+        if (object && object->uid == uid) {
+            rounds.put(std::move(*object));
+        } else {
+            rounds.gone(uid); // another object has the name
+        }
+    }
 }
 
 } // namespace cybele::bridge

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "apiserver/list_watch.hpp"
+#include "bridge/pump.hpp"
 #include "bridge/rounds.hpp"
 #include "bridge/transition.hpp"
 
@@ -64,5 +65,11 @@ private:
     bool is_listing_ = false;
     std::set<std::string> listed_;
 };
+
+/// Objects of which a write had no clear answer are read.
+void read_again(Pump& pump,
+                const std::set<std::string>& uids,
+                const JobReader& jobs,
+                Rounds& rounds);
 
 } // namespace cybele::bridge

@@ -2,6 +2,7 @@
 #include "bridge/rounds.hpp"
 
 #include "bridge/observe.hpp"
+#include "bridge/patterns.hpp"
 
 #include <algorithm>
 
@@ -123,6 +124,17 @@ void Rounds::end_late_jobs(const PollIndex& index) {
     }
 }
 
+std::vector<SeenJob> Rounds::strangers_of(const PollIndex& index) const {
+    std::vector<SeenJob> strangers;
+    for (const SeenJob& job : index.poll().jobs) {
+        if (is_uid(job.token) && !submission::is_over(job.state) && !objects_.contains(job.token) &&
+            !departed_.contains(job.token)) {
+            strangers.push_back(job);
+        }
+    }
+    return strangers;
+}
+
 RoundReport Rounds::round(Server& server, Cluster& cluster, const World& world) {
     RoundReport report;
     batch_ = {};
@@ -149,6 +161,7 @@ RoundReport Rounds::round(Server& server, Cluster& cluster, const World& world) 
         end_late_jobs(index);
         perform_batch(batch_, cluster);
     }
+    report.strangers = strangers_of(index);
     return report;
 }
 

@@ -19,7 +19,8 @@ using Admission = std::function<Admitted(const Object&)>;
 struct RoundReport {
     std::set<std::string> must_read; ///< uids of objects to be read again before the next round
     std::size_t objects = 0;
-    bool is_complete = false; ///< the batch system answered
+    std::vector<SeenJob> strangers; ///< jobs with a uid that is no object's, and have not ended
+    bool is_complete = false;       ///< the batch system answered
 };
 
 /// All objects of the bridge, and one round over them: one poll, then each object's turn. What it
@@ -68,6 +69,7 @@ private:
     /// Their accounting is asked together, then each has its second turn.
     void inquire(const Silent& silent, const Sides& sides, const World& world, RoundReport& report);
     void end_late_jobs(const PollIndex& index);
+    [[nodiscard]] std::vector<SeenJob> strangers_of(const PollIndex& index) const;
 
     Admission admission_;
     std::map<std::string, Tracked> objects_;   ///< by uid

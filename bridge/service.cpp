@@ -15,6 +15,7 @@
 #include "bridge/managed_job.hpp"
 #include "bridge/object_watch.hpp"
 #include "bridge/observe.hpp"
+#include "bridge/oversight.hpp"
 #include "bridge/virtual_nodes.hpp"
 #include "support/boot_time.hpp"
 #include "support/http.hpp"
@@ -32,7 +33,7 @@ using apiserver::Moment;
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr std::chrono::milliseconds kGoodbye{3'000}; ///< for giving the Lease back
-constexpr std::chrono::milliseconds kReadAgain{10'000};
+constexpr std::chrono::milliseconds kAnswerOfPods{10'000};
 constexpr std::chrono::milliseconds kSilenceOfNodes{300'000};
 constexpr std::chrono::milliseconds kBetweenQueues{300'000};
 
@@ -64,7 +65,10 @@ public:
           meanwhile_(std::make_shared<std::function<void()>>([this] { breathe(); })),
           cluster_(cluster_settings()), rounds_([this](const Object& object) {
               return admit(object, request_.configuration.site);
-          }) {
+          }),
+          oversight_({request, space_, pump_, events_, lease_, cluster_, meanwhile_, [this] {
+                          return stamp();
+                      }}) {
         world_.times = request.configuration.times;
         world_.reads_tails = request.configuration.document.reads_tails;
         world_.site = request.configuration.cluster.name;
@@ -162,6 +166,7 @@ private:
         settings.default_queue = request_.configuration.site.default_queue;
         settings.accounts = document.accounts;
         settings.reader = reader_of(document);
+        settings.poll = document.poll;
         settings.sockets = request_.sockets;
         settings.program = request_.program;
         settings.environment = request_.environment;
@@ -205,7 +210,7 @@ private:
 
     void refuse_other_pods() {
         if (const auto path = nodes_->due_list(boot_time())) {
-            const auto reply = pump_.get(*path, kReadAgain);
+            const auto reply = pump_.get(*path, kAnswerOfPods);
             if (reply && reply->ok()) {
                 nodes_->refuse_others(parse_json(reply->body));
             }
@@ -340,15 +345,22 @@ private:
     void round() {
         if (inbox_.apply(rounds_, watches_.size())) {
             world_.is_rewound = true;
-            tell_rewound();
+            oversight_.tell_rewound();
         }
-        read_again();
+        read_again(pump_, must_read_, jobs_, rounds_);
         world_.now = request_.clock() / kNanoseconds;
         world_.is_leader = leads();
         const Moment before = boot_time();
         const RoundReport report = rounds_.round(server_, cluster_, world_);
-        next_poll_ =
-            before + pause_after(request_.configuration.document.poll, cluster_.answer_time());
+        const std::chrono::milliseconds pause =
+            pause_after(request_.configuration.document.poll, cluster_.answer_time());
+        if (report.is_complete) {
+            queue_back_off_.succeeded();
+            next_poll_ = before + pause;
+        } else {
+            queue_back_off_.failed(before, pause);
+            next_poll_ = queue_back_off_.next();
+        }
         must_read_ = report.must_read;
         report_elsewhere();
         if (nodes_) {
@@ -377,24 +389,24 @@ private:
             log(was_answered_ ? "Recovered" : "Trouble",
                 was_answered_ ? "the batch system answers" : "the batch system does not answer");
         }
+        if (report.is_complete && !world_.is_rewound && leads()) {
+            oversight_.look_for_strangers(report.strangers);
+        }
+        if (listener_) {
+            write_metrics();
+        }
         has_ended_ = request_.is_once && was_leader_;
     }
 
-    /// For administrators: a log is not always kept.
-    void tell_rewound() {
-        lease_.annotate("cybelectl.io/rewound", stamp());
-        events_.record({"coordination.k8s.io/v1",
-                        "Lease",
-                        space_,
-                        "cybelectl-bridge-" + request_.configuration.document.name,
-                        lease_.uid()},
-                       {"Rewound",
-                        "Compare",
-                        "the API server was put back to an earlier state; nothing is handed over "
-                        "until all jobs were compared with the objects",
-                        true,
-                        stamp()},
-                       boot_time());
+    void write_metrics() {
+        Metrics metrics;
+        rounds_.each([&](const Object& object) { metrics.add_object(object.status.phase); });
+        metrics.is_queue_answered = was_answered_;
+        metrics.is_rewound = world_.is_rewound;
+        metrics.last_round = world_.now;
+        if (const auto written = oversight_.write_metrics(std::move(metrics)); !written) {
+            report("the metrics cannot be written: " + written.error().message());
+        }
     }
 
     /// If the Site was only renamed, no bridge follows them.
@@ -406,31 +418,6 @@ private:
                        " are followed by the bridge of that Site only");
             }
         });
-    }
-
-    /// Objects of which a write had no clear answer.
-    void read_again() {
-        for (const std::string& uid : must_read_) {
-            const Object* known = rounds_.find(uid);
-            if (known == nullptr) {
-                continue;
-            }
-            const auto reply = pump_.get(object_path(*known), kReadAgain);
-            if (reply && is_not_found(*reply, known->name)) {
-                rounds_.gone(uid);
-                continue;
-            }
-            if (!reply || !reply->ok()) {
-                continue; // the watch shows it
-            }
-            auto object = read_object(reply->body, jobs_);
-            if (object && object->uid == uid) {
-                rounds_.put(std::move(*object));
-            } else {
-                rounds_.gone(uid); // another object has the name
-            }
-        }
-        must_read_.clear();
     }
 
     void end() {
@@ -458,6 +445,7 @@ private:
     BatchCluster cluster_;
     World world_;
     Rounds rounds_;
+    Oversight oversight_;
     Inbox inbox_;
     std::vector<std::unique_ptr<ObjectWatch>> observers_;
     std::vector<std::unique_ptr<apiserver::ListWatch>> watches_;
@@ -467,6 +455,7 @@ private:
     std::set<std::string> must_read_;
     std::set<std::string> reported_;
     Moment next_poll_{0};
+    BackOff queue_back_off_;
     Moment answered_at_ = boot_time();
     Moment next_queues_{0};
     bool was_leader_ = false;

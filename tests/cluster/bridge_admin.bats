@@ -65,7 +65,12 @@ has_job() { [[ -n $(field "$1" .status.jobId) ]]; }
     # A restart does not cancel it: it is merely missing.
     start_bridge one
     wait_for 60 grep -q Leading one.log
+    # It is reported once, in the log and as an Event.
+    wait_for 60 grep -q "Orphans: jobs without an object: 1; one is job $lost of $user" one.log || { cat one.log && return 1; }
+    is_reported() { [[ $(kubectl get events -A -o json | jq -r '.items[] | select(.reason == "JobsWithoutObject") | .involvedObject.name') == cybelectl-bridge-test ]]; }
+    wait_for 30 is_reported
     sleep 4
+    assert_equal "$(grep -c Orphans: one.log)" 1
     run -0 slurm squeue -h -j "$lost" -o %i
     assert_equal "$output" "$lost"
     run -0 bridge orphans --cancel

@@ -296,3 +296,26 @@ has_pod() { kubectl get pod "$1-results"; }
     wait_for 60 is_refused robbed || { cat one.log && return 1; }
     [[ $(condition robbed ResultsCollected message) == *'robbed-results exists'* ]]
 }
+
+@test "metrics are served to whoever may get /metrics, and to nobody else" {
+    local token
+    begin_bridge
+    job counted true
+    ends counted Succeeded
+    assert_equal "$(status_of /metrics)" 401
+    kubectl create serviceaccount scraper >&2
+    token=$(kubectl create token scraper)
+    assert_equal "$(status_of /metrics -H "Authorization: Bearer $token")" 403
+    kubectl create clusterrole scraper --verb=get --non-resource-url=/metrics >&2
+    kubectl create clusterrolebinding scraper --clusterrole=scraper --serviceaccount=default:scraper >&2
+    is_served() { [[ $(status_of /metrics -H "Authorization: Bearer $token") == 200 ]]; }
+    wait_for 30 is_served
+    cat answer
+    assert_equal "$(grep -vcE '^(# (HELP|TYPE) )?cybelectl_bridge_[a-z_]+' answer)" 0
+    # value NAME: of the metric.
+    value() { awk -v name="cybelectl_bridge_$1" '$1 == name { print $2 }' answer; }
+    (($(value 'objects{phase="Succeeded"}') >= 1 && $(value queue_queries_total) >= 1 && $(value events_written_total) >= 1))
+    assert_equal "$(value queue_answered) $(value jobs_without_object) $(value failing_accounts)" '1 0 0'
+    (($(date +%s) - $(value last_round_timestamp_seconds) <= 60))
+    run ! grep -E 'eyJ' answer
+}

@@ -74,6 +74,24 @@ TEST_CASE("one round claims, hands over, records and releases") {
     CHECK(peace.cluster.jobs.size() == 1);
 }
 
+TEST_CASE(
+    "a round names the jobs whose uid is no object's, and not those of objects that it knows") {
+    Peace peace;
+    peace.create();
+    peace.late_job().token = "00000000-0000-4000-8000-000000000009";
+    model::Job ended;
+    ended.id = "100";
+    ended.owner = "alice";
+    ended.token = "00000000-0000-4000-8000-000000000008";
+    ended.state = submission::State::kDone;
+    peace.cluster.jobs.push_back(ended);
+    const auto report = peace.round();
+    REQUIRE(report.strangers.size() == 1);
+    CHECK(report.strangers[0].id == "99");
+    REQUIRE(peace.cluster.jobs.size() == 3);
+    CHECK(peace.cluster.jobs[0].state == submission::State::kHeld); // it is left alone
+}
+
 TEST_CASE("a late job of an object that was deleted is ended, and none of one that came back") {
     Peace peace;
     peace.create();
