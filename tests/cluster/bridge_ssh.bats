@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cybelectl bridge run` by ssh with a key of each account: a real API server, a real Slurm, and the sshd of its head node, which accepts
-# a key or does not. Two minutes.
+# a key or does not, and by sudo from one login. Six minutes.
 # shellcheck disable=SC2154 # unique is of suite.bash
 load ../parts/suite.bash
 load nodes.bash
@@ -18,7 +18,10 @@ setup_file() {
     printf '%s\n' 'Port 22' 'ListenAddress 127.0.0.1' "HostKey $place/slurm/ssh/host" "AuthorizedKeysFile $place/authorized/%u" \
         'StrictModes no' 'UsePAM no' 'PermitRootLogin yes' 'PasswordAuthentication no' 'PidFile none' \
         "SetEnv SLURM_CONF=$place/slurm/slurm.conf" >sshd.conf
-    slurm sh -c "mkdir -p /run/sshd && exec /usr/sbin/sshd -D -f '$place/sshd.conf' -E '$place/sshd.log'" >sshd.out 2>&1 3>&- &
+    # The login root may become guest by sudo, and nobody else.
+    printf '%s\n' 'Defaults env_keep += "SLURM_CONF"' 'root ALL=(guest) NOPASSWD: /usr/bin/sh -s, /bin/sh -s' >sudoers
+    chmod 440 sudoers
+    slurm sh -c "mount --bind '$place/sudoers' /etc/sudoers && mkdir -p /run/sshd && exec /usr/sbin/sshd -D -f '$place/sshd.conf' -E '$place/sshd.log'" >sshd.out 2>&1 3>&- &
     echo $! >sshd.process
     printf '127.0.0.1 %s\n' "$(cut -d' ' -f1,2 slurm/ssh/host.pub)" >known
     # ssh itself, in the network of the head node. Each login is a new one, so that a key counts from the moment on at which it changes.
@@ -112,4 +115,22 @@ others_run() {
     cp keys/guest.pub authorized/guest
     for one in 1 2 3; do ends "waits-$one" Succeeded 180; done
     assert_equal "$(runs_of waits-1) $(runs_of waits-2) $(runs_of waits-3)" '1 1 1'
+}
+
+@test "by sudo from one login a job is its account's, with nothing of the bridge's environment, and its deletion ends it" {
+    local id way="{ssh: root@127.0.0.1, key: $place/keys/root, sudo: true}"
+    cp bridge.yaml usual.yaml
+    sed -i "s|account: guest, way: {[^}]*}|account: guest, way: $way|" bridge.yaml
+    start_bridge one
+    job by-sudo 'id -un' 'env | grep -cE "KUBE|SUDO_COMMAND=.*KUBE|eyJ" || true'
+    job doomed "sleep 300.$unique"
+    ends by-sudo Succeeded 120
+    assert_equal "$(tail -n 2 slurm/guest/by-sudo.out)" $'guest\n0'
+    wait_for 120 reaches doomed Running
+    id=$(field doomed .status.jobId)
+    assert_equal "$(slurm squeue -h -j "$id" -o %u) $(field doomed .status.account)" 'guest guest'
+    assert_equal "$(stat -c %u "slurm/guest/.cybelectl/$(field by-sudo .metadata.uid)")" 61234
+    kubectl delete slurmjob doomed --wait=true --timeout=120s
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" CANCELLED
+    mv usual.yaml bridge.yaml
 }
