@@ -106,7 +106,7 @@ requests() {
     before=$(requests PATCH slurmjobs) events=$(requests POST events)
     for one in $(seq $count); do job "cost-$one" 'sleep 4'; done
     for one in $(seq $count); do ends "cost-$one" Succeeded 60; done
-    is_free() { for one in $(seq $count); do [[ -z $(field "cost-$one" .metadata.finalizers) ]] || return 1; done; }
+    is_free() { for one in $(seq "$count"); do [[ -z $(field "cost-$one" .metadata.finalizers) ]] || return 1; done; }
     wait_for 20 is_free
     stop_bridge one
     echo "$(($(requests PATCH slurmjobs) - before)) writes and $(($(requests POST events) - events)) Events for $count jobs"
