@@ -287,7 +287,7 @@ Result<int> instance_verb(const Session& session, const OtherCall& call) {
 }
 
 Result<int> start_with_instance(const Session& session, const StartOptions& options) {
-    if (options.request.instance.name.empty()) {
+    if (!options.is_instance) {
         return runtime::start_in_instance(options.request, session.environment);
     }
     CYBELE_TRY(const Instance started,

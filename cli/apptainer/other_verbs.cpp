@@ -253,6 +253,12 @@ Result<std::string> registry_host(const OtherCall& call) {
 Result<OwnWords> registry_login(Session& session, const OtherCall& call) {
     std::vector<std::string> words = words_of(call);
     words.insert(words.begin(), "--quiet");
+    const std::string place = call.words.empty() ? std::string() : call.words.front();
+    if (call.verb->verb.ends_with(" logout") &&
+        (place.starts_with("http://") || place.starts_with("https://"))) {
+        session.inform_as_other("Logout succeeded"); // of a key server, which has no login here
+        return OwnWords{{}, 0};
+    }
     CYBELE_TRY(std::string host, registry_host(call));
     if (call.has("--password")) {
         session.environment.set("CYBELE_REGISTRY_PASSWORD", call.value("--password"));
@@ -286,6 +292,7 @@ Result<int> registry_list(const Session& session) {
 Result<OwnWords> run_help(const Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::string path, image_path(session, call.words.front()));
     CYBELE_TRY(const auto contents, images::open_contents(path));
+    CYBELE_CHECK(check_has_shell(path, contents));
     CYBELE_TRY(auto inspection, images::inspect_contents(contents));
     const std::string app = call.value("--app");
     const images::Inspection shown = app.empty() ? inspection : inspection.apps[app];
@@ -323,7 +330,8 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
                             "invalid argument \"" + printable(text) +
                                 "\" for \"-D, --days\" flag: not a number"));
     }
-    CYBELE_TRY(const auto types, read_cache_types(call.values("--type")));
+    CYBELE_CHECK(check_reference_cache(session));
+    const auto types = read_cache_types(session, call.values("--type"));
     if (!call.has("--force") && !call.has("--dry-run")) {
         CYBELE_TRY(const bool is_wanted, ask_before_cleaning());
         if (!is_wanted) {
@@ -437,7 +445,8 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         return registry_login(session, call);
     }
     if (verb == "cache list") {
-        CYBELE_TRY(const auto types, read_cache_types(call.values("--type")));
+        CYBELE_CHECK(check_reference_cache(session));
+        const auto types = read_cache_types(session, call.values("--type"));
         return list_reference_cache(session, call.has("--verbose"), types).map([](int code) {
             return OwnWords{{}, code};
         });

@@ -3,6 +3,7 @@
 
 #include "cli/apptainer/other_help.hpp"
 #include "cli/apptainer/other_verbs.hpp"
+#include "cli/apptainer/refused_verbs.hpp"
 #include "cli/apptainer/verb_table.hpp"
 #include "cli/run/flag_words.hpp"
 #include "cli/run/start_as.hpp"
@@ -347,17 +348,6 @@ Result<OwnWords> help_words(const Session& session, std::size_t at) {
     return done(0);
 }
 
-/// Of a verb that is refused: whether Apptainer would say that its words are wrong. What has flags
-/// is not looked at.
-bool has_wrong_count(const Session& session, std::size_t at, const OtherVerb& verb) {
-    const auto parts = 1 + std::count(verb.verb.begin(), verb.verb.end(), ' ');
-    const auto first = session.words.begin() + static_cast<std::ptrdiff_t>(at) + parts;
-    const auto count = static_cast<std::size_t>(session.words.end() - first);
-    const bool has_flags = std::any_of(
-        first, session.words.end(), [](const std::string& word) { return word.starts_with('-'); });
-    return !has_flags && (count < verb.least || count > verb.most);
-}
-
 /// A verb that starts nothing: carried, or refused with what to do instead.
 Result<OwnWords> verb_words(Session& session,
                             const GlobalFlags& flags,
@@ -370,13 +360,10 @@ Result<OwnWords> verb_words(Session& session,
     if (!other.refused.empty() && is_group(verb)) {
         return group_words(session, flags, verb);
     }
-    if (!other.refused.empty() && has_wrong_count(session, flags.at, other)) {
-        return wrong_usage(session,
-                           verb,
-                           Error(ErrorCode::kUsage,
-                                 problem("apptainer-command-line", "wrong number of arguments")));
-    }
     if (!other.refused.empty()) {
+        if (auto read = check_refused_words(session.words, flags.at, other); !read) {
+            return wrong_usage(session, verb, read.error());
+        }
         return fail(ErrorCode::kEnvironment,
                     problem("apptainer-command-not-supported",
                             "`" + session.other_name + " " + verb + "` is not supported"),
@@ -406,6 +393,7 @@ Result<OwnWords> own_words(Session& session) {
                                          : usage_of(session.other_name, ""));
         return done(flags->wants_help ? 0 : kWrongUsage);
     }
+    drop_group_flags(session.words, flags->at);
     const std::string verb = verb_at(session.words, flags->at);
     if (verb == "help") {
         return help_words(session, flags->at + 1);

@@ -249,7 +249,7 @@ constexpr OtherVerb kVerbs[] = {
     {"oci create", "", 1, 1, "oci create NAME", "", kNoBundles},
     {"oci delete", "", 1, 1, "oci delete NAME", "", kNoBundles},
     {"oci exec", "", 2, 99, "oci exec NAME PROGRAM [ARGUMENT...]", "", kNoBundles},
-    {"oci kill", "", 1, 2, "oci kill NAME [SIGNAL]", "", kNoBundles},
+    {"oci kill", "", 1, 99, "oci kill NAME [SIGNAL]", "", kNoBundles},
     {"oci mount", "", 2, 2, "oci mount IMAGE DIR", "", kNoBundles},
     {"oci pause", "", 1, 1, "oci pause NAME", "", kNoBundles},
     {"oci resume", "", 1, 1, "oci resume NAME", "", kNoBundles},

@@ -278,6 +278,9 @@ Result<void> show_surveyed(Session& session,
 Result<int> inspect(Session& session, const InspectOptions& options) {
     CYBELE_TRY(const std::string path, image_path(session, options.image));
     CYBELE_TRY(const auto contents, images::open_contents(path));
+    if (!session.other_name.empty()) {
+        CYBELE_CHECK(check_has_shell(path, contents));
+    }
     if (options.sbom) {
         CYBELE_CHECK(show_sbom(session, contents));
         return 0;

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -242,6 +243,22 @@ std::string facts_text(const std::vector<images::CheckedFact>& facts) {
                         std::string(images::verdict_name(fact.verdict))});
     }
     return table(rows);
+}
+
+Result<void> check_has_shell(const std::string& path, const images::Contents& contents) {
+    std::error_code failed;
+    if (contents.image || !contents.root || std::filesystem::is_directory(path, failed)) {
+        return {};
+    }
+    CYBELE_TRY(const auto shell, images::find_file(contents.root, "/bin/sh"));
+    if (shell) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                problem("inspect-without-shell",
+                        "could not inspect container: '" + printable(path) + "' has no /bin/sh"),
+                "the metadata of a bare file system is shown by its own shell",
+                "`cybelectl inspect` reads it without one");
 }
 
 } // namespace cybele::cli

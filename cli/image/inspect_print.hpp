@@ -2,6 +2,7 @@
 #pragma once
 
 #include "images/inspection/checked_facts.hpp"
+#include "images/inspection/contents.hpp"
 #include "images/inspection/inspect.hpp"
 #include "images/inspection/listing.hpp"
 #include "images/inspection/packages.hpp"
@@ -41,6 +42,11 @@ void print_metadata(const images::Inspection& inspection,
                     bool is_trimmed = false);
 /// As Apptainer's `inspect --json` prints it, to the byte.
 [[nodiscard]] std::string reference_json(const images::Inspection& inspection);
+
+/// By the name of Apptainer, which starts a bare squashfs to look at it: kInput where no shell is
+/// in one.
+[[nodiscard]] Result<void> check_has_shell(const std::string& path,
+                                           const images::Contents& contents);
 
 /// A JSON object on standard output, member by member, so that a list can be longer than memory.
 class Document {

@@ -110,25 +110,45 @@ bool has_cache_type(const std::vector<std::string>& types, std::string_view type
            });
 }
 
-Result<std::vector<std::string>> read_cache_types(const std::vector<std::string>& lists) {
+bool is_image_type(std::string_view type) {
+    return type == "all" || std::any_of(std::begin(kCacheTypes),
+                                        std::end(kCacheTypes),
+                                        [&](const auto& row) { return row.type == type; });
+}
+
+std::vector<std::string> read_cache_types(const Session& session,
+                                          const std::vector<std::string>& lists) {
     std::vector<std::string> types;
     for (const std::string& list : lists) {
         for (const std::string_view type : text::split_terminated(list, ',')) {
-            const bool is_known = type == "all" || type == kBlobs ||
-                                  std::any_of(std::begin(kCacheTypes),
-                                              std::end(kCacheTypes),
-                                              [&](const auto& row) { return row.type == type; });
-            if (!is_known) {
-                return fail(ErrorCode::kInput,
-                            problem("cache-type-unknown",
-                                    "the cache has no type '" + printable(std::string(type)) + "'"),
-                            "the types are library, oci-tmp, shub, blob, net, oras and all",
-                            "leave out --type for all of them");
+            if (!is_image_type(type) && type != kBlobs) {
+                Fault fault;
+                fault.code = ErrorCode::kInput;
+                fault.set(problem("cache-type-unknown",
+                                  "the cache has no type '" + printable(std::string(type)) + "'"));
+                fault.because = "the types are library, oci-tmp, shub, blob, net, oras and all";
+                fault.help = "leave out --type for all of them";
+                fault.is_warning = true; // as with the reference, such a type is empty
+                session.note({fault});
             }
             types.emplace_back(type);
         }
     }
     return types;
+}
+
+Result<void> check_reference_cache(const Session& session) {
+    const std::string chosen = session.environment.get_or(
+        "APPTAINER_CACHEDIR", session.environment.get_or("SINGULARITY_CACHEDIR", ""));
+    std::error_code failed;
+    if (chosen.empty() || !fs::exists(chosen, failed) || fs::is_directory(chosen, failed)) {
+        return {};
+    }
+    return fail(
+        ErrorCode::kEnvironment,
+        problem("cache-not-directory", "the cache '" + printable(chosen) + "' is not a directory"),
+        "APPTAINER_CACHEDIR names it",
+        "name a directory");
 }
 
 Result<int>
@@ -157,9 +177,7 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
         }
     }
     std::vector<std::string> counts;
-    if (types.empty() || std::any_of(types.begin(), types.end(), [](const std::string& type) {
-            return type != kBlobs;
-        })) {
+    if (types.empty() || std::any_of(types.begin(), types.end(), is_image_type)) {
         counts.push_back(
             fmt::format("{} container file(s) using {}", images.size(), cache_size(of_images)));
     }
@@ -167,9 +185,10 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
         counts.push_back(
             fmt::format("{} oci blob file(s) using {}", parts.size(), cache_size(of_parts)));
     }
-    Session::print(fmt::format("{}There are {} of space\nTotal space used: {}\n",
+    Session::print(fmt::format("{}There are {}{}of space\nTotal space used: {}\n",
                                is_long ? "\n" : "",
                                fmt::join(counts, " and "),
+                               counts.empty() ? "" : " ",
                                cache_size(of_images + of_parts)));
     return 0;
 }

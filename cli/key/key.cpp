@@ -10,12 +10,14 @@
 #include "images/openpgp/generate.hpp"
 #include "images/openpgp/key_directory.hpp"
 #include "images/openpgp/locked.hpp"
+#include "images/openpgp/secret_key.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
 
 #include <memory>
 #include <optional>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -129,6 +131,7 @@ Result<int> new_pgp(const Session& session, const KeyOptions& options) {
     wanted.name = options.name;
     wanted.email = options.email;
     wanted.comment = options.comment;
+    wanted.allows_no_name = !session.other_name.empty() && !options.email.empty();
     wanted.algorithm = options.algorithm;
     wanted.time = session.now();
     wanted.random = random_bytes(pgp::kNewKeySalt);
@@ -204,6 +207,28 @@ Result<void> check_is_new(const Session& session,
         "nothing was imported");
 }
 
+/// By the name of Apptainer, who imports an encrypted private key shows that the password is known.
+Result<void> check_opens(const Session& session,
+                         const KeyOptions& options,
+                         const pgp::Certificate& certificate) {
+    if (session.other_name.empty() || !certificate.has_secret()) {
+        return {};
+    }
+    auto key = pgp::SecretKey::choose(certificate, Session::clock());
+    if (!key || !key->is_locked()) {
+        return {}; // what cannot sign is imported as it is
+    }
+    PassphraseOptions from = options.passphrase;
+    if (!session.environment.get("CYBELE_PASSPHRASE") && ::isatty(STDIN_FILENO) == 0) {
+        from.descriptor = STDIN_FILENO;
+    }
+    CYBELE_TRY(const Secret passphrase,
+               read_passphrase(passphrase_source(session, from),
+                               "the key " + certificate.fingerprint(),
+                               PassphraseUse::kOpen));
+    return key->unlock(passphrase);
+}
+
 Result<int> import(const Session& session, const KeyOptions& options) {
     pgp::Keyring all;
     for (const std::string& file : options.files) {
@@ -218,6 +243,7 @@ Result<int> import(const Session& session, const KeyOptions& options) {
             session.note({fault});
         }
         for (const pgp::Certificate& certificate : ring.certificates()) {
+            CYBELE_CHECK(check_opens(session, options, certificate));
             CYBELE_TRY(const pgp::Certificate kept,
                        closed(session,
                               options,
@@ -244,13 +270,22 @@ Result<int> import(const Session& session, const KeyOptions& options) {
             continue;
         }
         const pgp::CertificateState state = certificate->state(now);
-        Session::print(
-            session.other_name.empty()
-                ? fmt::format(
-                      "{} {} {}\n", import_word(one), one.fingerprint, printable(state.name()))
-                : fmt::format("Key with fingerprint {} successfully added to the {} keyring\n",
-                              one.fingerprint,
-                              one.is_secret ? "private" : "public"));
+        if (session.other_name.empty()) {
+            Session::print(fmt::format(
+                "{} {} {}\n", import_word(one), one.fingerprint, printable(state.name())));
+        }
+        for (const std::string_view ring : {"private", "public"}) {
+            const bool is_private = ring == "private";
+            const bool is_added = is_private
+                                      ? one.is_secret
+                                      : !one.is_secret || one.added == pgp::Keyring::Added::kNew;
+            if (!session.other_name.empty() && is_added) {
+                Session::print(
+                    fmt::format("Key with fingerprint {} successfully added to the {} keyring\n",
+                                one.fingerprint,
+                                ring));
+            }
+        }
         note_unusable(session, state, now);
     }
     return 0;

@@ -3,6 +3,7 @@
 
 #include "cli/run/flag_words.hpp"
 #include "runtime/containers/root_image.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -106,6 +107,12 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
     for (const std::string& value : values) {
         if (option.has_name("--env") && value.starts_with('=')) {
             read.warnings.push_back("variable '" + value + "' has no name and is ignored");
+            continue;
+        }
+        const std::string name = value.substr(0, value.find('='));
+        if (option.has_name("--env") && name.size() < value.size() && !is_variable_name(name)) {
+            read.warnings.push_back("variable '" + printable(name) +
+                                    "' is ignored: a name has letters, digits and _ only");
             continue;
         }
         const bool lacks_name = option.has_name("--env") && value.find('=') == std::string::npos;

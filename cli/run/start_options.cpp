@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <csignal>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <utility>
@@ -171,6 +172,16 @@ Result<void> use_host(const Session& session, StartOptions& options) {
     return {};
 }
 
+/// "DIR:WORD" is DIR, as with the reference, where no directory has the complete name.
+void drop_overlay_option(std::string& overlay) {
+    std::error_code failed;
+    const std::size_t colon = overlay.find(':');
+    if (colon != std::string::npos && !overlay.ends_with(":ro") &&
+        !std::filesystem::exists(overlay, failed)) {
+        overlay.resize(colon);
+    }
+}
+
 } // namespace
 
 Result<int> start(const Session& session, StartOptions& options) {
@@ -200,6 +211,11 @@ Result<int> start(const Session& session, StartOptions& options) {
     options.request.manner.is_quiet = !session.has_warnings();
     options.request.manner.is_compatible = !session.other_name.empty();
     options.request.manner.tells_as_reference = !session.other_name.empty() && !session.is_quiet;
+    if (options.request.manner.is_compatible) {
+        std::for_each(options.request.image.overlays.begin(),
+                      options.request.image.overlays.end(),
+                      drop_overlay_option);
+    }
     if (options.request.manner.is_compatible &&
         options.request.program.action == runtime::Action::kShell) {
         options.request.program.arguments.clear(); // nothing reads them, as in Apptainer

@@ -122,19 +122,20 @@ Result<std::string> user_id_of(const NewKey& wanted) {
                           std::none_of(all.begin(), all.end(), [](char c) {
                               return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
                           });
-    if (wanted.name.empty() || !is_plain || wanted.email.find(' ') != std::string::npos) {
+    const bool lacks_name = wanted.name.empty() && !wanted.allows_no_name;
+    if (lacks_name || !is_plain || wanted.email.find(' ') != std::string::npos) {
         return fail(
             ErrorCode::kUsage,
             problem("openpgp-user-id", "no user id can be made of the name, comment and address"),
-            wanted.name.empty() ? "the name is empty"
-                                : "they may not hold < > ( ) or control characters, and "
-                                  "the address no blank",
+            lacks_name ? "the name is empty"
+                       : "they may not hold < > ( ) or control characters, and "
+                         "the address no blank",
             "give --name 'A Site' and --email keys@site.example");
     }
     std::string id = wanted.name;
     id += wanted.comment.empty() ? "" : fmt::format(" ({})", wanted.comment);
     id += wanted.email.empty() ? "" : fmt::format(" <{}>", wanted.email);
-    return id;
+    return id.substr(std::min(id.find_first_not_of(' '), id.size()));
 }
 
 /// The self-signature, with the preferences that Apptainer and GnuPG can follow.

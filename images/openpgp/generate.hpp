@@ -23,7 +23,8 @@ struct NewKey {
     std::string algorithm = "ed25519"; ///< ed25519, ecdsa, ecdsa-p384, ecdsa-p521, rsa, rsa-4096
     std::int64_t time = 0;             ///< of creation
     std::optional<std::uint32_t> expires_after; ///< seconds; unset: never
-    std::string random; ///< kNewKeySalt bytes for the salt of the self-signature
+    std::string random;          ///< kNewKeySalt bytes for the salt of the self-signature
+    bool allows_no_name = false; ///< an address is enough
 };
 
 /// A key of version 4 that certifies and signs, with one user id "name (comment) <email>" and

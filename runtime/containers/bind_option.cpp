@@ -75,8 +75,8 @@ tl::unexpected<Error> refuse(std::string_view bind, const std::string& because) 
 
 } // namespace
 
-Result<std::vector<BindOption>> read_binds(std::string_view text,
-                                           const std::filesystem::path& directory) {
+Result<std::vector<BindOption>>
+read_binds(std::string_view text, const std::filesystem::path& directory, bool is_compatible) {
     std::vector<BindOption> binds;
     bool has_options = false;
     for (const std::string& one : split_option(text, ',', true)) {
@@ -92,6 +92,12 @@ Result<std::vector<BindOption>> read_binds(std::string_view text,
         }
         std::vector<std::string> parts = split_option(one, ':', false);
         std::transform(parts.begin(), parts.end(), parts.begin(), trimmed_part);
+        while (is_compatible && !parts.empty() && parts[0].empty()) {
+            parts.erase(parts.begin()); // for the reference, ":/mnt" is "/mnt"
+        }
+        if (parts.empty()) {
+            continue;
+        }
         if (parts.size() > 3 || parts[0].empty()) {
             return refuse(one, "it has more parts than source, target and mode, or no source");
         }
@@ -123,7 +129,7 @@ tl::unexpected<Error> refuse_mount(std::string_view mount, const std::string& be
 }
 
 /// Sets what a field says; the reason where it cannot be read.
-std::string take_field(BindOption& bind, const std::string& field) {
+std::string take_field(BindOption& bind, const std::string& field, bool is_compatible) {
     const auto equals = field.find('=');
     const std::string key = field.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : field.substr(equals + 1);
@@ -132,8 +138,9 @@ std::string take_field(BindOption& bind, const std::string& field) {
     }
     if (key == "ro" || key == "readonly") {
         bind.is_read_only = true;
-        return equals == std::string::npos || value == "true" ? ""
-                                                              : "'" + key + "' accepts no value";
+        return equals == std::string::npos || value == "true" || is_compatible
+                   ? ""
+                   : "'" + key + "' accepts no value";
     }
     if (key == "image-src") {
         bind.image_source = value;
@@ -152,10 +159,11 @@ std::string take_field(BindOption& bind, const std::string& field) {
 
 } // namespace
 
-Result<BindOption> read_mount(std::string_view text, const std::filesystem::path& directory) {
+Result<BindOption>
+read_mount(std::string_view text, const std::filesystem::path& directory, bool is_compatible) {
     BindOption bind;
     for (const std::string& field : csv_fields(text)) {
-        if (const std::string because = take_field(bind, field); !because.empty()) {
+        if (const std::string because = take_field(bind, field, is_compatible); !because.empty()) {
             return refuse_mount(text, because);
         }
     }

@@ -44,8 +44,9 @@ bool contains_word(const std::vector<std::string>& words, const std::string& wor
     return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-bool passes(const std::string& name, bool is_clean) {
-    if (!is_variable_name(name) || contains(kHostOnly, name)) {
+bool passes(const std::string& name, bool is_clean, bool is_compatible) {
+    const bool is_hosts = contains(kHostOnly, name) && !(is_compatible && name == "OLDPWD");
+    if (!is_variable_name(name) || is_hosts) {
         return false;
     }
     const bool is_control =
@@ -88,7 +89,7 @@ std::string bind_text(const Request& request, const Environment& environment) {
         text += (text.empty() ? "" : ",") + bind.target.native();
     };
     const auto add_all = [&](const std::string& binds) {
-        if (const auto read = read_binds(binds, "/")) {
+        if (const auto read = read_binds(binds, "/", request.manner.is_compatible)) {
             std::for_each(read->begin(), read->end(), add);
         }
     };
@@ -99,7 +100,7 @@ std::string bind_text(const Request& request, const Environment& environment) {
         add_all(environment.get_or(std::string(name), ""));
     }
     for (const std::string& mount : request.files.mounts) {
-        if (const auto bind = read_mount(mount, "/")) {
+        if (const auto bind = read_mount(mount, "/", request.manner.is_compatible)) {
             add(*bind);
         }
     }
@@ -149,7 +150,7 @@ Result<PayloadEnvironment> make_environment(const Request& request,
     const std::vector<std::string> blocked = list_words(request.variables.no_env);
     layers.is_evaluated = request.manner.is_compatible && !request.variables.no_eval;
     for (const auto& [name, value] : environment.all()) {
-        if (passes(name, is_clean) && !contains_word(blocked, name)) {
+        if (passes(name, is_clean, request.manner.is_compatible) && !contains_word(blocked, name)) {
             layers.host[name] = value;
         }
     }

@@ -4,6 +4,7 @@
 #include "runtime/containers/bind_option.hpp"
 #include "runtime/containers/isolation.hpp"
 #include "runtime/namespaces/small_devices.hpp"
+#include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -15,6 +16,7 @@
 #include <string_view>
 #include <utility>
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -79,6 +81,9 @@ void add_system(std::vector<Mount>& mounts, const Request& request) {
     const bool is_contained = request.isolation.contain || request.isolation.containall;
     if (is_contained || request.site.has_small_devices) {
         namespaces::add_small_devices(mounts, namespaces::Terminal::kShared);
+        if (request.manner.is_compatible) { // the reference lacks it
+            std::erase_if(mounts, [](const Mount& one) { return one.target == "/dev/full"; });
+        }
         if (is_contained && (request.isolation.ipc || request.isolation.containall)) {
             mounts.push_back(fresh(Mount::Kind::kMqueue, "/dev/mqueue", ""));
             mounts.back().is_optional = true; // a kernel without such queues
@@ -264,11 +269,19 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
 /// The binds that the user asks for; of two with one target the first one counts.
 class UserBinds {
 public:
-    UserBinds(const std::filesystem::path& directory, std::vector<std::string>& warnings)
-        : directory_(directory), warnings_(warnings) {}
+    UserBinds(const std::filesystem::path& directory,
+              bool is_compatible,
+              std::vector<std::string>& warnings)
+        : directory_(directory), is_compatible_(is_compatible), warnings_(warnings) {}
 
     Result<void> add(const BindOption& one) {
         const std::filesystem::path target = one.target.lexically_normal();
+        if (one.target == "/" && is_compatible_) { // as the reference, whose own root hides it
+            warnings_.push_back("'" + printable(one.source.string()) +
+                                "' is not bound to /: the root of the container is the image");
+            return {};
+        }
+        CYBELE_CHECK(check_libraries(one, target));
         if (target == "/") {
             return fail(ErrorCode::kUsage,
                         problem("bind-to-root",
@@ -300,7 +313,8 @@ public:
         return {};
     }
     Result<void> add(std::string_view text) {
-        CYBELE_TRY(const std::vector<BindOption> binds, read_binds(text, directory_));
+        CYBELE_TRY(const std::vector<BindOption> binds,
+                   read_binds(text, directory_, is_compatible_));
         for (const BindOption& one : binds) {
             CYBELE_CHECK(add(one));
         }
@@ -315,11 +329,52 @@ public:
         std::stable_sort(mounts_.begin(), mounts_.end(), [&](const Mount& a, const Mount& b) {
             return depth(a) < depth(b);
         });
+        make_inner_targets();
         return std::move(mounts_);
     }
 
 private:
+    /// As the reference, which binds single files there only.
+    [[nodiscard]] Result<void> check_libraries(const BindOption& one,
+                                               const std::filesystem::path& target) const {
+        std::error_code failed;
+        const bool is_there = target == kLibraries || lies_in(target, kLibraries);
+        if (!is_compatible_ || !is_there || !std::filesystem::is_directory(one.source, failed)) {
+            return {};
+        }
+        return fail(ErrorCode::kInput,
+                    problem("bind-below-libraries",
+                            "cannot bind the directory '" + printable(one.source.string()) +
+                                "' to '" + printable(target.string()) + "'"),
+                    "this directory holds the libraries of the host, which are files",
+                    "bind it elsewhere, and set LD_LIBRARY_PATH by --env");
+    }
+    /// As the reference, which makes the place for a bind in a directory of the host that is bound
+    /// read-only. What cannot be made is reported when it is mounted.
+    void make_inner_targets() const {
+        for (const Mount& inner : mounts_) {
+            for (const Mount& outer : mounts_) {
+                std::error_code failed;
+                if (!is_compatible_ || !outer.is_read_only || !outer.image_source.empty() ||
+                    !lies_in(inner.target, outer.target) ||
+                    !std::filesystem::is_directory(outer.source, failed)) {
+                    continue;
+                }
+                const auto place =
+                    outer.source / inner.target.lexically_relative(outer.target.lexically_normal());
+                if (std::filesystem::is_directory(inner.source, failed)) {
+                    std::filesystem::create_directories(place, failed);
+                } else if (std::filesystem::exists(inner.source, failed)) {
+                    std::filesystem::create_directories(place.parent_path(), failed);
+                    const int flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY;
+                    const UniqueFd file(open(place.c_str(), flags, 0644));
+                }
+            }
+        }
+    }
+
     const std::filesystem::path& directory_;
+    bool is_compatible_;
     std::vector<std::string>& warnings_;
     std::map<std::filesystem::path, std::pair<std::filesystem::path, bool>> targets_;
     std::vector<Mount> mounts_;
@@ -359,7 +414,7 @@ Result<MountPlan> plan_mounts(const Request& request,
     CYBELE_CHECK(add_user_folders(plan.mounts, request, home, directory));
     leave_out(plan.mounts, list_words(request.files.no_mount), home.target);
     CYBELE_CHECK(add_scratch(plan.mounts, request));
-    UserBinds binds(directory, plan.warnings);
+    UserBinds binds(directory, request.manner.is_compatible, plan.warnings);
     if (request.site.forbids_binds) {
         plan.warnings.push_back("binds of users are not allowed by the settings of this host");
         finish(plan.mounts, request, directory);
@@ -369,7 +424,7 @@ Result<MountPlan> plan_mounts(const Request& request,
         CYBELE_CHECK(binds.add(text));
     }
     for (const std::string& text : request.files.mounts) {
-        CYBELE_TRY(const BindOption one, read_mount(text, directory));
+        CYBELE_TRY(const BindOption one, read_mount(text, directory, request.manner.is_compatible));
         CYBELE_CHECK(binds.add(one));
     }
     for (const std::string_view variable : kBindVariables) {

@@ -30,6 +30,7 @@
 #include "runtime/namespaces/system_calls.hpp"
 #include "support/quote.hpp"
 
+#include <array>
 #include <cerrno>
 #include <functional>
 
@@ -137,6 +138,18 @@ ImageTraits traits_of_this_root(Action action, const std::string& app) {
     return traits;
 }
 
+/// As the reference: PWD is where the program starts, whatever the caller's was.
+void set_pwd(Sandbox& inside) {
+    bool is_there = chdir(inside.directory.c_str()) == 0;
+    for (const auto& other : inside.other_directories) {
+        is_there = is_there || chdir(other.c_str()) == 0;
+    }
+    std::array<char, 4096> where = {};
+    if (is_there && getcwd(where.data(), where.size()) != nullptr && where.front() == '/') {
+        inside.environment["PWD"] = where.data();
+    }
+}
+
 /// What every program of the container has, the first as the members that join. It refers to both.
 Sandbox make_sandbox(const Request& request, Preparation& all) {
     Sandbox sandbox;
@@ -183,6 +196,9 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
         }
         inside.argv = std::move(program.argv);
         inside.environment = std::move(program.environment);
+        if (request.manner.is_compatible && !all.layers.injected.contains("PWD")) {
+            set_pwd(inside);
+        }
         return {};
     };
     return sandbox;
@@ -382,6 +398,11 @@ namespace {
 
 /// As a shell: a message, and a code of its own that the caller passes on.
 Result<int> end_with(const Request& request, const namespaces::ExecFailure& ended) {
+    if (request.manner.is_compatible && ended.error.faults().front().id == "image-without-shell") {
+        const std::string line = "ERROR:   " + ended.error.message() + '\n';
+        (void)!write(STDERR_FILENO, line.data(), line.size());
+        return 1; // as the reference
+    }
     const bool is_of_program = ended.code == 126 || ended.code == 127;
     if (!is_of_program || request.manner.is_compatible) {
         return fail(ended.error);

@@ -135,3 +135,7 @@ load ../parts/cases.bash
 @test "both programs do the same: variables of containers, -- in each place, words of the commands for keys" {
     compare forms 'forms|inspections'
 }
+
+@test "both programs do the same: wrong words of refused commands, command lines of callers" {
+    compare invocations 'repairs|wrappers|shapes'
+}
