@@ -68,11 +68,22 @@ bool is_made_before(const Stage& stage, std::string_view path) {
     return !host.empty() && host.find(path.substr(path.rfind('/') + 1)) != std::string::npos;
 }
 
+/// The name that a source's backslashes protect from the shell that expands it.
+std::string without_escapes(std::string_view source) {
+    std::string name;
+    for (std::size_t i = 0; i < source.size(); ++i) {
+        i += source[i] == '\\' && i + 1 < source.size() ? 1U : 0U;
+        name += source[i];
+    }
+    return name;
+}
+
 void source(Lint& lint, const Stage& stage, const FileLine& line, bool is_host) {
     const bool is_pattern = line.source.find_first_of("*?[]{}$~") != std::string::npos;
     const auto& has_source = lint.options().has_source;
-    if (is_host && !is_pattern && has_source && !line.source.empty() && !has_source(line.source) &&
-        !is_made_before(stage, line.source)) {
+    const std::string name = without_escapes(line.source);
+    if (is_host && !is_pattern && has_source && !name.empty() && !has_source(name) &&
+        !is_made_before(stage, name)) {
         lint.tell("CD405",
                   {line.line, 0},
                   fmt::format("there is no '{}'", printable(line.source)),

@@ -156,7 +156,9 @@ constexpr Shape kMode{.type = Type::kText, .rule = &kModeRule};
 constexpr Field kFileFields[] = {
     {"from", &kPath, "relative to the Recipe's folder, or in the stage", true},
     {"to", &kPath, "absolute, in the image", true},
-    {"mode", &kMode, "its mode, as `\"0755\"`; unset: unchanged"},
+    {"mode",
+     &kMode,
+     "mode of the file, or of each file in the folder, as `\"0755\"`; unset: unchanged"},
     {"stage", &kName, "copy from that stage instead of the host"},
     {"allow",
      &kTexts,

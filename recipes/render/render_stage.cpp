@@ -5,16 +5,32 @@
 #include "recipes/stage/compilers.hpp"
 #include "recipes/stage/render_text.hpp"
 
+#include <algorithm>
+#include <string>
+
 namespace cybele::recipes {
 namespace {
 
 using definitions::Section;
 using definitions::Stage;
 
+/// What a shell that expands a source would read as its own.
+constexpr std::string_view kShellSigns = "';&()<>|";
+
 /// A word of a `%files` line; double quotes protect blanks there, single ones do not.
 std::string file_word(const std::string& path) {
-    const bool needs_quotes = path.find_first_of(" \t'#") != std::string::npos;
+    const bool needs_quotes = path.find_first_of(" \t#\\'") != std::string::npos;
     return needs_quotes ? "\"" + path + "\"" : path;
+}
+
+/// Apptainer expands the source of a `%files` line with a shell, after it removed the quotes.
+std::string source_word(const std::string& path) {
+    std::string word;
+    for (const char c : path) {
+        word += kShellSigns.find(c) == std::string_view::npos ? std::string(1, c)
+                                                              : std::string{'\\', c};
+    }
+    return file_word(word);
 }
 
 /// Where a copied file lies afterwards: below `to` when that ends with a slash.
@@ -30,10 +46,33 @@ std::string copy_target(const FileCopy& file) {
     return file.to + (slash == std::string::npos ? from : from.substr(slash + 1));
 }
 
+/// Sets the mode of a file, or of all files of a folder, whose folders get `x` where they get `r`.
+std::string mode_lines(const std::string& mode, const std::string& target) {
+    const std::size_t first = mode.size() - std::min<std::size_t>(mode.size(), 3);
+    std::string closed; // classes that may read and not search: `x` is for folders alone
+    std::string open;
+    for (std::size_t i = first; i < mode.size(); ++i) {
+        const int bits = mode[i] - '0';
+        const bool is_closed = (bits & 4) != 0 && (bits & 1) == 0;
+        std::string& list = is_closed ? closed : open;
+        list += (list.empty() ? "" : ",") + std::string(1, "ugo"[i - first]) + "=" +
+                ((bits & 4) != 0 ? "r" : "") + ((bits & 2) != 0 ? "w" : "") +
+                (is_closed         ? "X"
+                 : (bits & 1) != 0 ? "x"
+                                   : "");
+    }
+    if (closed.empty()) {
+        return "chmod -R " + mode + " " + target + "\n";
+    }
+    closed += open.empty() ? "" : "," + open;
+    return "if [ -d " + target + " ]; then\n    chmod -R a-x " + target + "\n    chmod -R " +
+           closed + " " + target + "\nelse\n    chmod " + mode + " " + target + "\nfi\n";
+}
+
 void add_files(Stage& stage, const std::vector<FileCopy>& files) {
     for (const auto& file : files) {
         const std::string arguments = file.stage.empty() ? "" : "from " + file.stage;
-        const std::string line = "    " + file_word(file.from) + " " + file_word(file.to) + "\n";
+        const std::string line = "    " + source_word(file.from) + " " + file_word(file.to) + "\n";
         Section* last = stage.sections.empty() ? nullptr : &stage.sections.back();
         if (last != nullptr && last->name == "files" && last->arguments == arguments) {
             last->text += line;
@@ -44,7 +83,7 @@ void add_files(Stage& stage, const std::vector<FileCopy>& files) {
     std::string modes;
     for (const auto& file : files) {
         if (!file.mode.empty()) {
-            modes += "chmod " + file.mode + " " + definition_quote(copy_target(file)) + "\n";
+            modes += mode_lines(file.mode, definition_quote(copy_target(file)));
         }
     }
     if (!modes.empty()) {
@@ -126,6 +165,7 @@ void add_content(Stage& stage, const StageContext& context) {
     for (const auto& step : context.fields->steps) {
         stage.sections.push_back(
             post_section(step_lines(step, environment, context.recipe->args, compilers)));
+        stage.sections.back().line = step.mark.file == 0 ? step.mark.line : 0;
     }
 }
 
@@ -134,7 +174,7 @@ void add_apps(Stage& stage, const Recipe& recipe) {
         std::string files;
         for (const auto& file : app.files) {
             const auto to = file.to.find_first_not_of('/');
-            files += "    " + file_word(file.from) + " " +
+            files += "    " + source_word(file.from) + " " +
                      file_word(to == std::string::npos ? "." : file.to.substr(to)) + "\n";
         }
         add_section(stage, "appfiles", name, files);

@@ -95,7 +95,8 @@ std::string definition_quote(std::string_view word) {
     std::string quoted = "'";
     for (std::size_t i = 0; i < word.size(); ++i) {
         if (word[i] == '\'') {
-            quoted += "'\\''";
+            // Apptainer's interpreter of environment scripts keeps the backslash of `\'`.
+            quoted += "'\"'\"'";
         } else {
             if (word[i] == '{' && i > 0 && word[i - 1] == '{') {
                 quoted += "''";

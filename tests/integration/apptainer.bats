@@ -142,3 +142,27 @@ teardown_file() { leave_place; }
     assert_line /src/main.c
     assert_line /src/main.o
 }
+
+@test "values and file names with signs of the shell are the same in both programs, and in what both build of a rendered Recipe" {
+    local sign value image program
+    # shellcheck disable=SC2016 # for the Recipe
+    value='a'"'"'b "c" \ \\ $HOME ${HOME} `id` ! '"''"' ü € {{ x }} \n \'"'"' #x'
+    printf '%s\n' 'kind: Recipe' 'name: odd' 'base: {image: hello-mpi.sif}' "environment: {ODD: '${value//\'/\'\'}', IT: \"it's\"}" \
+        'stages:' '- name: s' '  files: [{from: odd, to: /s}]' 'files:' >odd.yaml
+    mkdir odd
+    for sign in "'" ';' '&' '(' ')' '<' '>' '|'; do
+        echo "$sign" >"odd/a b${sign}c"
+        echo "- {from: \"odd/a b${sign}c\", to: \"/x/a b${sign}c\"}" >>odd.yaml
+        echo "- {from: \"/s/a b${sign}c\", to: \"/y/a b${sign}c\", stage: s}" >>odd.yaml
+    done
+    "$CYBELECTL" recipe render odd.yaml >odd.def
+    "$CYBELECTL" build odd.yaml
+    quick_build odd-theirs.sif odd.def
+    for image in odd.sif odd-theirs.sif; do
+        # shellcheck disable=SC2016 # for the containers
+        for program in apptainer "$CYBELECTL"; do
+            assert_equal "$($program exec $image sh -c 'printf "%s, %s" "$ODD" "$IT"')" "$value, it's"
+            assert_equal "$($program exec $image sh -c 'cat /x/* /y/* | sort | uniq -c | wc -l; ls /x /y | wc -l')" $'8\n19'
+        done
+    done
+}

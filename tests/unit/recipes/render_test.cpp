@@ -222,6 +222,8 @@ TEST_CASE("any bytes come back from the lines that write a file") {
     const std::string word = "it's {{ a }} {{{b}}} $X \\ %x";
     CHECK(shell_output("printf %s " + definition_quote(word)) == word);
     CHECK(is_plain_payload(definition_quote(word)));
+    // Apptainer's interpreter of environment scripts keeps the backslash of `'\\''`.
+    CHECK(definition_quote("it's") == "'it'\"'\"'s'");
 }
 
 TEST_CASE("what a definition file carries as it is") {

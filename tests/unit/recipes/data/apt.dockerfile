@@ -94,7 +94,7 @@ RUN <<'CYBELECTL_RUN'
 (
 set -eu
 umask 022
-chmod 0755 '/opt/run.sh'
+chmod -R 0755 '/opt/run.sh'
 )
 CYBELECTL_RUN
 RUN <<'CYBELECTL_RUN'
