@@ -94,8 +94,9 @@ Result<fs::path> find_recipe(const fs::path& folder) {
     if (found.empty()) {
         return fail(ErrorCode::kInput,
                     problem("folder-without-recipe", "no Recipe in " + printable(folder.native())),
-                    "there is no *.yaml with `kind: Recipe` in it",
-                    "`cybelectl init NAME` makes one");
+                    "there is no *.yaml with `kind: Recipe` in it, and no root file system either "
+                    "(/.singularity.d or /bin/sh)",
+                    "`cybelectl init NAME` makes a Recipe; `cybelectl build --help` lists sources");
     }
     return fail(
         ErrorCode::kInput,
@@ -106,6 +107,9 @@ Result<fs::path> find_recipe(const fs::path& folder) {
 }
 
 SourceKind source_kind(const fs::path& source) {
+    if (source == "-") {
+        return SourceKind::kDefinition; // standard input is read once, as the definition
+    }
     if (image_source(source)) {
         return SourceKind::kImage;
     }

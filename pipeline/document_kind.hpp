@@ -28,7 +28,7 @@ namespace cybele::pipeline {
 enum class SourceKind { kRecipe, kDefinition, kImage };
 
 /// A Recipe by its kind or its name (*.yaml, *.yml), an image as image_source() knows it, else a
-/// definition.
+/// definition. "-" is a definition on standard input.
 [[nodiscard]] SourceKind source_kind(const std::filesystem::path& source);
 
 /// The file, the image or its reference itself; of another folder its one Recipe (find_recipe()),

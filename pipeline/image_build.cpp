@@ -137,7 +137,6 @@ void follow_reference(const ImageBuild& request, builder::StepRules& steps) {
     constexpr mode_t kReferenceMask = 0002;
     steps.umask = kReferenceMask;
     steps.keeps_base_help = !request.force;
-    steps.replaces_labels = request.force;
     for (const std::string_view prefix : {"SINGULARITYENV_", "APPTAINERENV_"}) {
         for (const auto& [name, value] : request.settings.environment.all()) {
             if (name.starts_with(prefix) && name.size() > prefix.size()) {
@@ -180,6 +179,8 @@ builder::BuildRequest builder_request(const ImageBuild& request, ImagePlan plan)
         request.use_cache && !request.verifies_reproducible && request.steps.binds.empty();
     build.stages_at_once = settings.stages_at_once;
     build.steps = request.steps;
+    // A Recipe says what its image is, whatever the image below it was.
+    build.steps.replaces_labels = request.force || plan.is_recipe;
     if (request.definition.is_compatible) {
         follow_reference(request, build.steps);
     }

@@ -218,6 +218,13 @@ plan_recipe(const ImageBuild& request, const fs::path& source, const Environment
     }
     ImagePlan plan;
     plan.definition = std::move(rendered.definition);
+    if (recipe.source.file() != source.native()) { // of a Dockerfile: its lines are others
+        for (definitions::Stage& stage : plan.definition.stages) {
+            std::for_each(stage.sections.begin(), stage.sections.end(), [](auto& section) {
+                section.line = 0;
+            });
+        }
+    }
     plan.image.labels = std::move(rendered.labels);
     plan.image.compression = recipe.compression;
     plan.image.sbom = recipe.sbom;
@@ -261,6 +268,12 @@ Result<void> check_unused(const ImageBuild& request,
 
 Result<ImagePlan>
 plan_definition(const ImageBuild& request, const fs::path& source, const Environment& environment) {
+    if (source == "-" && request.output.empty()) {
+        return fail(ErrorCode::kUsage,
+                    problem("output-not-named", "a definition on standard input needs an output"),
+                    "the image is otherwise named after the file",
+                    "name one: `cybelectl build - -o NAME.sif`");
+    }
     CYBELE_TRY(const std::string text, read_file(source));
     definitions::ParseOptions options;
     options.arguments = request.definition.arguments;

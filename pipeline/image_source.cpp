@@ -28,13 +28,20 @@ std::string source_name(std::string_view reference) {
     return name.empty() ? "image" : name;
 }
 
+/// An image's root file system, or one that another program unpacked.
+bool is_root_folder(const fs::path& folder) {
+    std::error_code error;
+    return fs::is_directory(folder / ".singularity.d", error) ||
+           fs::exists(fs::symlink_status(folder / "bin/sh", error));
+}
+
 } // namespace
 
 std::optional<ImageSource> image_source(const fs::path& source) {
     std::error_code error;
     const fs::path folder = source.has_parent_path() ? source.parent_path() : fs::path(".");
     if (fs::is_directory(source, error)) {
-        if (!fs::is_directory(source / ".singularity.d", error)) {
+        if (!is_root_folder(source)) {
             return std::nullopt;
         }
         const fs::path whole = fs::absolute(source, error).lexically_normal() / "";

@@ -10,6 +10,7 @@
 #include "support/stamp.hpp"
 
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,7 +32,9 @@ struct Step {
     const definitions::Section* section = nullptr; ///< the (first) section
     std::string text;                              ///< of scripts
     std::string arguments;
-    std::vector<Copy> copies;   ///< of kCopy and kApps
+    std::vector<Copy> copies; ///< of kCopy and kApps
+    /// Finds `copies` when they are copied: a script of the host that runs before may make them.
+    std::function<Result<std::vector<Copy>>()> find_copies;
     std::vector<App> apps;      ///< of kApps
     std::size_t from_stage = 0; ///< of kStageCopy
     std::string name;           ///< for the user: "%post 2 of 3"

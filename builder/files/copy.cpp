@@ -286,8 +286,12 @@ Result<Copy> find_sources(const definitions::FileLine& line,
                 Fault fault = definitions::fault_at(definition_file, line.line, line.text);
                 fault.message =
                     "the source '" + printable(line.source) + "' of %files does not exist";
-                fault.because = "nothing is at " + printable(source.native()) +
-                                (from.is_stage ? " in that stage" : "");
+                const auto link = open_node(root.get(), source, false);
+                const bool is_link = link && S_ISLNK(link->status.st_mode);
+                fault.because =
+                    (is_link ? printable(source.native()) + " is a link to a missing file"
+                             : "nothing is at " + printable(source.native())) +
+                    (from.is_stage ? " in that stage" : "");
                 fault.help = from.is_stage ? "make it in that stage's %post"
                                            : "correct the path; relative ones begin at " +
                                                  printable(from.directory.native());

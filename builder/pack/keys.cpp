@@ -55,7 +55,7 @@ StepKey key_of_step(const Step& step,
     parts.push_back({"its kind", fmt::format("{}", static_cast<int>(step.kind))});
     parts.push_back({"its text", digest_of(step.text)});
     parts.push_back({"its interpreter", digest_of(step.arguments)});
-    bool is_known = !parent.empty() && step.kind != Step::Kind::kHostScript;
+    bool is_known = !parent.empty() && step.kind != Step::Kind::kHostScript && !step.find_copies;
     if (step.kind == Step::Kind::kCopy || step.kind == Step::Kind::kApps) {
         add_copies(step, context.files, parts);
     } else if (step.kind == Step::Kind::kStageCopy) {

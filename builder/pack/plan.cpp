@@ -55,6 +55,7 @@ private:
     const BuildRequest& request_;
     const Environment& environment_;
     std::shared_ptr<ContextFiles> context_;
+    bool may_make_sources_ = false; ///< a %pre or %setup so far, which can write to this machine
     BuildPlan plan_;
     Faults faults_;
 };
@@ -131,9 +132,46 @@ void Planner::check_sections(const Stage& stage) {
     }
 }
 
+Result<std::shared_ptr<ContextFiles>> list_context(const BuildRequest& request,
+                                                   const Environment& environment) {
+    using Rules = BuildContext::Rules;
+    CYBELE_TRY(
+        auto context,
+        BuildContext::open(request.source.has_context_rules ? Rules::kRecipe : Rules::kDefinition,
+                           request.source.directory,
+                           request.output));
+    return std::make_shared<ContextFiles>(
+        std::move(context),
+        std::nullopt,
+        ContextFiles::Reads::kAll,
+        registry::KnownFiles::open(environment.cache_directory(), request.use_cache));
+}
+
+/// What the lines copy now, though the files were others when the build began.
+Result<std::vector<Copy>> find_copies(const BuildRequest& request,
+                                      const Environment& environment,
+                                      const std::vector<definitions::FileLine>& lines,
+                                      const CopyFrom& host) {
+    CYBELE_TRY(const auto context, list_context(request, environment));
+    std::vector<Copy> copies;
+    for (const definitions::FileLine& line : lines) {
+        CYBELE_TRY(Copy copy,
+                   find_sources(line, host, environment.all(), request.source.file.native()));
+        copy.listing = context->list(copy);
+        copies.push_back(std::move(copy));
+    }
+    return copies;
+}
+
 /// The files of the host.
 void Planner::plan_copies(const std::vector<definitions::FileLine>& lines, Step& step) {
     const CopyFrom host{"/", absolute_path(request_.source.directory), false};
+    if (may_make_sources_) {
+        step.find_copies = [&request = request_, &environment = environment_, lines, host]() {
+            return find_copies(request, environment, lines, host);
+        };
+        return;
+    }
     for (const definitions::FileLine& line : lines) {
         auto copy = find_sources(line, host, environment_.all(), request_.source.file);
         if (copy) {
@@ -290,6 +328,9 @@ void Planner::plan_stage(const Stage& stage) {
     plan.stage = &stage;
     plan_agent(stage, plan);
     check_sections(stage);
+    may_make_sources_ =
+        may_make_sources_ ||
+        (!plan.is_users && has_command(stage.joined("pre") + stage.joined("setup")));
     plan_apps(stage, plan);
     plan_files(stage, plan, FilesOrigin::Kind::kStage);
     plan_setup(stage, plan);
@@ -301,19 +342,9 @@ void Planner::plan_stage(const Stage& stage) {
 }
 
 Result<void> Planner::open_context() {
-    using Rules = BuildContext::Rules;
     context_ = request_.source.context;
     if (!context_) {
-        CYBELE_TRY(auto context,
-                   BuildContext::open(request_.source.has_context_rules ? Rules::kRecipe
-                                                                        : Rules::kDefinition,
-                                      request_.source.directory,
-                                      request_.output));
-        context_ = std::make_shared<ContextFiles>(
-            std::move(context),
-            std::nullopt,
-            ContextFiles::Reads::kAll,
-            registry::KnownFiles::open(environment_.cache_directory(), request_.use_cache));
+        CYBELE_TRY(context_, list_context(request_, environment_));
     }
     return {};
 }

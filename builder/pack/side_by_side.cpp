@@ -23,6 +23,11 @@ std::vector<StageNeed> find_needs(const BuildPlan& plan,
                 need.copies_from.push_back(steps[i].from_stage);
                 needs[steps[i].from_stage].is_needed = true; // it is an earlier one
             }
+            for (std::size_t other = 0; steps[i].find_copies && other < stage; ++other) {
+                if (keys[other].result().empty()) { // its script may make what is copied
+                    need.copies_from.push_back(other);
+                }
+            }
         }
     }
     return needs;

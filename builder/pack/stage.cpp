@@ -291,11 +291,23 @@ Result<void> StageBuilder::run_step(const Step& step) {
     case Step::Kind::kApps:
         CYBELE_CHECK(write_apps(step.apps, root_));
         [[fallthrough]];
-    case Step::Kind::kCopy:
-        for (const Copy& copy : step.copies) {
+    case Step::Kind::kCopy: {
+        std::vector<Copy> found;
+        for (std::size_t i = 0; step.find_copies && i < number_; ++i) {
+            auto make = context_.keys[i].result().empty() ? std::exchange(context_.put_off[i], {})
+                                                          : nullptr; // its script may make a source
+            if (make) {
+                CYBELE_CHECK(make());
+            }
+        }
+        if (step.find_copies) {
+            CYBELE_TRY(found, step.find_copies());
+        }
+        for (const Copy& copy : step.find_copies ? found : step.copies) {
             CYBELE_CHECK(copy_files(copy, {}, root_));
         }
         return {};
+    }
     case Step::Kind::kStageCopy: {
         const bool is_own = step.from_stage == number_;
         if (auto make = is_own ? nullptr : std::exchange(context_.put_off[step.from_stage], {})) {
@@ -372,6 +384,7 @@ Result<void> StageBuilder::write_metadata() {
     for (const auto& [key, value] : stage.header) {
         metadata.header_labels[key] = value;
     }
+    metadata.on_warning = [this](const std::string& text) { context_.report("warning: " + text); };
     metadata.build_time = context_.request.time.now;
     return images::write_metadata(root_, metadata);
 }

@@ -6,12 +6,18 @@
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>
 
 namespace cybele::builder {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr const char* kNothingPrinted = "it printed nothing";
 
@@ -28,10 +34,29 @@ void add_usual_help(Fault& fault, const BuildRequest& request, bool is_cached) {
     }
 }
 
+/// A line of the user's file; empty where it is not to be read.
+std::string line_of(const fs::path& file, std::size_t number) {
+    const std::string text = read_file(file).value_or(std::string());
+    std::string_view rest = text;
+    for (; number > 1 && !rest.empty(); --number) {
+        rest.remove_prefix(std::min(rest.find('\n'), rest.size() - 1) + 1);
+    }
+    return std::string(rest.substr(0, rest.find('\n')));
+}
+
+/// In the user's words: a Recipe has steps and a test, no sections.
+std::string shown_name(const BuildRequest& request, const FailedScript& failed) {
+    if (!request.source.has_context_rules || failed.section.line == 0) {
+        return failed.name;
+    }
+    return failed.section.name == "test" ? "`test`" : "the step";
+}
+
 } // namespace
 
 Error step_fault(const BuildRequest& request, const FailedScript& failed) {
-    const auto& [section, name, end, root, is_cached, certificates] = failed;
+    const auto& [section, own_name, end, root, is_cached, certificates] = failed;
+    const std::string name = shown_name(request, failed);
     Fault fault;
     fault.code = ErrorCode::kExecution;
     fault.set(problem("step-failed",
@@ -85,7 +110,9 @@ Error step_fault(const BuildRequest& request, const FailedScript& failed) {
     add_usual_help(fault, request, is_cached);
     if (section.line > 0) {
         const std::string text =
-            "%" + section.name + (section.arguments.empty() ? "" : " " + section.arguments);
+            request.source.has_context_rules
+                ? line_of(request.source.file, section.line)
+                : "%" + section.name + (section.arguments.empty() ? "" : " " + section.arguments);
         fault.where = definitions::fault_at(request.source.file.native(), section.line, text).where;
     }
     return Error(std::move(fault));

@@ -68,8 +68,9 @@ Result<void> check_sandbox(const fs::path& directory, bool is_forced) {
     }
     return fail(ErrorCode::kInput,
                 problem("sandbox-exists", printable(place.native()) + " exists already"),
-                is_sandbox ? "it is a sandbox, whose changes would be lost"
-                           : "it is not a sandbox, and nothing else is replaced",
+                !is_sandbox ? "it is not a sandbox, and nothing else is replaced"
+                : fs::exists(place / kMark, failed) ? "it is a sandbox, whose changes would be lost"
+                                                    : "it is an empty directory",
                 is_sandbox ? "write --force, or name a new directory" : "name a new directory");
 }
 

@@ -18,6 +18,8 @@ constexpr std::string_view kSchema = "org.label-schema.";
 constexpr std::string_view kDeffile = "org.label-schema.usage.singularity.deffile.";
 constexpr std::string_view kHelpFile = "/.singularity.d/runscript.help";
 constexpr std::string_view kFactPrefix = "cybelectl.";
+/// Of the image that is this one's own base.
+constexpr std::string_view kBasePrefix = "org.opencontainers.image.base.";
 
 // Who built the base image, when, and from what, is not said of the image that is built from it.
 constexpr std::array kNotInherited = {"cybelectl.lock",
@@ -101,12 +103,13 @@ Labels merge_labels(const LabelSources& sources, const Metadata& metadata) {
         labels.insert_or_assign(key, value);
     }
     for (const auto& [key, value] : metadata.labels) {
-        if (key.starts_with(kFactPrefix)) {
+        if (key.starts_with(kFactPrefix) || key.starts_with(kBasePrefix)) {
             labels.insert_or_assign(key, value);
         } else if (const auto [at, is_new] = labels.emplace(key, value);
                    !is_new && at->second != value && metadata.on_warning) {
             metadata.on_warning(
-                fmt::format("%labels: {} is ignored, the image has it already with the value {}",
+                fmt::format("the label {} of %labels is ignored: the base image has it with the "
+                            "value '{}'; --force replaces it",
                             key,
                             at->second));
         }

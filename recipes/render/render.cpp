@@ -149,6 +149,10 @@ Stage final_stage(const StageContext& context,
     add_section(stage, "environment", {}, export_lines(environment_of(context)));
     add_section(stage, "runscript", {}, run_lines(recipe.run_argv, recipe.run_script, recipe.args));
     add_section(stage, "test", {}, test_script(context, mpi));
+    if (const auto test = recipe.marks.find("test");
+        test != recipe.marks.end() && test->second.file == 0 && !recipe.test.empty()) {
+        stage.sections.back().line = test->second.line;
+    }
     add_section(stage, "labels", {}, label_lines(labels_of(context, mpi)));
     add_section(stage, "help", {}, help_lines(context, mpi));
     add_apps(stage, recipe);

@@ -72,7 +72,9 @@ END
     run -0 "$CYBELECTL" exec words.sif cat /word
     assert_output hello
     refuses 6 "$CYBELECTL" build words.yaml --arg word=other
-    assert_output --partial '%test failed'
+    assert_line 'error: `test` failed with exit code 1'
+    assert_line ' --> words.yaml:7:1'
+    assert_line "  | test: test \"\$WORD\" = hello"
 }
 
 @test "a damaged Recipe is still read as one, by whatever name" {
@@ -300,7 +302,8 @@ make_oci() {
     run ! "$CYBELECTL" build centre --all --force
     assert_line 'error: 1 of 2 images were not built: centre/recipes/first.yaml'
     assert_line --partial 'help: build that one alone, with its complete output: `cybelectl build centre/recipes/first.yaml -v`'
-    assert_line --partial 'error: %post 1 of 2 failed with exit code 1'
+    assert_line --partial 'error: the step failed with exit code 1'
+    assert_line ' --> centre/recipes/first.yaml:4:1'
     refute_output --partial '"faults"'
     # Without a Project, and without a folder recipes/.
     mkdir flat
@@ -360,4 +363,117 @@ make_oci() {
     run --separate-stderr "$CYBELECTL" -v build phases.def -o phases.sif --no-cache --force
     assert_success
     run ! grep -q '"stages"' <<<"$stderr"
+}
+
+@test "a Recipe over the image of another one has its own name, version and labels" {
+    printf '%s\n' 'kind: Recipe' 'name: one' 'version: "1"' 'base: {image: base.sif}' 'labels: {Team: a, Kept: one}' >one.yaml
+    printf '%s\n' 'kind: Recipe' 'name: two' 'version: "2"' 'base: {image: one.sif}' 'labels: {Team: b}' >two.yaml
+    run -0 "$CYBELECTL" build one.yaml
+    run -0 "$CYBELECTL" build two.yaml
+    refute_output --partial 'is ignored'
+    "$CYBELECTL" inspect two.sif --format json >two.json
+    run -0 jq -r '.. | objects | select(has("Team")) | [.Team, .Kept, ."org.opencontainers.image.title", ."org.opencontainers.image.version"] |
+        join(" ")' two.json
+    assert_output 'b one two 2'
+}
+
+@test "a label that the base has is ignored with a warning, and replaced with --force" {
+    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%labels' 'Author Jane' >author.def
+    printf '%s\n' 'Bootstrap: localimage' 'From: author.sif' '%labels' 'Author Other' >other.def
+    run -0 "$CYBELECTL" build author.def
+    refute_output --partial warning
+    run -0 "$CYBELECTL" build other.def
+    assert_line --partial "warning: the label Author of %labels is ignored: the base image has it with the value 'Jane'; --force replaces it"
+    run -0 "$CYBELECTL" inspect other.sif
+    assert_output --partial Jane
+    run -0 "$CYBELECTL" build other.def --force
+    refute_output --partial 'is ignored'
+    run -0 "$CYBELECTL" inspect other.sif
+    assert_output --partial Other
+}
+
+@test "%files copies what %setup and %pre made or changed, also of an earlier stage, and no kept step stands for it" {
+    # shellcheck disable=SC2016 # for the build
+    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' 'Stage: first' '%pre' 'cat word >of-pre' '%setup' 'cat word >gen; cat word >there' \
+        '%files' 'gen /opt/' 'there /opt/' 'of-pre /opt/' 'Bootstrap: localimage' 'From: base.sif' 'Stage: last' \
+        '%files from first' '/opt/gen /first' '/opt/there /there' '%files' 'gen /last' >gen.def
+    local word
+    for word in one two; do
+        echo before >there
+        echo "$word" >word
+        rm -f gen of-pre
+        run -0 "$CYBELECTL" build gen.def -F
+        run -0 "$CYBELECTL" exec gen.sif cat /first /there /last
+        assert_output "$word"$'\n'"$word"$'\n'"$word"
+    done
+    sed -i 's|^gen /last|none /last|' gen.def
+    refuses 3 "$CYBELECTL" build gen.def -F
+    assert_line "error: the source 'none' of %files does not exist"
+    assert_line --partial ' --> gen.def:'
+}
+
+@test "a Recipe copies files whose names have signs of the shell, from the host and from a stage" {
+    local sign all=()
+    mkdir -p signs
+    printf '%s\n' 'kind: Recipe' 'name: signs' 'base: {image: base.sif}' 'stages:' '- name: s' '  files:' >signs.yaml
+    for sign in "'" ';' '&' '(' ')' '<' '>' '|' '#' '!'; do
+        echo "$sign" >"signs/a b${sign}c"
+        echo "  - {from: \"signs/a b${sign}c\", to: \"/s/a b${sign}c\"}" >>signs.yaml
+        all+=("  - {from: \"/s/a b${sign}c\", to: \"/x/a b${sign}c\", stage: s}" "  - {from: \"signs/a b${sign}c\", to: /opt/signs/}")
+    done
+    printf '%s\n' 'files:' "${all[@]}" >>signs.yaml
+    run -0 "$CYBELECTL" build signs.yaml
+    run -0 "$CYBELECTL" exec signs.sif sh -c 'cat /x/* | tr -d "\n"; ls /opt/signs | wc -l'
+    assert_output '!#&'"'"'();<>|10'
+    "$CYBELECTL" recipe render signs.yaml >signs.def
+    run -0 "$CYBELECTL" def check signs.def
+}
+
+@test "the mode of a folder is that of its files, and its folders can be entered by who may read" {
+    mkdir -p modes/sub
+    echo a >modes/a
+    echo b >modes/sub/b
+    chmod 755 modes/a
+    printf '%s\n' 'kind: Recipe' 'name: modes' 'base: {image: base.sif}' 'files:' '- {from: modes, to: /m1, mode: "0600"}' \
+        '- {from: modes, to: /m2, mode: "0754"}' '- {from: modes/a, to: /m3, mode: "0640"}' >modes.yaml
+    run -0 "$CYBELECTL" build modes.yaml
+    run -0 "$CYBELECTL" exec modes.sif stat -c '%a %n' /m1 /m1/a /m1/sub /m1/sub/b /m2 /m2/a /m2/sub/b /m3
+    assert_output "700 /m1
+600 /m1/a
+700 /m1/sub
+600 /m1/sub/b
+755 /m2
+754 /m2/a
+754 /m2/sub/b
+640 /m3"
+}
+
+@test "a root file system without /.singularity.d is built; a folder of neither kind says what a source is" {
+    mkdir -p rootfs/bin neither
+    cp busybox rootfs/bin/sh
+    run -0 "$CYBELECTL" build rootfs/ -o of-root.sif
+    run -0 "$CYBELECTL" exec of-root.sif sh -c 'echo in'
+    assert_output in
+    refuses 3 "$CYBELECTL" build neither
+    assert_line 'error: no Recipe in neither'
+    assert_line --partial 'and no root file system either'
+    assert_line --partial '`cybelectl build --help`'
+}
+
+@test "a definition on standard input is built, with a named output" {
+    run -0 "$CYBELECTL" build - -o piped.sif <base.def
+    run -0 "$CYBELECTL" exec piped.sif sh -c 'echo $NINE'
+    assert_output 91
+    refuses 2 "$CYBELECTL" build - <base.def
+    assert_line 'error: a definition on standard input needs an output'
+}
+
+@test "an empty folder is not called a sandbox, and a link to nothing is named as one" {
+    mkdir empty
+    refuses 3 "$CYBELECTL" build --sandbox base.def -o empty
+    assert_line 'because: it is an empty directory'
+    ln -s nowhere dangling
+    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%files' 'dangling /opt/' >dangling.def
+    refuses 3 "$CYBELECTL" build dangling.def
+    assert_line "because: $place/dangling is a link to a missing file"
 }
