@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
+#include "cli/common/counts.hpp"
 #include "cli/common/output.hpp"
 #include "cli/common/session.hpp"
 #include "cli/job/input.hpp"
@@ -75,12 +76,11 @@ void say_kube_report(const Session& session, kubernetes::CheckReport report, boo
     if (session.is_quiet) {
         return;
     }
-    Session::print(report.findings.empty() ? report.file + ": no problems found\n"
-                                           : fmt::format("{}: {} errors, {} warnings, {} notes\n",
-                                                         report.file,
-                                                         report.count(lint::Severity::kError),
-                                                         report.count(lint::Severity::kWarning),
-                                                         report.count(lint::Severity::kNote)));
+    const std::string counts = counted_findings(report.count(lint::Severity::kError),
+                                                report.count(lint::Severity::kWarning),
+                                                report.count(lint::Severity::kNote));
+    Session::print(report.file + ": " + (report.findings.empty() ? "no problems found" : counts) +
+                   "\n");
 }
 
 Result<int> check_objects(Session& session, const CheckOptions& options) {

@@ -3,6 +3,7 @@
 
 #include "cli/common/build_arguments.hpp"
 #include "cli/common/cli11.hpp"
+#include "cli/common/counts.hpp"
 #include "cli/common/output.hpp"
 #include "definitions/grammar/format.hpp"
 #include "definitions/grammar/grammar.hpp"
@@ -68,13 +69,11 @@ void say_findings(const Session& session,
     const auto notes = file.report.findings.size() - errors - warnings;
     Session::print(file.report.findings.empty()
                        ? file.file + ": no problems found\n"
-                       : fmt::format("{}: {} by {}; {} errors, {} warnings, {} notes\n",
+                       : fmt::format("{}: {} by {}; {}\n",
                                      file.file,
                                      file.report.is_accepted ? "accepted" : "refused",
                                      dialect.name(),
-                                     errors,
-                                     warnings,
-                                     notes));
+                                     counted_findings(errors, warnings, notes)));
 }
 
 /// Most of the time of a check is shellcheck's, which is a process for each script.

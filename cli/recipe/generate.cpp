@@ -2,6 +2,7 @@
 #include "pipeline/generate.hpp"
 
 #include "cli/common/cli11.hpp"
+#include "cli/common/counts.hpp"
 #include "cli/common/session.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
@@ -21,6 +22,10 @@ struct GenerateOptions {
     std::string folder = ".";
     bool is_check = false;
 };
+
+std::string files_of(const pipeline::Generation& generation) {
+    return counted(generation.files.size(), "file");
+}
 
 void print_generation(const pipeline::Generation& generation,
                       const char* name,
@@ -83,16 +88,15 @@ Result<int> check_generation(Session& session,
     }
     if (stale.empty()) {
         if (!session.is_quiet && !session.is_json() && !session.is_sarif()) {
-            Session::print(fmt::format("{} files: as generated\n", generation.files.size()));
+            Session::print(files_of(generation) + ": as generated\n");
         }
         return 0;
     }
-    return fail(
-        ErrorCode::kInput,
-        problem("generated-files-stale",
-                fmt::format("{} of {} files are stale", stale.size(), generation.files.size())),
-        "they differ from what the project's documents give",
-        "run `cybelectl generate`, and commit what changes");
+    return fail(ErrorCode::kInput,
+                problem("generated-files-stale",
+                        fmt::format("{} of {} are stale", stale.size(), files_of(generation))),
+                "they differ from what the project's documents give",
+                "run `cybelectl generate`, and commit what changes");
 }
 
 Result<int> run(Session& session, const GenerateOptions& options) {
@@ -123,8 +127,7 @@ Result<int> run(Session& session, const GenerateOptions& options) {
         for (const auto& path : paths) {
             Session::print(printable(path) + "\n");
         }
-        Session::print(
-            fmt::format("{} files, {} changed\n", generation.files.size(), changed.size()));
+        Session::print(fmt::format("{}, {} changed\n", files_of(generation), changed.size()));
     }
     return 0;
 }

@@ -5,6 +5,7 @@
 #include "definitions/grammar/rules.hpp"
 #include "definitions/lint/context.hpp"
 #include "support/linter.hpp"
+#include "support/other_file.hpp"
 
 #include <algorithm>
 #include <array>
@@ -110,8 +111,13 @@ lint_definition(std::string_view text, std::string_view file, const LintOptions&
                                      lint_supply,
                                      lint_files,
                                      lint_places};
+    // Another kind of file has no part that a rule is about; one error says what it is.
+    const auto other = recognize_file(text, file);
+    const bool is_other = other && other->command != "def check" && outcome.refusals.size() == 1;
     for (const auto linter : kLinters) {
-        linter(lint);
+        if (!is_other) {
+            linter(lint);
+        }
     }
     LintReport report;
     report.stopped_by = lint.stopped_by();

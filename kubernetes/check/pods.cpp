@@ -28,6 +28,37 @@ bool has_pre_stop(const yaml::Node& spec) {
                });
 }
 
+bool is_for_interlink(const CheckedObject& object) {
+    const auto* annotations = find_path(object.root, {"metadata", "annotations"});
+    const auto* pod = pod_spec(object);
+    const auto* tolerations = pod == nullptr ? nullptr : pod->find("tolerations");
+    const bool is_annotated =
+        annotations != nullptr &&
+        std::any_of(annotations->entries.begin(), annotations->entries.end(), [](const auto& one) {
+            return one.first.scalar.starts_with("slurm-job.vk.io/");
+        });
+    return pod != nullptr &&
+           (is_annotated ||
+            (tolerations != nullptr &&
+             std::any_of(
+                 tolerations->items.begin(), tolerations->items.end(), [](const yaml::Node& one) {
+                     return text_at(one, {"key"}).starts_with("virtual-node.interlink/");
+                 })));
+}
+
+/// A pod without a token, a Secret, a ConfigMap or another controller asks no batch system for
+/// anything: it runs the work itself.
+bool may_queue(const CheckedObject& object) {
+    const auto* pod = pod_spec(object);
+    const auto* token = pod == nullptr ? nullptr : pod->find("automountServiceAccountToken");
+    bool has_input = pod == nullptr || token == nullptr || token->scalar != "false";
+    if (pod != nullptr) {
+        each_reference(*pod, [&](const std::string&, yaml::Mark) { has_input = true; });
+    }
+    return has_input || is_for_interlink(object) ||
+           find_path(object.root, {"spec", "managedBy"}) != nullptr;
+}
+
 void check_job(Check& check, const CheckedObject& object) {
     const auto* spec = find_path(object.root, {"spec"});
     if (object.kind != "Job" || object.group != "batch" || spec == nullptr) {
@@ -50,7 +81,8 @@ void check_job(Check& check, const CheckedObject& object) {
                                       : spec->mark,
                     "the Job's pod has no `restartPolicy` that a Job may have");
     }
-    if (const auto* deadline = spec->find("activeDeadlineSeconds")) {
+    const auto* deadline = spec->find("activeDeadlineSeconds");
+    if (deadline != nullptr && may_queue(object)) {
         check.found("K22",
                     deadline->mark,
                     fmt::format("the Job ends after {} s, in the queue or not",
@@ -92,24 +124,6 @@ void check_order(Check& check) {
             }
         });
     }
-}
-
-bool is_for_interlink(const CheckedObject& object) {
-    const auto* annotations = find_path(object.root, {"metadata", "annotations"});
-    const auto* pod = pod_spec(object);
-    const auto* tolerations = pod == nullptr ? nullptr : pod->find("tolerations");
-    const bool is_annotated =
-        annotations != nullptr &&
-        std::any_of(annotations->entries.begin(), annotations->entries.end(), [](const auto& one) {
-            return one.first.scalar.starts_with("slurm-job.vk.io/");
-        });
-    return pod != nullptr &&
-           (is_annotated ||
-            (tolerations != nullptr &&
-             std::any_of(
-                 tolerations->items.begin(), tolerations->items.end(), [](const yaml::Node& one) {
-                     return text_at(one, {"key"}).starts_with("virtual-node.interlink/");
-                 })));
 }
 
 void check_interlink(Check& check, const CheckedObject& object) {

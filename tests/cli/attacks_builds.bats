@@ -469,7 +469,7 @@ base_of() {
     while read -r file rule; do
         run -3 "$CYBELECTL" def check "$file.def"
         assert_line --partial "error[$rule]"
-        assert_line --partial "accepted by Apptainer 1.4.5; 1 errors"
+        assert_line --partial "accepted by Apptainer 1.4.5; 1 error"
         run -3 "$CYBELECTL" def check --format json good.def "$file.def"
         run -3 "$CYBELECTL" def check --format sarif "$file.def"
     done <<<$'stops CD109\ngoes-on CD101'

@@ -31,6 +31,14 @@ teardown() {
     assert_line --partial "bad.def: refused by Apptainer 1.4.5"
 }
 
+@test "a file of another kind gets one error" {
+    printf '#!/usr/bin/env run-singularity\n\0SIF_MAGIC\0\n%%post\n\r\n' >image.def
+    run "$CYBELECTL" def check image.def
+    assert_equal "$status" 3
+    assert_line 'error[CD005]: this is an image, not a definition file'
+    assert_line 'image.def: refused by Apptainer 1.4.5; 1 error, 0 warnings, 0 notes'
+}
+
 @test "a trap ends with 0, and with --strict with 3" {
     run "$CYBELECTL" def check trap.def
     assert_success

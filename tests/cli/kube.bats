@@ -81,7 +81,7 @@ teardown() { leave_place; }
     [[ $stderr == *"warning: $own"* ]]
     run -0 "$CYBELECTL" kube check object.yaml
     assert_line 'note[K43]: a SlurmJob of cybelectl.io needs a running bridge'
-    assert_line 'object.yaml: 0 errors, 0 warnings, 1 notes'
+    assert_line 'object.yaml: 0 errors, 0 warnings, 1 note'
     sed -i 's/bridge: cybelectl/bridge: wlm-operator/' site.yaml
     run -0 --separate-stderr "$CYBELECTL" kube render demo.yaml --site site.yaml -o object.yaml
     [[ $stderr != *bridge\ executes* ]]
@@ -139,6 +139,17 @@ teardown() { leave_place; }
     assert_line --partial 'warning[K22]'
     run "$CYBELECTL" kube check warned.yaml --strict
     assert_equal "$status" 3
+}
+
+@test "a Job of Kubernetes that is rendered passes the strict check; one with a Secret may be a connector's" {
+    printf '%s\n' 'kind: Job' 'name: plain' 'script: "true"' 'resources: {time: 10 min}' \
+        'kubernetes: {image: "registry.example/plain:1"}' >plain.yaml
+    "$CYBELECTL" kube render plain.yaml --kind Job -o plain-object.yaml
+    run -0 "$CYBELECTL" kube check plain-object.yaml --strict
+    sed -i 's|^      containers:|      volumes: [{name: s, secret: {secretName: login}}]\n&|' plain-object.yaml
+    run "$CYBELECTL" kube check plain-object.yaml --strict
+    assert_equal "$status" 3
+    assert_line --partial 'warning[K22]'
 }
 
 @test "crd writes our group, or the operator's" {
