@@ -22,7 +22,9 @@ bool holds_mark(std::string_view text) {
     return text.find(kIndexMark) != std::string_view::npos;
 }
 
-/// The first `$NAME` or `${NAME` of an index; empty: none.
+constexpr std::string_view kSweepVariable = "CYBELE_SWEEP_";
+
+/// The first `$NAME` or `${NAME` of an index or of a value of a sweep; empty: none.
 std::string_view variable_in(std::string_view text) {
     for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at + 1)) {
         std::string_view name = text.substr(at + 1);
@@ -32,11 +34,26 @@ std::string_view variable_in(std::string_view text) {
                 return std::isalnum(letter) != 0 || letter == '_';
             });
         name = name.substr(0, static_cast<std::size_t>(end - name.begin()));
-        if (std::find(kVariables.begin(), kVariables.end(), name) != kVariables.end()) {
+        if (name.starts_with(kSweepVariable) ||
+            std::find(kVariables.begin(), kVariables.end(), name) != kVariables.end()) {
             return name;
         }
     }
     return {};
+}
+
+/// The mark that stands for the variable in a word: `@{index}`, or of the sweep's `lr` `@{lr}`.
+std::string mark_of_variable(const Job& job, std::string_view variable) {
+    if (job.sweep) {
+        for (const std::string& name : job.sweep->names) {
+            if (variable_of_sweep(name) == variable) {
+                return fmt::format("@{{{}}}", name);
+            }
+        }
+    }
+    return variable.starts_with(kSweepVariable)
+               ? fmt::format("@{{{}}}", variable.substr(kSweepVariable.size()))
+               : std::string(kIndexMark);
 }
 
 /// Whether the word is a program for a shell that stands before it: `sh -c WORD`.
@@ -80,13 +97,18 @@ void check_word(const Job& job, const std::string& field, std::string_view word,
         const std::string written =
             is_braced ? fmt::format("${{{}}}", name) : fmt::format("${}", name);
         const bool is_alone = word == written; // a plain word cannot begin with `@`
+        const std::string mark = mark_of_variable(job, name);
+        const bool is_index = mark == kIndexMark;
+        const bool is_given = is_index ? job.has_index() : job.sweep.has_value();
         faults.add(job.fault_at(
             field,
             problem("variable-not-replaced", fmt::format("`${}` is not replaced here", name)),
             "no shell reads `command` and `environment`: each element would get the same text",
             fmt::format("write `{}`{}",
-                        is_alone ? "'@{index}'" : "@{index}` in place of `" + written,
-                        job.has_index() ? "" : ", and `array: 0-9`")));
+                        is_alone ? "'" + mark + "'" : mark + "` in place of `" + written,
+                        is_given   ? ""
+                        : is_index ? ", and `array: 0-9`"
+                                   : ", and its values under `sweep`")));
     }
     check_sweep_names(job, field, word, faults);
     if (!job.has_index() && holds_mark(word)) {
@@ -144,7 +166,8 @@ void check_other_fields(const Job& job, Faults& faults) {
             faults.add(
                 job.fault_at(field,
                              problem("index-not-replaced", "`@{index}` is not replaced here"),
-                             "it is replaced in `command` and `environment` only",
+                             "it is replaced in words of `command` and `arguments`, in values of "
+                             "`environment`, and in texts with `expand`",
                              help));
         }
     };

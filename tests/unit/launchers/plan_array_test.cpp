@@ -44,6 +44,18 @@ TEST_CASE("a variable of the index is refused where no shell would read it") {
     }
 }
 
+TEST_CASE("a variable of a sweep's value is refused where no shell would read it") {
+    const std::string sweep = "sweep: {lr: [1, 2], batch-size: [4]}\n";
+    CHECK(faults_of("command: [run, '$CYBELE_SWEEP_lr']\n" + sweep) ==
+          "3:16 `$CYBELE_SWEEP_lr` is not replaced here -> write `'@{lr}'`\n");
+    CHECK(faults_of("command: [run]\nenvironment: {X: 'b-${CYBELE_SWEEP_batch_size}'}\n" + sweep) ==
+          "4:18 `$CYBELE_SWEEP_batch_size` is not replaced here -> write `@{batch-size}` in place "
+          "of `${CYBELE_SWEEP_batch_size}`\n");
+    CHECK(faults_of("command: [run, '$CYBELE_SWEEP_lr']\n")
+              .ends_with("write `'@{lr}'`, and its values under `sweep`\n"));
+    CHECK(faults_of("command: [sh, -c, 'echo $CYBELE_SWEEP_lr']\n" + sweep).empty());
+}
+
 TEST_CASE("a shell that the command names may read the variable") {
     for (const char* shell : {"sh, -c", "/bin/bash, -ec", "timeout, 5, dash, -c"}) {
         CAPTURE(shell);
