@@ -166,7 +166,47 @@ std::string suggest_unit(std::int64_t number, std::string_view rest) {
 
 } // namespace
 
+namespace {
+
+/// What a clock with too large or too few parts means: `1-0` and `1-12:30` begin with days,
+/// `00:00:90` has 90 seconds; empty: it is none.
+std::string suggest_clock(std::string_view text) {
+    std::int64_t days = 0;
+    const bool has_days = text.find('-') != std::string_view::npos;
+    if (has_days) {
+        const auto count = take_number(text);
+        if (!count || !text.starts_with('-')) {
+            return {};
+        }
+        text.remove_prefix(1);
+        days = *count;
+    }
+    constexpr std::array<std::int64_t, 3> kParts{3600, 60, 1};
+    std::int64_t total = days * 86400;
+    std::size_t parts = 0;
+    while (parts < kParts.size()) {
+        const auto value = take_number(text);
+        if (!value) {
+            return {};
+        }
+        total += *value * kParts.at(parts++);
+        if (!text.starts_with(':')) {
+            break;
+        }
+        text.remove_prefix(1);
+    }
+    const bool is_clock = text.empty() && (has_days || parts == kParts.size());
+    return is_clock && total > 0 && total <= kMostSeconds
+               ? format_duration(std::chrono::seconds(total))
+               : std::string();
+}
+
+} // namespace
+
 std::string suggest_duration(std::string_view text) {
+    if (std::string clock = suggest_clock(text); !clock.empty()) {
+        return clock;
+    }
     std::string_view rest = text;
     if (const auto number = take_number(rest)) {
         if (rest.empty()) {

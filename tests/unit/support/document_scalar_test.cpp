@@ -52,6 +52,14 @@ TEST_CASE("durations") {
     CHECK(suggest_duration("30") == "30 min");
     CHECK(suggest_duration("1:30") == "01:30:00");
     CHECK(suggest_duration("soon") == "30 min");
+    CHECK(suggest_duration("1-0") == "1 d");
+    CHECK(suggest_duration("1-12:30") == "1 d 12 h 30 min");
+    CHECK(suggest_duration("00:00:90") == "1 min 30 s");
+    CHECK(suggest_duration("1:90:00") == "2 h 30 min");
+    CHECK(suggest_duration("00:00:00") == "30 min");
+    CHECK(suggest_duration("-1") == "30 min");
+    CHECK(suggest_duration("1-2-3") == "30 min");
+    CHECK(suggest_duration("999999999:00:00") == "30 min");
 }
 
 TEST_CASE("a duration that is printed is read back") {
