@@ -85,6 +85,16 @@ void add_record(const RunPlace& place, Run& run) {
     run.values.emplace_back("wall", record ? std::to_string(record->end - record->start) : "");
 }
 
+/// The column of a printed key: a key with the name of a column of ours becomes `printed.NAME`.
+std::string free_column(const Run& run, std::string name) {
+    while (std::any_of(run.values.begin(), run.values.end(), [&](const auto& entry) {
+        return entry.first == name;
+    })) {
+        name.insert(0, "printed.");
+    }
+    return name;
+}
+
 Run read_run(const Entry& job, const RunPlace& place, const KnownSweep& sweep, std::size_t number) {
     Run run;
     run.values.emplace_back("job", job.id);
@@ -99,9 +109,7 @@ Run read_run(const Entry& job, const RunPlace& place, const KnownSweep& sweep, s
     run.values.emplace_back("cpus", std::to_string(job.cpus));
     if (const auto text = read_file(place.output, kLongestOutput); !place.output.empty() && text) {
         for (auto& [key, value] : printed_values(*text)) {
-            if (run.value(key).empty()) { // a name of ours counts more
-                run.values.emplace_back(key, std::move(value));
-            }
+            run.values.emplace_back(free_column(run, std::move(key)), std::move(value));
         }
     }
     return run;
@@ -168,6 +176,28 @@ bool is_key(std::string_view text) {
            });
 }
 
+bool is_pair(std::string_view text) {
+    const auto equals = text.find('=');
+    return equals != std::string_view::npos && is_key(text.substr(0, equals));
+}
+
+/// What a line prints as KEY=VALUE: each of its words, where each is such a pair; else the line, as
+/// a value may have blanks.
+std::vector<std::string_view> pairs_of(std::string_view line) {
+    constexpr std::string_view kBlanks = " \t";
+    if (!is_pair(line)) {
+        return {};
+    }
+    std::vector<std::string_view> words;
+    for (std::size_t at = 0; at != std::string_view::npos;) {
+        const std::size_t end = std::min(line.find_first_of(kBlanks, at), line.size());
+        words.push_back(line.substr(at, end - at));
+        at = line.find_first_not_of(kBlanks, end);
+    }
+    return std::all_of(words.begin(), words.end(), is_pair) ? words
+                                                            : std::vector<std::string_view>{line};
+}
+
 std::string csv_cell(const std::string& text) {
     if (text.find_first_of(",\"\n\r") == std::string::npos) {
         return text;
@@ -189,20 +219,19 @@ std::string Run::value(std::string_view name) const {
 
 std::vector<std::pair<std::string, std::string>> printed_values(std::string_view output) {
     std::vector<std::pair<std::string, std::string>> values;
-    for (const std::string_view whole : text::split(output, '\n')) {
-        const std::string_view line = text::trimmed(whole);
-        const auto equals = line.find('=');
-        if (equals == std::string_view::npos || !is_key(line.substr(0, equals))) {
-            continue;
-        }
-        const std::string key(line.substr(0, equals));
-        const std::string value(line.substr(equals + 1));
-        const auto found = std::find_if(
-            values.begin(), values.end(), [&](const auto& entry) { return entry.first == key; });
-        if (found == values.end()) {
-            values.emplace_back(key, value);
-        } else {
-            found->second = value;
+    for (const std::string_view line : text::split(output, '\n')) {
+        for (const std::string_view pair : pairs_of(text::trimmed(line))) {
+            const auto equals = pair.find('=');
+            const std::string key(pair.substr(0, equals));
+            const std::string value(pair.substr(equals + 1));
+            const auto found = std::find_if(values.begin(), values.end(), [&](const auto& entry) {
+                return entry.first == key;
+            });
+            if (found == values.end()) {
+                values.emplace_back(key, value);
+            } else {
+                found->second = value;
+            }
         }
     }
     return values;

@@ -15,7 +15,8 @@ namespace cybele::submission {
 
 /// One run of a job: the job itself, an element of an array, or a row of a sweep, with everything
 /// that is known of it by name, in order: job, row, parameters, state, code, wall, nodes, tasks,
-/// cpus, and the `key=value` lines that it printed.
+/// cpus, and the `key=value` pairs that it printed; a printed key with the name of one of these is
+/// `printed.KEY`.
 struct Run {
     std::vector<std::pair<std::string, std::string>> values;
 
@@ -35,7 +36,8 @@ struct Run {
 [[nodiscard]] Result<std::optional<Entry>> find_row(const Journal& journal,
                                                     const std::string& name);
 
-/// The `key=value` lines of an output; of several with one key the last counts.
+/// The `key=value` pairs of an output: lines, and the words of lines of which each word is a pair;
+/// of several with one key the last counts.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>>
 printed_values(std::string_view output);
 

@@ -2,6 +2,7 @@
 // `job runs`: what programs print as key=value, tables of it, and drawings.
 #include "submission/journal/state.hpp"
 #include "submission/submit/runs.hpp"
+#include "support/file.hpp"
 
 #include <optional>
 #include <string>
@@ -38,8 +39,51 @@ TEST_CASE("runs: the key=value lines of an output, the last of a key, and nothin
         CAPTURE(line);
         CHECK(printed_values(line).empty());
     }
+    // Several on a line, where each word is one; else the value has the blanks.
+    CHECK(printed_values("acc=0.5 loss=0.1\n\tepoch=3\t acc=0.75 \n") ==
+          Pairs{{"acc", "0.75"}, {"loss", "0.1"}, {"epoch", "3"}});
+    CHECK(
+        printed_values("note=two words\nat=1 x 2=3\nname= a=1\nspaced= 7") ==
+        Pairs{
+            {"note", "two words"}, {"at", "1 x 2=3"}, {"name", ""}, {"a", "1"}, {"spaced", " 7"}});
     CHECK(printed_values(std::string(64, 'k') + "=1").size() == 1);
     CHECK(printed_values(std::string(65, 'k') + "=1").empty());
+}
+
+TEST_CASE("runs: a printed key with the name of a column has one of its own") {
+    const TempDirectory directory = TempDirectory::make("/tmp", "cybele-test").value();
+    const auto output = directory.path() / "o";
+    REQUIRE(write_file(directory.path() / "job.json",
+                       R"({"sweep": {"names": ["lr"], "rows": [["0.1"]]}})"));
+    REQUIRE(write_file(
+        output, "wall=3.25 tasks=64\nstate=converged\njob=9 row=5 lr=0.2 code=\nprinted.wall=1\n"));
+    Entry job;
+    job.id = "7";
+    job.record = directory.path().native();
+    job.standard_output = output.native();
+    job.tasks = 2;
+    Entry element = job;
+    element.is_element = true;
+    element.index = 0;
+    const auto runs = runs_of(job, {element});
+    REQUIRE(runs);
+    REQUIRE(runs->size() == 1);
+    const Run& run = runs->front();
+    CHECK(columns_of(*runs).size() == run.values.size()); // no name twice
+    CHECK(run.value("tasks") == "2");
+    CHECK(run.value("lr") == "0.1");
+    CHECK(run.value("printed.wall") == "3.25");
+    CHECK(run.value("printed.tasks") == "64");
+    CHECK(run.value("printed.state") == "converged");
+    CHECK(run.value("printed.job") == "9");
+    CHECK(run.value("printed.row") == "5");
+    CHECK(run.value("printed.lr") == "0.2");
+    CHECK(run.value("printed.printed.wall") == "1");
+    // One run without a row number: the column is empty, and not the program's.
+    const auto alone = runs_of(job, {job});
+    REQUIRE(alone);
+    CHECK(alone->front().value("row").empty());
+    CHECK(alone->front().value("printed.row") == "5");
 }
 
 TEST_CASE("runs: a table has every column in the order of its first appearance") {
