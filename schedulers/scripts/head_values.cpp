@@ -205,16 +205,27 @@ namespace {
 
 /// To Slurm `%j` is the element's own id, which is known only when it starts: `%A` is the array's.
 std::string array_pattern(const Job& job, const std::string& pattern) {
-    const bool is_split = !job.array.empty() && pattern.find("%a") == std::string::npos;
-    std::string text;
-    for (std::size_t at = 0; at < pattern.size(); ++at) {
-        const std::string pair = pattern.substr(at, 2);
-        if (pattern[at] != '%' || pair.size() < 2 || job.array.empty()) {
-            text += pattern[at];
-            continue;
+    if (job.array.empty()) {
+        return pattern;
+    }
+    std::vector<std::string> parts; // `%j` and `%5j` apart from what stands between them
+    bool is_split = true;
+    for (std::size_t at = 0; at < pattern.size();) {
+        std::size_t end = at + 1;
+        if (pattern[at] == '%') {
+            end = std::min(pattern.find_first_not_of("0123456789", end), pattern.size() - 1) + 1;
+            is_split = is_split && pattern[end - 1] != 'a';
         }
-        text += pair != "%j" ? pair : is_split ? "%A_%a" : "%A";
-        ++at;
+        parts.push_back(pattern.substr(at, end - at));
+        at = end;
+    }
+    std::string text;
+    for (std::string& part : parts) {
+        const bool is_id = part.starts_with('%') && part.ends_with('j');
+        if (is_id) {
+            part.back() = 'A';
+        }
+        text += part + (is_id && is_split ? "_%a" : "");
     }
     return text;
 }

@@ -71,20 +71,59 @@ std::string writable_pattern(std::string_view pattern, bool is_array) {
     return text.starts_with("~/") ? text.substr(2) : text;
 }
 
-/// The patterns that every dialect can write; `%a` needs an array.
+/// Where a directive of sbatch carries the pattern, which then may have all that Slurm replaces.
+bool has_patterns_of_slurm(const Rendering& rendering) {
+    const Job& job = *rendering.input.job;
+    return rendering.dialect.name == "slurm" && !(job.sweep && job.sweep->pack > 0);
+}
+
+/// The letters behind each `%` of a pattern, `%` for `%%`; of `%5j`, `j` where there are widths.
+std::string keys_of(std::string_view pattern, bool has_widths) {
+    std::string keys;
+    for (std::size_t at = 0; at < pattern.size(); ++at) {
+        if (pattern[at] != '%') {
+            continue;
+        }
+        ++at;
+        while (has_widths && at < pattern.size() && pattern[at] >= '0' && pattern[at] <= '9') {
+            ++at;
+        }
+        keys += at < pattern.size() ? pattern[at] : ' ';
+    }
+    return keys;
+}
+
+bool holds_any(std::string_view keys, std::string_view some) {
+    return keys.find_first_of(some) != std::string_view::npos;
+}
+
+/// What is wrong with the keys of a pattern; empty: nothing.
+std::string wrong_key_in(const Rendering& rendering, const std::string& pattern) {
+    const Job& job = *rendering.input.job;
+    const bool is_of_slurm = has_patterns_of_slurm(rendering);
+    const std::string keys = keys_of(pattern, is_of_slurm);
+    constexpr std::string_view kOfAll = "xja%";
+    constexpr std::string_view kOfSlurm = "xja%AJNnstu";
+    const std::size_t odd = keys.find_first_not_of(is_of_slurm ? kOfSlurm : kOfAll);
+    if (odd == std::string::npos) {
+        return keys.find('a') != std::string::npos && job.array.empty()
+                   ? "`%a` stands for an index, and the job is not an array"
+                   : "";
+    }
+    if (keys[odd] == ' ') {
+        return fmt::format("'{}' ends within a pattern", printable(pattern));
+    }
+    const std::string key = printable(std::string(1, keys[odd]));
+    return kOfSlurm.find(keys[odd]) != std::string_view::npos
+               ? fmt::format("'{}' has `%{}`, which only Slurm replaces", printable(pattern), key)
+               : fmt::format("'{}' has the unknown pattern `%{}`", printable(pattern), key);
+}
+
+/// The patterns that the dialect can write; `%a` needs an array.
 void check_pattern(const Rendering& rendering, std::string_view field, const std::string& pattern) {
     const Job& job = *rendering.input.job;
     const bool is_directive = rendering.dialect.needs.at("stdout").service == Service::kDirective;
-    std::string message;
-    for (std::size_t at = pattern.find('%'); at != std::string::npos; at = pattern.find('%', at)) {
-        const char key = at + 1 < pattern.size() ? pattern[at + 1] : '\0';
-        if (std::string_view("xja%").find(key) == std::string_view::npos || key == '\0') {
-            message = fmt::format("'{}' has a `%` that nothing stands for", printable(pattern));
-        } else if (key == 'a' && job.array.empty()) {
-            message = "`%a` stands for an index, and the job is not an array";
-        }
-        at += 2;
-    }
+    std::string message = wrong_key_in(rendering, pattern);
     if (is_directive && pattern.starts_with('~')) {
         message = "`~` cannot be carried by a directive, which no shell reads";
     }
@@ -95,6 +134,45 @@ void check_pattern(const Rendering& rendering, std::string_view field, const std
             "`%x` stands for the name, `%j` for the id and `%a` for the index of an array",
             fmt::format("write `{}`", in_yaml(writable_pattern(pattern, !job.array.empty())))));
     }
+}
+
+/// `logs/o-%a.log` of `logs/o.log`
+std::string with_key(const std::string& pattern, std::string_view key) {
+    const std::size_t name = pattern.rfind('/') + 1; // 0 where there is none
+    const std::size_t dot = pattern.rfind('.');
+    const bool has_suffix = dot != std::string::npos && dot > name;
+    return std::string(pattern).insert(has_suffix ? dot : pattern.size(), fmt::format("-{}", key));
+}
+
+/// Warns of one file for all elements of an array, or for a job and those that continue it.
+void note_shared(const Rendering& rendering, std::string_view field, const std::string& pattern) {
+    const Job& job = *rendering.input.job;
+    if (!job.says(field) || job.append_output.value_or(false) || pattern.starts_with("/dev/")) {
+        return;
+    }
+    const std::string keys = keys_of(pattern, has_patterns_of_slurm(rendering));
+    const bool is_shared = job.has_index() && !holds_any(keys, "ajJ");
+    const bool is_replaced = job.continuation && !holds_any(keys, "ajJA");
+    if (!is_shared && !is_replaced) {
+        return;
+    }
+    const std::string file = printable(pattern);
+    const Service append = rendering.dialect.needs.at("append-output").service;
+    const bool can_append = append == Service::kDirective || append == Service::kScript;
+    const std::string named = in_yaml(with_key(pattern, is_shared ? "%a" : "%j"));
+    Fault note = job.fault_at(
+        field,
+        is_shared ? problem("output-shared",
+                            fmt::format("all elements write their output into '{}'", file))
+                  : problem("output-replaced",
+                            fmt::format("each continuation replaces '{}' of the job before", file)),
+        is_shared ? "each element replaces the file of another one, or they write into each other"
+                  : "a job that continues another one opens its output like that one",
+        is_shared    ? fmt::format("write `{}`: `%a` is the index", named)
+        : can_append ? fmt::format("add `append-output: true`, or write `{}`", named)
+                     : fmt::format("write `{}`: `%j` is the id of each job", named));
+    note.is_warning = true;
+    rendering.faults.add(std::move(note));
 }
 
 /// The file of a pattern, with the job's name, and with what tells elements of an array apart.
@@ -137,6 +215,10 @@ void add_output(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
     check_pattern(rendering, "output.stdout", job.output.standard_output);
     check_pattern(rendering, "output.stderr", job.output.standard_error);
+    note_shared(rendering, "output.stdout", job.output.standard_output);
+    if (job.output.standard_error != job.output.standard_output) {
+        note_shared(rendering, "output.stderr", job.output.standard_error);
+    }
     const bool opens = opens_outputs(rendering);
     const std::string words = opens ? redirections(rendering, false) : std::string();
     // Only in the folder of submission the batch system writes them itself, at the job's end.

@@ -73,6 +73,29 @@ std::string identity_of(const RenderedJob& ready) {
 /// Seconds: a script of one's own leaves no record that could come late.
 constexpr std::int64_t kPatienceOfOwnScript = 30;
 
+/// A pattern with what is known before the job runs: `%x`, `%j`, `%a` and `%%`. Slurm's `%A` is
+/// the id, and so is `%J` of a job that is no array. Empty: only Slurm knows the name.
+std::string known_pattern(const launchers::Job& job, const std::string& pattern) {
+    const bool is_array = !job.array.empty();
+    std::string known;
+    for (std::size_t at = 0; at < pattern.size(); ++at) {
+        const char key = pattern[at] == '%' && at + 1 < pattern.size() ? pattern[at + 1] : '\0';
+        if (key == '\0') {
+            known += pattern[at];
+            continue;
+        }
+        const bool is_id = key == 'A' || (key == 'J' && !is_array);
+        if (!is_id && std::string_view("xja%").find(key) == std::string_view::npos) {
+            return {};
+        }
+        known += {'%', is_id ? 'j' : key};
+        ++at;
+    }
+    const bool is_one_for_all = is_array && pattern.find("%A") != std::string::npos &&
+                                pattern.find("%a") == std::string::npos;
+    return is_one_for_all ? std::string() : known;
+}
+
 /// The entry before anything was asked; its outputs are patterns until the id is known.
 Entry submitted_entry(const RenderedJob& ready, const Submission& submission, std::int64_t now) {
     const launchers::Job& job = ready.input.job;
@@ -85,7 +108,8 @@ Entry submitted_entry(const RenderedJob& ready, const Submission& submission, st
     entry.workdir = submission.workdir;
     entry.record = submission.record;
     const std::string workdir = without_percents(submission.workdir) + "/";
-    const auto place = [&workdir](const std::string& pattern) {
+    const auto place = [&](const std::string& written) {
+        const std::string pattern = ready.own ? written : known_pattern(job, written);
         return pattern.starts_with('/') || pattern.empty() ? pattern : workdir + pattern;
     };
     entry.standard_output = place(job.output.standard_output);

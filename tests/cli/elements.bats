@@ -162,7 +162,7 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     sed -i 's/^output: .*/output: {stdout: "%q-%a"}/' sweep.yaml
     run submit sweep.yaml
     assert_failure 3
-    assert_line "error: '%q-%a' has a \`%\` that nothing stands for"
+    assert_line "error: '%q-%a' has the unknown pattern \`%q\`"
     assert_not_exist .cybelectl
     assert_equal "$("$CYBELECTL" job list --all --format json | jq '.jobs | length')" 1
 }

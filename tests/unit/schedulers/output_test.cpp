@@ -5,6 +5,7 @@
 #include "bench.hpp"
 #include "support/message.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -106,6 +107,113 @@ TEST_CASE("with `workdir` such a stream is opened, but in the folder of submissi
                   row.elsewhere);
             CHECK(begin > script->text.find("enter_folder "));
         }
+    }
+}
+
+TEST_CASE("one file for all elements, or for all continuations, is a warning at its place") {
+    struct Row {
+        const char* fields;
+        const char* problem; ///< empty: nothing is told
+        const char* help;
+    };
+    constexpr std::array kRows{
+        Row{"array: 1-2\noutput: {stdout: logs/o.log, stderr: '%x-%j.err'}\n",
+            "output-shared",
+            "write `logs/o-%a.log`: `%a` is the index"},
+        Row{"array: 1-2\noutput: {stdout: '%j.log', stderr: e}\n",
+            "output-shared",
+            "write `e-%a`: `%a` is the index"},
+        Row{"sweep: {x: [1, 2]}\noutput: {stdout: '%x', stderr: '%x'}\n",
+            "output-shared",
+            "write `'%x-%a'`: `%a` is the index"},
+        Row{"sweep: {x: [1, 2], pack: all}\noutput: {stdout: o.log, stderr: '%j'}\n",
+            "output-shared",
+            nullptr},
+        Row{"continue: {on: [timeout], most: 3}\noutput: {stdout: o.log}\n",
+            "output-replaced",
+            "add `append-output: true`, or write `o-%j.log`"},
+        Row{"array: 1-2\nappend-output: true\noutput: {stdout: o.log, stderr: o.log}\n", "", ""},
+        Row{"array: 1-2\noutput: {stdout: 'o-%a.log', stderr: '%j.err'}\n", "", ""},
+        Row{"array: 1-2\noutput: {stdout: /dev/null, stderr: /dev/null}\n", "", ""},
+        Row{"array: 1-2\n", "", ""},
+        Row{"continue: {on: [timeout], most: 3}\n", "", ""},
+        Row{"output: {stdout: o.log, stderr: e.log}\n", "", ""},
+    };
+    for (const Row& row : kRows) {
+        CAPTURE(row.fields);
+        for (const char* const dialect : {"slurm", "torque", "local"}) {
+            CAPTURE(dialect);
+            const bool is_local = std::string_view(dialect) == "local"; // which cannot append
+            if (is_local && std::string_view(row.fields).find("append") != std::string::npos) {
+                continue;
+            }
+            const auto script = render_outputs(
+                fmt::format("launch: serial\ncommand: [true]\nresources: {{time: 1 h}}\n{}",
+                            row.fields),
+                dialect);
+            REQUIRE_MESSAGE(script, format_text(script.error().faults()));
+            const std::string told = format_text(script->notes);
+            if (std::string_view(row.problem).empty()) {
+                CHECK_MESSAGE(told.find("write their output") == std::string::npos, told);
+                CHECK_MESSAGE(told.find("continuation replaces") == std::string::npos, told);
+                continue;
+            }
+            const auto note =
+                std::find_if(script->notes.begin(), script->notes.end(), [&](const Fault& fault) {
+                    return fault.id == row.problem;
+                });
+            REQUIRE_MESSAGE(note != script->notes.end(), told);
+            CHECK(note->is_warning);
+            const bool is_replaced = std::string_view(row.problem) == "output-replaced";
+            const char* const help =
+                is_local && is_replaced ? "write `o-%j.log`: `%j` is the id of each job" : row.help;
+            CHECK((help == nullptr || note->help == help));
+            CHECK(note->where.has_value());
+        }
+    }
+}
+
+TEST_CASE("Slurm's own patterns are carried for Slurm, and refused by name elsewhere") {
+    const auto line_of = [](const std::string& fields) {
+        const auto script = render_outputs("launch: serial\ncommand: [true]\n" + fields, "slurm");
+        REQUIRE_MESSAGE(script, format_text(script.error().faults()));
+        const std::string option = "#SBATCH --output=";
+        const auto begin = script->text.find(option) + option.size();
+        return script->text.substr(begin, script->text.find('\n', begin) - begin);
+    };
+    for (const char* pattern : {"%A.log", "%N-%u.log", "%5j.log", "%J-%t-%n-%s.log", "100%%"}) {
+        CAPTURE(pattern);
+        CHECK(line_of(fmt::format("output: {{stdout: '{}'}}\n", pattern)) == pattern);
+        const bool is_of_all = std::string_view(pattern) == "100%%";
+        for (const char* const dialect : {"torque", "pbspro", "local"}) {
+            const auto script = render_outputs(
+                fmt::format("launch: serial\ncommand: [true]\noutput: {{stdout: '{}'}}\n", pattern),
+                dialect);
+            CHECK(script.has_value() == is_of_all);
+        }
+    }
+    CHECK(line_of("array: 1-2\noutput: {stdout: '%5j-%N.log'}\n") == "%5A_%a-%N.log");
+    CHECK(line_of("array: 1-2\noutput: {stdout: '%j-%a.log'}\n") == "%A-%a.log");
+    CHECK(line_of("array: 1-2\noutput: {stdout: '%x-%j%%j.log'}\n") == "%x-%A_%a%%j.log");
+    struct Row {
+        const char* pattern;
+        const char* dialect;
+        const char* told;
+    };
+    constexpr std::array kRows{
+        Row{"%N.log", "torque", "'%N.log' has `%N`, which only Slurm replaces"},
+        Row{"%q.log", "slurm", "'%q.log' has the unknown pattern `%q`"},
+        Row{"%5j.log", "local", "'%5j.log' has the unknown pattern `%5`"},
+        Row{"a%", "slurm", "'a%' ends within a pattern"},
+    };
+    for (const Row& row : kRows) {
+        CAPTURE(row.pattern);
+        const auto script = render_outputs(
+            fmt::format("launch: serial\ncommand: [true]\noutput: {{stdout: '{}'}}\n", row.pattern),
+            row.dialect);
+        REQUIRE_FALSE(script.has_value());
+        const std::string told = format_text(script.error().faults());
+        CHECK_MESSAGE(told.find(row.told) != std::string::npos, told);
     }
 }
 
