@@ -143,6 +143,31 @@ void check_name(const Check& check) {
     }
 }
 
+/// What qsub refuses, measured with TORQUE 6.1 and OpenPBS 23.06.
+void check_given_name(const Check& check) {
+    const std::string& name = check.job.name;
+    const std::string& dialect = check.dialect.name;
+    if (!check.job.says("job-name") || name.find("@{") != std::string::npos) {
+        return;
+    }
+    const bool is_openpbs = dialect == "pbspro";
+    const std::string known = fmt::format("{}{}._-+", kLetters, kDigits);
+    const bool is_refused_name =
+        is_openpbs ? name.find_first_not_of(known) != std::string::npos
+                   : dialect == "torque" && std::any_of(name.begin(), name.end(), [](char letter) {
+                         return static_cast<unsigned char>(letter) > 0x7e;
+                     });
+    if (is_refused_name) {
+        check.faults.add(check.job.fault_at(
+            "job-name",
+            problem("job-name-refused",
+                    fmt::format("{} refuses the name '{}'", dialect, printable(name))),
+            is_openpbs ? "its names have letters, digits and `. _ - +`"
+                       : "its names have characters of ASCII only",
+            "choose such a name, or leave out `job-name`"));
+    }
+}
+
 void check_name_length(const Check& check) {
     const auto limit = check.rules.limits.find("name");
     if (limit == check.rules.limits.end() || check.job.name.size() <= limit->second.most ||
@@ -169,6 +194,7 @@ bool is_job_name(std::string_view name) {
 
 void check_forms(const Check& check) {
     check_name(check);
+    check_given_name(check);
     check_name_length(check);
     check_array(check);
     check_ids(check);

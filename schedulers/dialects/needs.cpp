@@ -189,13 +189,25 @@ std::span<const std::string_view> need_names() {
     return kNames;
 }
 
+namespace {
+
+/// `--output=a`, `--out a`, `-oa`, `-e a`: each form in which sbatch reads the names of outputs.
+bool names_an_output(std::string_view word) {
+    const std::string_view option = word.substr(0, word.find_first_of("= "));
+    constexpr std::size_t kShortest = 4; // `--ou`: fewer letters begin other options, too
+    const bool is_long =
+        option.size() >= kShortest && (std::string_view("--output").starts_with(option) ||
+                                       std::string_view("--error").starts_with(option));
+    return is_long || word.starts_with("-o") || word.starts_with("-e");
+}
+
+} // namespace
+
 bool leaves_outputs_to_directives(const Job& job) {
     const auto found = job.directives.find("slurm");
     const bool is_said = job.says("output.stdout") || job.says("output.stderr");
     return !is_said && found != job.directives.end() &&
-           std::any_of(found->second.begin(), found->second.end(), [](const std::string& word) {
-               return word.starts_with("--output=") || word.starts_with("--error=");
-           });
+           std::any_of(found->second.begin(), found->second.end(), names_an_output);
 }
 
 bool is_need(std::string_view word) {

@@ -290,6 +290,7 @@ constexpr std::array kTakers{
     NeedTaker{"stderr", "output.stderr", take_text<&Asked::standard_error>},
     NeedTaker{"join", "output.stderr", take_join},
     NeedTaker{"workdir", "workdir", take_text<&Asked::workdir>},
+    NeedTaker{"submit-folder", "workdir", take_text<&Asked::workdir>},
     NeedTaker{"exclusive",
               "resources.exclusive",
               [](Taking& taking, const Directive&) { taking.asked.exclusive = true; }},

@@ -232,6 +232,11 @@ bool take_folder(Fields& fields, const Directive& directive) {
                       : take_plain(fields, directive, "workdir");
 }
 
+/// `-w` of TORQUE: the set-up of the Job sets what it sets (convert_batch.cpp).
+bool take_submit_folder(Fields& fields, const Directive& directive) {
+    return is_plain_text(fields, directive.value) && directive.value.starts_with('/');
+}
+
 /// The parts of `2:ncpus=8:mem=4gb` by their names, `nodes` for the first; empty: one is twice
 /// there.
 std::map<std::string, std::string> place_parts(std::string_view text) {
@@ -356,6 +361,7 @@ constexpr std::array kFieldRows{
     FieldRow{"stderr", "", by_reader<take_slurm_output, take_pbs_output>},
     FieldRow{"join", "", take_pbs_output},
     FieldRow{"workdir", "", take_folder},
+    FieldRow{"submit-folder", "", take_submit_folder},
     FieldRow{"exclusive", "", take_nothing_given},
     FieldRow{"-l nodes", "", take_pbs_place},
     FieldRow{"-l select", "", take_pbs_place},
@@ -400,6 +406,14 @@ void take_option(Fields& fields, const Directive& directive) {
                                    fmt::format("{} has no such option, and refuses the script",
                                                reader_text(fields.script.reader)),
                                    spelling_help(fields.script.reader, directive.option)});
+        return;
+    }
+    const auto reason = reason_against(fields.script.reader, directive.need);
+    if (!reason.empty() && directive.need != "arguments") {
+        options.refused.push_back({directive.line,
+                                   directive.option,
+                                   fmt::format("it has no place in a Job: {}", reason),
+                                   "remove it from the script"});
         return;
     }
     if (is_settled_option(fields, directive)) {

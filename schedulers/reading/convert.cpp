@@ -3,6 +3,7 @@
 
 #include "launchers/documents/job.hpp"
 #include "schedulers/reading/convert_batch.hpp"
+#include "schedulers/reading/script_shell.hpp"
 #include "schedulers/reading/typed_launch.hpp"
 #include "support/quote.hpp"
 #include "templates/renderer.hpp"
@@ -107,6 +108,13 @@ BatchOptions without_own_words(const BatchScript& script, BatchOptions options) 
     return options;
 }
 
+bool reads_submit_folder(const BatchScript& script) {
+    return std::any_of(script.lines.begin(), script.lines.end(), [](const std::string& line) {
+        return line.find("PBS_O_WORKDIR") != std::string::npos ||
+               line.find("PBS_O_INITDIR") != std::string::npos;
+    });
+}
+
 /// The Job of a launch that is understood; unset where its document would not be one.
 std::optional<Conversion> convert_typed(const Explanation& explanation,
                                         BatchOptions options,
@@ -120,6 +128,12 @@ std::optional<Conversion> convert_typed(const Explanation& explanation,
         launch = typed_launch(explanation.script, options, why);
     }
     if (!launch) {
+        return std::nullopt;
+    }
+    if (sets_submit_folder(explanation.script) &&
+        (launch->is_exact || explanation.script.find("submit-folder") != nullptr ||
+         reads_submit_folder(explanation.script))) {
+        why.push_back({0, "", "`-d` and `-w` of qsub set PBS_O_WORKDIR, too", ""});
         return std::nullopt;
     }
     if (!launch->is_exact && !put_outputs(explanation.script, options)) {

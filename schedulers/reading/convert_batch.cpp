@@ -3,6 +3,7 @@
 
 #include "launchers/documents/job.hpp"
 #include "schedulers/reading/batch_fields.hpp"
+#include "schedulers/reading/default_outputs.hpp"
 #include "schedulers/reading/script_shell.hpp"
 #include "schedulers/reading/typed_words.hpp"
 #include "support/document_view.hpp"
@@ -54,6 +55,13 @@ constexpr std::array<OddReason, 6> kOddReasons{
       "the word belongs to no option, so the batch system rejects or ignores it",
       "remove it from the script"}}};
 
+/// Measured with Slurm 22.05: `#PBS -N a` wins over `#SBATCH --job-name=b`.
+constexpr std::string_view kReadByBoth =
+    "sbatch reads `#PBS` lines, too, and theirs count where both give a value; in the Job it is a "
+    "comment of `script`";
+constexpr std::string_view kWriteForSlurm =
+    "write its values as fields of the Job, or as `#SBATCH` lines of the script";
+
 /// Comments that only look like directives are no change; the others may be meant.
 void tell_odd_lines(const BatchScript& script, Conversion& into) {
     for (const OddLine& odd : script.odd) {
@@ -63,8 +71,14 @@ void tell_odd_lines(const BatchScript& script, Conversion& into) {
             });
         const bool is_note = odd.why == OddLine::Why::kComment || odd.why == OddLine::Why::kLate ||
                              odd.why == OddLine::Why::kIndented;
+        const bool is_of_both = odd.why == OddLine::Why::kOther &&
+                                script.reader == Reader::kSlurm &&
+                                script.find("ignore-pbs") == nullptr;
         auto& list = is_note ? into.notes : into.left;
-        list.push_back({odd.line, odd.text, std::string(row->because), std::string(row->help)});
+        list.push_back({odd.line,
+                        odd.text,
+                        std::string(is_of_both ? kReadByBoth : row->because),
+                        std::string(is_of_both ? kWriteForSlurm : row->help)});
     }
 }
 
@@ -437,6 +451,8 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
     CYBELE_CHECK(check_convertible(script));
     Conversion conversion;
     BatchOptions options = batch_options(script);
+    const std::string setup_of_folder =
+        sets_submit_folder(script) ? setup_of_submit_folder(script, options) : std::string();
     conversion.in_fields = options.in_fields;
     conversion.as_words = options.words.size();
     conversion.left = std::move(options.refused);
@@ -458,7 +474,9 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
     }
     write_fields(options.fields, text);
     write_words(script, options.words, text);
-    if (is_in_private_folder(script)) {
+    if (!setup_of_folder.empty()) {
+        text += setup_of_folder;
+    } else if (is_in_private_folder(script)) {
         text += "setup: cd \"$PBS_JOBDIR\" # as OpenPBS starts a script with sandbox=PRIVATE\n";
     } else if (starts_at_home_of(script)) {
         text +=

@@ -1,8 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/default_outputs.hpp"
 
+#include "schedulers/reading/script_shell.hpp"
+#include "templates/renderer.hpp"
+
 #include <algorithm>
 #include <array>
+
+#include <fmt/format.h>
 
 namespace cybele::schedulers {
 namespace {
@@ -37,6 +42,32 @@ std::string default_output(bool has_array, const DefaultOutputs& defaults, std::
         pattern.insert(defaults.is_pbs ? pattern.size() : pattern.rfind('.'), defaults.of_element);
     }
     return pattern;
+}
+
+std::string setup_of_submit_folder(const BatchScript& script, BatchOptions& options) {
+    const bool starts_there = script.find("workdir") != nullptr;
+    const std::string folder = starts_there ? "" : script.find("submit-folder")->value;
+    const auto joined = std::find(options.words.begin(), options.words.end(), "-j oe");
+    const bool is_joined = joined != options.words.end();
+    if (script.find("stdout") == nullptr && script.find("stderr") == nullptr &&
+        script.find("keep") == nullptr && (is_joined || script.find("join") == nullptr)) {
+        const bool has_array = script.find("array") != nullptr;
+        const auto put = [&](const char* field, const char* need) {
+            options.fields[field] = templates::yaml_quote(
+                (folder.empty() ? "" : folder + "/") +
+                default_output(has_array, default_outputs(Reader::kTorque), need));
+        };
+        put("output.stdout", "stdout");
+        put("output.stderr", is_joined ? "stdout" : "stderr");
+        if (is_joined) {
+            options.words.erase(joined);
+            ++options.in_fields;
+        }
+    }
+    return starts_there
+               ? "setup: export PBS_O_WORKDIR=\"$PWD\" PBS_O_INITDIR=\"$PWD\" # as -d of qsub "
+                 "does\n"
+               : fmt::format("setup: cd && export PBS_O_WORKDIR={} # as -w of qsub does\n", folder);
 }
 
 void set_default_outputs(std::string_view dialect, launchers::Job& job) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "launchers/documents/job.hpp"
+#include "schedulers/reading/batch_fields.hpp"
 #include "schedulers/reading/batch_script.hpp"
 
 #include <string>
@@ -27,5 +28,10 @@ default_output(bool has_array, const DefaultOutputs& defaults, std::string_view 
 
 /// Of a batch launch that names no outputs, the names that its batch system chooses.
 void set_default_outputs(std::string_view dialect, launchers::Job& job);
+
+/// What TORQUE's `-d` and `-w` do, measured with 6.1: both set PBS_O_WORKDIR, and outputs without
+/// `-o` and `-e` are written there; `-d` also sets PBS_O_INITDIR and starts the script there.
+/// Gives the options fields for these outputs, and returns the line with `setup` of the Job.
+[[nodiscard]] std::string setup_of_submit_folder(const BatchScript& script, BatchOptions& options);
 
 } // namespace cybele::schedulers

@@ -170,7 +170,7 @@ constexpr std::array kRows{
     OptionRow{kBoth, "-e", "", kYes, "stderr", ""},
     OptionRow{kBoth, "-j", "", kYes, "join", ""},
     OptionRow{kTorque, "-d", "", kYes, "workdir", ""},
-    OptionRow{kTorque, "-w", "", kYes, "workdir", ""},
+    OptionRow{kTorque, "-w", "", kYes, "submit-folder", ""},
     OptionRow{kTorque, "-n", "", kNo, "exclusive", ""},
     OptionRow{kBoth, "-v", "", kYes, "variables", ""},
     OptionRow{kBoth, "-V", "", kNo, "export", ""},
@@ -238,6 +238,37 @@ std::string nearest_option(Reader reader, std::string_view option) {
 std::string spelling_help(Reader reader, std::string_view option) {
     const std::string meant = nearest_option(reader, option);
     return meant.empty() ? "look for its spelling in the manual" : "did you mean `" + meant + "`?";
+}
+
+std::string_view reason_against(Reader reader, std::string_view need) {
+    struct Row {
+        std::string_view readers;
+        std::string_view need;
+        std::string_view because;
+    };
+    constexpr std::string_view kSubmitsNothing = "it submits nothing";
+    constexpr std::string_view kHidesId = "it changes what is printed, by which the job is known";
+    constexpr std::string_view kNeedsTerminal = "it is for a session at a terminal";
+    constexpr std::array kAgainst{
+        Row{kSlurm, "help", kSubmitsNothing},
+        Row{kSlurm, "usage", kSubmitsNothing},
+        Row{kSlurm, "version", kSubmitsNothing},
+        Row{kSlurm, "test-only", kSubmitsNothing},
+        Row{kSlurm, "parsable", kHidesId},
+        Row{kSlurm, "wrap", "sbatch accepts it in place of a script, and refuses both"},
+        Row{kBoth, "interactive", kNeedsTerminal},
+        Row{kBoth, "x11", kNeedsTerminal},
+        Row{kPbspro, "gui", kNeedsTerminal},
+        Row{kPbspro, "foreground", kNeedsTerminal},
+        Row{kBoth, "quiet", kHidesId},
+        Row{kBoth, "prefix", "it changes which lines of the script qsub reads"},
+        Row{kTorque, "command", "qsub would run it in place of the script"},
+        Row{kTorque, "arguments", "the arguments of the script are those of the Job"},
+    };
+    const auto* const found = std::find_if(kAgainst.begin(), kAgainst.end(), [&](const Row& row) {
+        return row.need == need && row.readers.find(reader_text(reader)) != std::string_view::npos;
+    });
+    return found == kAgainst.end() ? std::string_view() : found->because;
 }
 
 const OptionRow* find_need(Reader reader, std::string_view need) {

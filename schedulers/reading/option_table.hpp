@@ -34,6 +34,9 @@ struct OptionRow {
 /// The field of a Job that carries a need; empty: none.
 [[nodiscard]] std::string_view field_of_need(std::string_view need);
 
+/// Why an option has no place in the head of a script; empty: it has one.
+[[nodiscard]] std::string_view reason_against(Reader reader, std::string_view need);
+
 /// The row for a need that has no field.
 [[nodiscard]] const OptionRow* find_need(Reader reader, std::string_view need);
 

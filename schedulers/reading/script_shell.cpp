@@ -63,6 +63,11 @@ bool starts_at_home_of(const BatchScript& script) {
            script.find("-l wd") == nullptr && !is_in_private_folder(script);
 }
 
+bool sets_submit_folder(const BatchScript& script) {
+    return script.reader == Reader::kTorque &&
+           (script.find("workdir") != nullptr || script.find("submit-folder") != nullptr);
+}
+
 bool is_in_private_folder(const BatchScript& script) {
     const Directive* const sandbox = script.find("-W sandbox");
     return sandbox != nullptr && sandbox->value == "PRIVATE";

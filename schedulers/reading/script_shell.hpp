@@ -22,6 +22,9 @@ namespace cybele::schedulers {
 /// directory of submission, at centres that have it), `-W sandbox=PRIVATE`.
 [[nodiscard]] bool starts_at_home_of(const BatchScript& script);
 
+/// `-d` and `-w` of TORQUE: both set PBS_O_WORKDIR, and qsub writes outputs without a name there.
+[[nodiscard]] bool sets_submit_folder(const BatchScript& script);
+
 /// `-W sandbox=PRIVATE` of OpenPBS: the script starts in a folder that is made for the job.
 [[nodiscard]] bool is_in_private_folder(const BatchScript& script);
 

@@ -146,8 +146,8 @@ std::string_view said_by(const Rendering& rendering, const Directive& directive)
     const bool is_always =
         !job.launch.asks_as_written() && !(is_output && has_outputs_by_directives(rendering)) &&
         std::find(kAlwaysSaid.begin(), kAlwaysSaid.end(), directive.need) != kAlwaysSaid.end();
-    if (field == "workdir") {
-        return field; // the script of the job goes there, too
+    if (field == "workdir" || directive.need == "submit-folder") {
+        return "workdir"; // the script of the job goes there, too
     }
     return !is_said && !is_always ? std::string_view{}
            : field.empty()        ? "launch"
@@ -234,13 +234,34 @@ private:
                             is_good ? directive.value : "0-9%2"));
             return;
         }
+        if (const auto reason = reason_against(reader_.reader, directive.need); !reason.empty()) {
+            refuse(problem("directive-not-in-head",
+                           fmt::format("`{}` has no place in a script", directive.option)),
+                   std::string(reason),
+                   directive.need == "arguments" ? "write the words as `arguments` or `command`"
+                                                 : "remove it");
+            return;
+        }
         const std::string_view field = said_by(rendering_, directive);
         if (!field.empty()) {
-            refuse(problem("directive-repeats-field",
-                           fmt::format("`{}` is already given by `{}`", directive.option, field)),
-                   "two places for one value come to differ",
-                   fmt::format("remove one of them; `{}` works with every scheduler", field));
+            refuse_repeated(directive, field);
         }
+    }
+
+    /// By a field of the Job, or by what a script of ours says where the Job has none.
+    void refuse_repeated(const Directive& directive, std::string_view field) {
+        const Job& job = *rendering_.input.job;
+        const bool is_written = job.says(field) || field == "launch";
+        refuse(problem("directive-repeats-field",
+                       fmt::format("`{}` is already given by {}`{}`",
+                                   directive.option,
+                                   is_written ? "" : "the default of ",
+                                   field)),
+               is_written ? "two places for one value come to differ"
+                          : "each script states a value for it, and two would come to differ",
+               is_written
+                   ? fmt::format("remove one of them; `{}` works with every scheduler", field)
+                   : fmt::format("write `{}`, which works with every scheduler", field));
     }
 
     const Rendering& rendering_;

@@ -50,13 +50,13 @@ constexpr std::array<Taker, 4> kTakers{{
 }};
 
 /// What the local scheduler does of what a script can ask for.
-constexpr std::array<std::string_view, 27> kLocalNeeds{
+constexpr std::array<std::string_view, 28> kLocalNeeds{
     "name",      "nodes",   "tasks",         "tasks-per-node", "cpus-per-task",
     "time",      "stdout",  "stderr",        "join",           "memory-per-node",
     "array",     "after",   "gpus-per-node", "gres",           "memory-per-cpu",
     "exclusive", "workdir", "-l walltime",   "-l nodes",       "-l select",
     "-l ncpus",  "-l mem",  "-W depend",     "no-requeue",     "shell",
-    "variables", "export"};
+    "variables", "export",  "submit-folder"};
 
 tl::unexpected<Error> no_script(const fs::path& file, std::string because, std::string help) {
     return fail(ErrorCode::kInput,
@@ -233,6 +233,14 @@ Result<launchers::Job> job_of(const BatchScript& script,
         job.after.push_back({id, when});
     }
     set_outputs({script, asked, place}, job.output);
+    if (schedulers::sets_submit_folder(script) && script.find("stdout") == nullptr &&
+        script.find("stderr") == nullptr) { // `-d`, `-w`: outputs without a name are written there
+        const std::string there = without_percents(fs::path(asked.workdir));
+        for (std::string* const output :
+             {&job.output.standard_output, &job.output.standard_error}) {
+            *output = (fs::path(there) / *output).native();
+        }
+    }
     if (script.reader == Reader::kSlurm && !asked.workdir.empty()) { // --chdir: named from there
         const fs::path there = place_of(request.folder / request.workdir / asked.workdir);
         for (std::string* const output :

@@ -73,4 +73,67 @@ TEST_CASE("a converted script of Slurm says the numbers of the first one, and no
     }
 }
 
+TEST_CASE("`-d` and `-w` of TORQUE also say where outputs go, and what PBS_O_WORKDIR is") {
+    struct Row {
+        const char* script;
+        const char* says;
+        const char* lacks;
+    };
+    constexpr std::array kRows{
+        Row{"#PBS -d /data/run\ncd $PBS_O_WORKDIR; echo a >x\n",
+            "workdir: \"/data/run\"\n",
+            "directives"},
+        Row{"#PBS -d /data/run\ncd $PBS_O_WORKDIR; echo a >x\n",
+            "setup: export PBS_O_WORKDIR=\"$PWD\" PBS_O_INITDIR=\"$PWD\"",
+            "setup: cd"},
+        Row{"#PBS -d /data/run\ncd $PBS_O_WORKDIR; echo a >x\n",
+            "output:\n  stderr: \"%x.e%j\"\n  stdout: \"%x.o%j\"\n",
+            "-j"},
+        Row{"#PBS -d /data/run\n#PBS -j oe\n#PBS -t 1-2\ncd $PBS_O_WORKDIR; echo a >x\n",
+            "output:\n  stderr: \"%x.o%j-%a\"\n  stdout: \"%x.o%j-%a\"\n",
+            "-j oe"},
+        Row{"#PBS -d /data/run\n#PBS -o a.log\n#PBS -j oe\ncd $PBS_O_WORKDIR; echo a >x\n",
+            "  stdout: \"a.log\"\n",
+            "%x.o"},
+        Row{"#PBS -w /data/run\ncd $PBS_O_WORKDIR; echo a >x\n",
+            "setup: cd && export PBS_O_WORKDIR=/data/run",
+            "workdir:"},
+        Row{"#PBS -w /data/run\ncd $PBS_O_WORKDIR; ./app\n",
+            "  stdout: \"/data/run/%x.o%j\"\n",
+            "PBS_O_INITDIR"},
+        Row{"#PBS -d /data/run\nmpirun -np 1 ./app\n", "workdir: \"/data/run\"\n", "directives"},
+    };
+    for (const Row& row : kRows) {
+        CAPTURE(row.script);
+        const auto explanation =
+            explain_script(std::string("#!/bin/bash\n") + row.script, "s.sh", Reader::kTorque);
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE_MESSAGE(conversion.has_value(), format_text(conversion.error().faults()));
+        const std::string& yaml = conversion->yaml;
+        CHECK_MESSAGE(yaml.find(row.says) != std::string::npos, yaml);
+        CHECK_MESSAGE(yaml.find(row.lacks) == std::string::npos, yaml);
+        CHECK(conversion->left.empty());
+        const auto job = launchers::read_job(yaml, "s.yaml");
+        REQUIRE(job.has_value());
+        RenderInput input;
+        input.job = &*job;
+        input.dialect = "torque";
+        const auto script = render_script(input);
+        CHECK_MESSAGE(script.has_value(), format_text(script.error().faults()));
+    }
+}
+
+TEST_CASE("`#PBS` lines of a script for sbatch are named with what sbatch does with them") {
+    const auto reason_of = [](const std::string& lines) {
+        const auto explanation = explain_script("#!/bin/bash\n" + lines + "echo a\n", "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        REQUIRE(conversion->left.size() == 1);
+        return conversion->left.front().because;
+    };
+    CHECK(reason_of("#PBS -l nodes=2\n#SBATCH -n 2\n").starts_with("sbatch reads `#PBS` lines"));
+    CHECK(reason_of("#PBS -l nodes=2\n#SBATCH --ignore-pbs\n")
+              .starts_with("it is for another batch system"));
+}
+
 } // namespace cybele::schedulers

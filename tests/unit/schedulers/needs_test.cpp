@@ -8,6 +8,7 @@
 #include <array>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 namespace cybele::schedulers {
 namespace {
@@ -420,6 +421,36 @@ TEST_CASE("A1 to A8 hold for every golden script") {
                 const auto found = text.find(wrong);
                 CHECK((found == std::string::npos || text.find("(no --cleanenv") < found));
             }
+        }
+    }
+}
+
+TEST_CASE("a `job-name` that qsub refuses is refused at its line, and no other") {
+    struct Row {
+        const char* name;
+        bool torque;
+        bool pbspro;
+    };
+    for (const Row& row : {Row{"\xc3\xa4", false, false},
+                           Row{"a;b", true, false},
+                           Row{"[x]", true, false},
+                           Row{"a!b", true, false},
+                           Row{"%x", true, false},
+                           Row{"1-a.b_c+", true, true}}) {
+        CAPTURE(row.name);
+        const launchers::Job job = job_of(fmt::format(
+            "kind: Job\nname: a\njob-name: '{}'\nlaunch: batch\nscript: echo\n", row.name));
+        for (const auto& [dialect, is_good] : {std::pair("torque", row.torque),
+                                               std::pair("pbspro", row.pbspro),
+                                               std::pair("slurm", true)}) {
+            CAPTURE(dialect);
+            RenderInput input;
+            input.job = &job;
+            input.dialect = dialect;
+            const auto script = render_script(input);
+            CHECK(script.has_value() == is_good);
+            CHECK((is_good || script.error().faults().front().id == "job-name-refused"));
+            CHECK((is_good || script.error().faults().front().where->line == 3));
         }
     }
 }

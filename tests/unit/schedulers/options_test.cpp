@@ -182,6 +182,53 @@ TEST_CASE("a word of `directives` that one of the new fields gives is an error a
     }
 }
 
+TEST_CASE(
+    "outputs among `directives` are alike in each form, and options without a place are refused") {
+    const auto of_word = [](const char* dialect, const char* word) {
+        return rendered(fmt::format("kind: Job\nname: a\nlaunch: serial\ncommand: [echo]\n"
+                                    "directives:\n  {}:\n    - {}\n",
+                                    dialect,
+                                    word),
+                        dialect);
+    };
+    for (const char* word : {"--output=x", "-ox", "-o x", "--out=x", "-e x", "--error x"}) {
+        CAPTURE(word);
+        const std::string text = of_word("slurm", word);
+        CHECK_MESSAGE(text.find(fmt::format("\n#SBATCH {}\n", word)) != std::string::npos, text);
+    }
+    CHECK(of_word("slurm", "--ntasks=2")
+              .find("`--ntasks` is already given by the default of `resources.tasks`") !=
+          std::string::npos);
+    CHECK(of_word("torque", "-o x")
+              .find("`-o` is already given by the default of "
+                    "`output.stdout`") != std::string::npos);
+    struct Row {
+        const char* dialect;
+        const char* word;
+    };
+    for (const Row& row : {Row{"slurm", "--wrap=hostname"},
+                           Row{"slurm", "--help"},
+                           Row{"slurm", "-h"},
+                           Row{"slurm", "--version"},
+                           Row{"slurm", "--usage"},
+                           Row{"slurm", "--parsable"},
+                           Row{"slurm", "--test-only"},
+                           Row{"torque", "-I"},
+                           Row{"torque", "-X"},
+                           Row{"torque", "-z"},
+                           Row{"torque", "-C '#X'"},
+                           Row{"torque", "-F 'a b'"},
+                           Row{"pbspro", "-I"}}) {
+        CAPTURE(row.word);
+        const std::string told = of_word(row.dialect, row.word);
+        CHECK_MESSAGE(told.find("has no place in a script") != std::string::npos, told);
+        CHECK(told.find(":7:7") != std::string::npos);
+    }
+    // What a script has of them is left out of its Job, with the reason.
+    CHECK(converted("slurm", "--parsable").find("parsable") == std::string::npos);
+    CHECK(converted("torque", "-z\n-N x").find("-z") == std::string::npos);
+}
+
 TEST_CASE("more listed nodes than tasks are told where the script asks for no number of nodes") {
     struct Row {
         const char* resources;
