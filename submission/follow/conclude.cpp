@@ -2,6 +2,7 @@
 #include "submission/follow/conclude.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <csignal>
 
@@ -34,9 +35,43 @@ void take_record(const ExitRecord& record, Entry& entry) {
     }
 }
 
+/// Why Slurm let a job wait, which it still shows of one that was cancelled meanwhile.
+bool is_reason_to_wait(std::string_view reason) {
+    constexpr std::array<std::string_view, 14> kReasons{"Resources",
+                                                        "Priority",
+                                                        "Dependency",
+                                                        "BeginTime",
+                                                        "JobHeld",
+                                                        "JobArrayTaskLimit",
+                                                        "Licenses",
+                                                        "Reservation",
+                                                        "ReqNodeNotAvail",
+                                                        "Nodes_required_for_job",
+                                                        "Partition",
+                                                        "Assoc",
+                                                        "QOS",
+                                                        "Cleaning"};
+    return reason != "DependencyNeverSatisfied" && // it is why Slurm cancelled the job
+           std::any_of(kReasons.begin(), kReasons.end(), [reason](std::string_view known) {
+               return reason.starts_with(known);
+           });
+}
+
+/// Slurm's number for a batch script that it could not start, which is no signal of the job.
+constexpr int kLaunchFailure = 53;
+bool was_not_launched(const JobStatus& seen) {
+    return seen.signal == kLaunchFailure &&
+           (seen.reason == "JobLaunchFailure" || seen.reason.starts_with("RaisedSignal:53"));
+}
+
 void take_words(const JobStatus& seen, Entry& entry) {
     entry.native = seen.native;
-    entry.reason = seen.reason;
+    entry.reason = seen.state == State::kCancelled && is_reason_to_wait(seen.reason) ? ""
+                   : was_not_launched(seen)
+                       ? "Slurm could not start it, which happens where its log cannot be opened: "
+                         "the folder is missing or was removed, or has a `%` in its name: " +
+                             entry.standard_output
+                       : seen.reason;
     entry.node = seen.node.empty() ? entry.node : seen.node;
     entry.expected = 0;
     (void)std::from_chars(seen.start.data(), seen.start.data() + seen.start.size(), entry.expected);
@@ -54,7 +89,8 @@ bool take_end(const JobStatus& seen, const Evidence& evidence, Entry& entry) {
             return false;
         }
         entry.code = seen.code.value_or(-1);
-        entry.signal = seen.signal;
+        entry.signal = was_not_launched(seen) ? 0 : seen.signal;
+        entry.code = was_not_launched(seen) ? 1 : entry.code; // no program had one
         break;
     case State::kCancelled:
     case State::kTimeout:

@@ -263,6 +263,42 @@ TEST_CASE("the scheduler's own end, where the script left no word") {
     CHECK(concluded(given).shell_code() == 139);
 }
 
+TEST_CASE("what Slurm shows is no signal of a job that it could not start, and no wait of an end") {
+    submission::Evidence given = evidence();
+    auto entry = running();
+    entry.standard_output = "/gone/o.log";
+    for (const char* reason : {"JobLaunchFailure", "RaisedSignal:53(Real-time_signal_19)"}) {
+        given.seen = status(State::kFailed, std::nullopt, 53);
+        given.seen->reason = reason;
+        const auto end = concluded(given, entry);
+        CHECK(end.state == State::kFailed);
+        CHECK(end.shell_code() == 1);
+        CHECK(end.reason.starts_with("Slurm could not start it"));
+        CHECK(end.reason.ends_with("/gone/o.log"));
+    }
+    given.seen->reason = "NonZeroExitCode";
+    CHECK(concluded(given, entry).shell_code() == 128 + 53);
+    struct Row {
+        const char* shown;
+        const char* kept;
+    };
+    for (const Row& row : {Row{"Resources", ""},
+                           Row{"Priority", ""},
+                           Row{"JobHeldUser", ""},
+                           Row{"QOSMaxJobsPerUserLimit", ""},
+                           Row{"Dependency", ""},
+                           Row{"DependencyNeverSatisfied", "DependencyNeverSatisfied"},
+                           Row{"NodeDown", "NodeDown"}}) {
+        CAPTURE(row.shown);
+        given.seen = status(State::kCancelled);
+        given.seen->reason = row.shown;
+        CHECK(concluded(given).reason == row.kept);
+    }
+    given.seen = status(State::kPending);
+    given.seen->reason = "Resources";
+    CHECK(concluded(given).reason == "Resources");
+}
+
 TEST_CASE("a cancelled job that the scheduler shows as over needs no further reason") {
     submission::Evidence given = evidence();
     given.record = record("cancelled", 143, 15);
