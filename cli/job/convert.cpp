@@ -112,14 +112,10 @@ void tell_batch(const schedulers::BatchScript& script,
                         ? std::string("the Job has `launch: batch`")
                         : "the Job has `launch: batch` because of: " + printable(why.text)),
             why.because,
-            is_last ? fmt::format(
-                          "change {} for a launch with checks, threads and guard, or leave "
-                          "{}: nothing is lost{}",
-                          reasons.size() == 1 ? "this line" : "all of them",
-                          reasons.size() == 1 ? "it" : "them",
-                          script.reader == schedulers::Reader::kNone
-                              ? std::string()
-                              : fmt::format(" under {}", schedulers::reader_text(script.reader)))
+            is_last ? fmt::format("change {} for a launch with checks, threads and guard, or leave "
+                                  "{}: the Job runs the script as it is",
+                                  reasons.size() == 1 ? "this line" : "all of them",
+                                  reasons.size() == 1 ? "it" : "them")
                     : "");
         fault.is_warning = true;
         into.push_back(std::move(fault));
@@ -152,7 +148,7 @@ Result<Converted> convert_batch_script(const std::string& text,
     converted.yaml = conversion.yaml;
     tell_remainders(
         explanation.script, conversion.left, "changed or not carried: ", converted.left);
-    tell_remainders(explanation.script, conversion.notes, "carried unchanged: ", converted.notes);
+    tell_remainders(explanation.script, conversion.notes, "left as it is: ", converted.notes);
     tell_batch(explanation.script, conversion.why_batch, converted.notes);
     converted.summary = fmt::format(
         "cybelectl: {} carried as fields, {} carried unchanged, {} changed or not carried",

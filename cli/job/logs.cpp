@@ -65,12 +65,16 @@ Result<int> print_logs(const Session& session,
                        bool is_errors) {
     CYBELE_TRY(submission::Backend * backend, context.backend(entry));
     CYBELE_TRY(const bool is_own, is_its_own(context, *backend, entry));
+    const std::string& file = is_errors ? entry.standard_error : entry.standard_output;
+    if (file == "/dev/null") {
+        tell(session, "cybelectl: job " + entry.id + " writes to /dev/null, which keeps nothing");
+        return 0;
+    }
     if (!is_own && entry.ended == 0) {
         tell(session, "cybelectl: job " + entry.id + " has not begun, and has written nothing");
         return 0;
     }
-    return print_file(
-        *backend, entry, is_errors ? entry.standard_error : entry.standard_output, is_own);
+    return print_file(*backend, entry, file, is_own);
 }
 
 /// What a job or an element has written, and goes on to write until its end.

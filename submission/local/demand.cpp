@@ -20,6 +20,9 @@ using launchers::Job;
 
 /// The field that asks for most of the cores, or of the memory.
 std::string_view field_of_cpus(const Job& job) {
+    if (job.sweep && job.sweep->pack > 0) {
+        return job.marks.contains("sweep.at-once") ? "sweep.at-once" : "sweep.pack";
+    }
     if (job.resources.tasks == 1) {
         return "resources.cpus-per-task";
     }
@@ -37,6 +40,11 @@ std::string help_with_cores(const Job& job, const Machine& machine) {
     if (starts_ranks(job)) {
         return fmt::format("ask for fewer tasks, or let ranks share cores to try it here: {}",
                            kShare);
+    }
+    const std::uint64_t cpus_of_row = std::max(job.resources.cpus_per_task, 1U);
+    if (job.sweep && job.sweep->pack > 0 && cpus_of_row <= machine.threads()) {
+        return fmt::format("run fewer rows side by side: `at-once: {}` under `sweep`",
+                           machine.threads() / cpus_of_row);
     }
     if (job.launch.kind == launchers::LaunchKind::kOpenmp && job.launch.threads) {
         return fmt::format("let the {} threads share cores to try it here: {}, or submit it to a "

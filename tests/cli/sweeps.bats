@@ -201,3 +201,22 @@ $PWD/big/a b|\$SCRATCH|run"
     assert_success
     assert_output --partial 'since job 1, the batch script is another one'
 }
+
+@test "a packed sweep for more cores than there are is refused at \`pack\`, with the number that runs here" {
+    host_job wide 'command: [echo, "@{s}"]' "sweep: {s: 1-$(($(nproc) + 1)), pack: all}"
+    run "$CYBELECTL" submit wide.yaml
+    assert_failure 3
+    assert_line --regexp '^ --> wide.yaml:4:[0-9]+$'
+    assert_line "help: run fewer rows side by side: \`at-once: $(nproc)\` under \`sweep\`"
+    sed -i "s/pack: all/pack: all, at-once: $(nproc)/" wide.yaml # as the help says
+    "$CYBELECTL" submit wide.yaml --wait
+}
+
+@test "the log of a job that writes to /dev/null is empty, and the reason is said" {
+    host_job quiet 'command: [echo, a]' 'output: {stdout: /dev/null}'
+    "$CYBELECTL" submit quiet.yaml --wait
+    run --separate-stderr "$CYBELECTL" job logs 1
+    assert_success
+    assert_output ''
+    assert_equal "$stderr" 'cybelectl: job 1 writes to /dev/null, which keeps nothing'
+}
