@@ -95,6 +95,13 @@ std::string free_column(const Run& run, std::string name) {
     return name;
 }
 
+/// Whether the column of that name has this value: `lr=0.1` of a program that prints its parameter.
+bool says_already(const Run& run, const std::string& name, const std::string& value) {
+    return std::any_of(run.values.begin(), run.values.end(), [&](const auto& entry) {
+        return entry.first == name && entry.second == value;
+    });
+}
+
 Run read_run(const Entry& job, const RunPlace& place, const KnownSweep& sweep, std::size_t number) {
     Run run;
     run.values.emplace_back("job", job.id);
@@ -109,6 +116,9 @@ Run read_run(const Entry& job, const RunPlace& place, const KnownSweep& sweep, s
     run.values.emplace_back("cpus", std::to_string(job.cpus));
     if (const auto text = read_file(place.output, kLongestOutput); !place.output.empty() && text) {
         for (auto& [key, value] : printed_values(*text)) {
+            if (says_already(run, key, value)) {
+                continue;
+            }
             run.values.emplace_back(free_column(run, std::move(key)), std::move(value));
         }
     }

@@ -15,8 +15,8 @@ namespace cybele::submission {
 
 /// One run of a job: the job itself, an element of an array, or a row of a sweep, with everything
 /// that is known of it by name, in order: job, row, parameters, state, code, wall, nodes, tasks,
-/// cpus, and the `key=value` pairs that it printed; a printed key with the name of one of these is
-/// `printed.KEY`.
+/// cpus, and the `key=value` pairs that it printed; a printed key with the name of one of these and
+/// another value is `printed.KEY`.
 struct Run {
     std::vector<std::pair<std::string, std::string>> values;
 

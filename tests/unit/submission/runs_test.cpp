@@ -55,13 +55,15 @@ TEST_CASE("runs: a printed key with the name of a column has one of its own") {
     const auto output = directory.path() / "o";
     REQUIRE(write_file(directory.path() / "job.json",
                        R"({"sweep": {"names": ["lr"], "rows": [["0.1"]]}})"));
-    REQUIRE(write_file(
-        output, "wall=3.25 tasks=64\nstate=converged\njob=9 row=5 lr=0.2 code=\nprinted.wall=1\n"));
+    REQUIRE(write_file(output,
+                       "wall=3.25 tasks=64\nstate=converged\njob=9 row=5 lr=0.2 "
+                       "code=7\nprinted.wall=1\nnodes=3\n"));
     Entry job;
     job.id = "7";
     job.record = directory.path().native();
     job.standard_output = output.native();
     job.tasks = 2;
+    job.nodes = 3;
     Entry element = job;
     element.is_element = true;
     element.index = 0;
@@ -79,6 +81,8 @@ TEST_CASE("runs: a printed key with the name of a column has one of its own") {
     CHECK(run.value("printed.row") == "5");
     CHECK(run.value("printed.lr") == "0.2");
     CHECK(run.value("printed.printed.wall") == "1");
+    CHECK(run.value("printed.code") == "7");
+    CHECK(run.value("printed.nodes").empty()); // the column says the same
     // One run without a row number: the column is empty, and not the program's.
     const auto alone = runs_of(job, {job});
     REQUIRE(alone);
