@@ -115,6 +115,19 @@ bool reads_submit_folder(const BatchScript& script) {
     });
 }
 
+/// Whether a typed launch has all that `-d` and `-w` of TORQUE set.
+bool keeps_submit_folder(const BatchScript& script,
+                         const TypedLaunch& launch,
+                         std::vector<Remainder>& why) {
+    const bool is_lost =
+        sets_submit_folder(script) &&
+        (launch.is_exact || script.find("submit-folder") != nullptr || reads_submit_folder(script));
+    if (is_lost) {
+        why.push_back({0, "", "`-d` and `-w` of qsub set PBS_O_WORKDIR, too", ""});
+    }
+    return !is_lost;
+}
+
 /// The Job of a launch that is understood; unset where its document would not be one.
 std::optional<Conversion> convert_typed(const Explanation& explanation,
                                         BatchOptions options,
@@ -127,13 +140,7 @@ std::optional<Conversion> convert_typed(const Explanation& explanation,
     } else {
         launch = typed_launch(explanation.script, options, why);
     }
-    if (!launch) {
-        return std::nullopt;
-    }
-    if (sets_submit_folder(explanation.script) &&
-        (launch->is_exact || explanation.script.find("submit-folder") != nullptr ||
-         reads_submit_folder(explanation.script))) {
-        why.push_back({0, "", "`-d` and `-w` of qsub set PBS_O_WORKDIR, too", ""});
+    if (!launch || !keeps_submit_folder(explanation.script, *launch, why)) {
         return std::nullopt;
     }
     if (!launch->is_exact && !put_outputs(explanation.script, options)) {
