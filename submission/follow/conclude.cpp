@@ -51,7 +51,7 @@ bool is_reason_to_wait(std::string_view reason) {
                                                         "Assoc",
                                                         "QOS",
                                                         "Cleaning"};
-    return reason != "DependencyNeverSatisfied" && // it is why Slurm cancelled the job
+    return !reason.starts_with("DependencyNeverSatisfied") && // it is why the job was cancelled
            std::any_of(kReasons.begin(), kReasons.end(), [reason](std::string_view known) {
                return reason.starts_with(known);
            });

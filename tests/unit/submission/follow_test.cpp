@@ -288,6 +288,7 @@ TEST_CASE("what Slurm shows is no signal of a job that it could not start, and n
                            Row{"QOSMaxJobsPerUserLimit", ""},
                            Row{"Dependency", ""},
                            Row{"DependencyNeverSatisfied", "DependencyNeverSatisfied"},
+                           Row{"DependencyNeverSatisfied: ok:3", "DependencyNeverSatisfied: ok:3"},
                            Row{"NodeDown", "NodeDown"}}) {
         CAPTURE(row.shown);
         given.seen = status(State::kCancelled);
