@@ -32,6 +32,9 @@ void add_options(const Rendering& rendering, templates::Values& values);
 /// Which fields a batch launch writes into its head, and where its outputs go.
 void add_batch_head(const Rendering& rendering, templates::Values& values);
 
+/// The image of the Job: its file, its digest, and what it cannot be.
+void add_image(const Rendering& rendering, templates::Values& values);
+
 /// Whether the script names the image by a path that begins in the folder of submission, while the
 /// job runs in another one.
 [[nodiscard]] bool is_beside_workdir(const RenderInput& input);
