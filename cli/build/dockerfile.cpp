@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // `build Dockerfile`: imports it as a Recipe, which is built in its folder.
 #include "cli/build/options.hpp"
+#include "cli/common/counts.hpp"
 #include "cli/common/session.hpp"
 #include "pipeline/document_kind.hpp"
 #include "pipeline/recipe_file.hpp"
@@ -48,7 +49,8 @@ std::string account_of(const recipes::Imported& imported) {
             return !line.is_blank && line.is_carried == is_carried;
         });
     };
-    return fmt::format("{} lines carried, {} not carried", count(true), count(false));
+    return counted(static_cast<std::size_t>(count(true)), "line") +
+           fmt::format(" converted, {} left out", count(false));
 }
 
 } // namespace

@@ -69,7 +69,7 @@ Result<int> mirror(Session& session, const MirrorOptions& options) {
                    [&session](const std::string& word) { tell(session, "cybelectl: " + word); },
                    signals));
     if (submitted.was_there) {
-        tell(session, "cybelectl: the job is there already; following it");
+        tell(session, "cybelectl: the job exists already; following it");
     }
     fmt::print(stderr, "{}\n", submitted.entry.id);
     session.doing("following job " + submitted.entry.id, true);

@@ -3,6 +3,7 @@
 
 #include "cli/common/assignments.hpp"
 #include "cli/common/cli11.hpp"
+#include "cli/common/counts.hpp"
 #include "cli/common/session.hpp"
 #include "pipeline/schemas.hpp"
 #include "support/file.hpp"
@@ -202,9 +203,9 @@ Result<int> import_file(Session& session, const RecipeImportOptions& options) {
         }
         if (!options.output.empty() && options.output != "-" && !session.is_quiet) {
             const Counts counts = count(imported);
-            Session::print(fmt::format("{}: {} lines carried, {} not carried\n",
+            Session::print(fmt::format("{}: {} converted, {} left out\n",
                                        printable(options.output),
-                                       counts.carried,
+                                       counted(counts.carried, "line"),
                                        counts.named));
         }
     }

@@ -38,7 +38,7 @@ const LostRow kLost[] = {
     {"USER",
      {"USER",
       "a program runs as who starts it, and steps run as root",
-      "see that what it reads is readable to all"}},
+      "make sure every user can read its files"}},
 };
 
 constexpr std::string_view kKeywords[] = {"ADD",

@@ -99,7 +99,8 @@ std::string changed_fields(const Lock& lock, const Recipe& recipe) {
             changed.insert("`" + printable(name) + "`");
         }
     }
-    return fmt::format("{} of the Recipe changed", fmt::join(changed, ", "));
+    return changed.empty() ? "its own field `recipe` changed"
+                           : fmt::format("{} of the Recipe changed", fmt::join(changed, ", "));
 }
 
 bool holds(const LockVariant& variant, const std::string& list, const std::string& name) {

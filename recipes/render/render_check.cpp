@@ -158,8 +158,10 @@ private:
             if (text.find_first_of("\"\\$`{}") != std::string::npos || text.starts_with('~') ||
                 text.starts_with('%')) {
                 fault(path + field,
-                      problem("path-not-expressible", "a definition file cannot carry this path"),
-                      "its parser reads quotes, `\\`, `$`, braces and `~` in a file's name",
+                      problem("path-not-expressible", "a build cannot copy this path"),
+                      "it is written into `%files`, where quotes, `\\`, `$`, braces and `~` in a "
+                      "name "
+                      "mean something else",
                       "rename the file, or copy the folder that it is in");
             }
         }

@@ -76,11 +76,11 @@ Result<void> download(Connection& connection, const Download& wanted, const Prog
                 continue; // the part that was there before was wrong: once more from its beginning
             }
             return fail(ErrorCode::kVerification,
-                        problem("pull-damaged", what + " comes damaged from the registry"),
+                        problem("pull-damaged", what + " is damaged as the registry sends it"),
                         is_too_long ? fmt::format("more bytes come than the {} that it should have",
                                                   blob.size)
                                     : "the digest of what was received is sha256:" + answer.sha256,
-                        "try again; if it stays so, the registry's copy is damaged");
+                        "try again; if this happens again, the registry's copy is damaged");
         }
         // A transfer that moved something is worth another one.
         attempt = size_of(file) > before ? 1 : attempt;

@@ -112,8 +112,11 @@ check_arrival(const fs::path& file, const Arrival& arrival, const std::string& d
         const Fault& fault = image.error().faults().front();
         std::string why = fault.message + (fault.because.empty() ? "" : ": " + fault.because);
         // Of the copy that arrived, whose name is ours.
-        if (const auto at = why.find(printable(file.native())); at != std::string::npos) {
-            why.replace(at, printable(file.native()).size(), "it");
+        for (const std::string& own :
+             {"the image " + printable(file.native()), printable(file.native())}) {
+            if (const auto at = why.find(own); at != std::string::npos) {
+                why.replace(at, own.size(), "it");
+            }
         }
         return fail(ErrorCode::kInput,
                     problem("store-refuses-image",

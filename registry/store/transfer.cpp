@@ -105,7 +105,7 @@ Result<void> check_output(const Output& output) {
     if (S_ISDIR(status.st_mode) || !output.is_forced) {
         return fail(
             ErrorCode::kInput,
-            problem("export-file-exists", printable(output.path.native()) + " is there already"),
+            problem("export-file-exists", printable(output.path.native()) + " exists already"),
             S_ISDIR(status.st_mode) ? "it is a folder" : "no file is overwritten unasked",
             S_ISDIR(status.st_mode) ? "name a file in it: -o FOLDER/NAME.sif"
                                     : "choose another name, or give --force");

@@ -97,6 +97,9 @@ stored() { find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l; }
     refuses 3 image add text.sif
     refuses 3 image add .
     refuses 3 image add missing.sif
+    head -c -1000 app.sif >short.sif
+    refuses 3 image add short.sif
+    assert_line --regexp '^because: it is damaged: '
     refuses 3 image add app.sif 'a b'
     refuses 2 image add app.sif "app@$(digest_of app.sif)"
     CYBELE_STORE=$place refuses 3 image add app.sif

@@ -77,7 +77,7 @@ teardown() { leave_place; }
 @test "a definition file becomes a Recipe: by its name, by its first line, from standard input" {
     printf '%s\n' 'Bootstrap: docker' 'From: centos:7' '%post' '  yum install -y gcc' '  make' >Singularity.app
     run -0 "$CYBELECTL" recipe import Singularity.app --name app -o app.yaml
-    assert_output 'app.yaml: 5 lines carried, 0 not carried'
+    assert_output 'app.yaml: 5 lines converted, 0 left out'
     run -0 "$CYBELECTL" recipe render app.yaml
     assert_line --partial 'yum install -y '
     assert_line --regexp '^ *make$'

@@ -123,6 +123,11 @@ END
     assert_line 'because: `packages.system` of the Recipe changed since it was written: it lacks jq'
     assert_line 'help: run `cybelectl recipe lock l.yaml`, or build with --unlocked'
     refuses 3 "$CYBELECTL" recipe render l.yaml
+    sed -i 's/\[hello, jq\]}/[hello]}/' l.yaml
+    sed -i 's/^recipe: sha256:..../recipe: sha256:0000/' l.lock.yaml
+    refuses 3 "$CYBELECTL" recipe lock l.yaml --check
+    refuses 3 "$CYBELECTL" build l.yaml
+    assert_line --regexp '^because: its own field `recipe` changed since it was written: '
     nothing_left l.yaml l.lock.yaml
 }
 

@@ -137,7 +137,7 @@ end_pod() {
     start_pod
     end_pod
     assert_equal "$code" 5
-    assert_file_contains pod.said 'is there already'
+    assert_file_contains pod.said 'exists already'
     assert_equal "$(slurm squeue -h -t all --name=again -o %A | wc -l)" 1
     kubectl delete -f again.objects.yaml
 }

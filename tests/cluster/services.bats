@@ -236,7 +236,7 @@ as_pod() {
     # The pod that comes in its place finds it, and submits nothing.
     run --separate-stderr as_pod cybelectl job mirror --backend backend --job seen
     assert_equal "$status" 7
-    assert_regex "$stderr" 'is there already'
+    assert_regex "$stderr" 'exists already'
     assert_equal "$(jobs_named seen)" 1
 }
 

@@ -79,7 +79,7 @@ plain() { "$CYBELECTL" image "$@" --plain-http; }
     assert_output --partial 'does not speak https'
     echo '"sha256.'"$(printf '%064d' 1)"'"' >library/hash
     refuses 4 plain pull "library://$host/group/tools/app:1"
-    assert_output --partial 'comes damaged'
+    assert_output --partial 'is damaged as the registry sends it'
     refuses 4 plain pull "library://$host/group/tools/app@sha256:$(sha256sum app.sif | cut -d' ' -f1)"
     echo '"sif.0123"' >library/hash
     refuses 3 plain pull "library://$host/group/tools/app:1"

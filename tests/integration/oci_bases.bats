@@ -175,7 +175,7 @@ push_base() { # NAME:TAG
     printf '%s\n' "FROM 127.0.0.1:$registry/base:1 AS make" 'ARG WORD=one' 'RUN echo $WORD >/made' \
         "FROM 127.0.0.1:$registry/base:1" 'COPY --from=make /made /made' 'COPY own /own' 'EXPOSE 80' >context/Dockerfile
     run -0 "$CYBELECTL" build context/Dockerfile --build-arg WORD=two -o app.sif --plain-http
-    assert_line 'context/Dockerfile: 6 lines carried, 1 not carried'
+    assert_line 'context/Dockerfile: 6 lines converted, 1 left out'
     assert_output --partial 'context/Dockerfile:7:'
     run -0 "$CYBELECTL" exec app.sif cat /made /own
     assert_output $'two\nown'
