@@ -108,10 +108,11 @@ Labels merge_labels(const LabelSources& sources, const Metadata& metadata) {
         } else if (const auto [at, is_new] = labels.emplace(key, value);
                    !is_new && at->second != value && metadata.on_warning) {
             metadata.on_warning(
-                fmt::format("the label {} of %labels is ignored: the base image has it with the "
-                            "value '{}'; --force replaces it",
+                fmt::format("the label {} of %labels is ignored: the image has it already with the "
+                            "value '{}'{}",
                             key,
-                            at->second));
+                            at->second,
+                            key.starts_with(kSchema) ? "" : "; --force replaces it"));
         }
     }
     return labels;

@@ -383,7 +383,7 @@ make_oci() {
     run -0 "$CYBELECTL" build author.def
     refute_output --partial warning
     run -0 "$CYBELECTL" build other.def
-    assert_line --partial "warning: the label Author of %labels is ignored: the base image has it with the value 'Jane'; --force replaces it"
+    assert_line --partial "warning: the label Author of %labels is ignored: the image has it already with the value 'Jane'; --force replaces it"
     run -0 "$CYBELECTL" inspect other.sif
     assert_output --partial Jane
     run -0 "$CYBELECTL" build other.def --force
