@@ -238,10 +238,8 @@ Result<int> build(Session& session, BuildOptions& options) {
     if (options.is_all) {
         return build_all(session, options);
     }
-    if (session.other_name.empty()) {
-        CYBELE_CHECK(check_output(
-            options.output, {options.source, options.signing.key, options.signing.passphrase.file}));
-    }
+    CYBELE_CHECK(
+        check_output(options.output, {options.signing.key, options.signing.passphrase.file}));
     CYBELE_CHECK(prepare_request(session, options));
     CYBELE_CHECK(take_dockerfile(session, options));
     if (options.look.is_shell) {

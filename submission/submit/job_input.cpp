@@ -490,8 +490,7 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     }
     const bool is_file = !input.image.empty() && input.image.find("://") == std::string::npos;
     if (input.dialect == "local" && !input.job.workdir.empty() && is_file) {
-        std::error_code error; // the local scheduler starts the script in `workdir`
-        input.image = fs::absolute(input.image_file, error).lexically_normal().native();
+        input.image = fs::absolute(input.image_file).lexically_normal().native();
     }
     schedulers::set_default_outputs(input.dialect, input.job);
     CYBELE_CHECK(read_image_facts(input).map_error(during("reading what the image of the job is")));

@@ -177,7 +177,10 @@ teardown() { leave_place; }
     printf 'version = 1\na = "\377"\n' >uv.lock
     refuses 3 "$CYBELECTL" recipe import uv.lock
     printf '[project]\nname = "a"\n' >pyproject.toml
-    { cat "$data/uv.lock"; yes '# a comment' | head -n 150000; } >uv.lock
+    {
+        cat "$data/uv.lock"
+        yes '# a comment' | head -n 150000
+    } >uv.lock
     run -0 "$CYBELECTL" recipe import pyproject.toml
     assert_line --regexp 'numpy==.* --hash=sha256:bbbb'
     yes '# a comment' | head -n 1500000 >uv.lock

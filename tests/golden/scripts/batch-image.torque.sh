@@ -80,7 +80,7 @@ set_aside_variables() { # of the submission that have this script's names: the u
         directory_of_script end ended file folder folders format good group here host \
         hosts_of_job idle image image_folder inside job_number key keys mode module \
         name nap new nodes options owner pause payload place private probe process \
-        record required runtime said scratch seen signal start state turns used \
+        record required runtime said scratch seen signal start state submitted turns used \
         verified verifier word workdir; do
         if [ -n "${!cybele_name+x}" ]; then
             cybele_own[$cybele_name]=${!cybele_name}

@@ -327,7 +327,7 @@ TEST_CASE("directives: each word is an option that no field says already") {
             "slurm",
             {"`--nodes` is already given by `resources.nodes`", "test.yaml:8:7"}},
         Row{"directives: {slurm: ['--array=1-3']}\n", "slurm", {"`--array` makes an array"}},
-        Row{"directives: {slurm: [-a 1-3]}\n", "slurm", {"`-a` makes an array"}},
+        Row{"directives: {slurm: [-a 1-3]}\n", "slurm", {"`--array` makes an array"}},
         Row{"directives: {torque: [-t 1-3]}\n", "torque", {"`-t` makes an array"}},
         Row{"directives: {pbspro: [-J 1-3]}\n", "pbspro", {"`-J` makes an array"}},
         Row{"directives: {slurm: [--swiches=1]}\n",

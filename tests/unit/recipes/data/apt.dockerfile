@@ -26,7 +26,7 @@ RUN <<'CYBELECTL_RUN'
 set -eu
 umask 022
 export LC_ALL=C.UTF-8
-export GREETING='it'\''s'
+export GREETING='it'"'"'s'
 cybelectl_work=$(mktemp -d)
 cd "$cybelectl_work"
 curl -fsSL --retry 3 -o archive 'https://a.example/tool-1.tar.xz'
@@ -50,7 +50,7 @@ RUN <<'CYBELECTL_RUN'
 (
 set -eu
 umask 022
-export GREETING='it'\''s'
+export GREETING='it'"'"'s'
 export PATH='/opt/tool/bin'"${PATH:+:$PATH}"
 export LD_LIBRARY_PATH='/opt/tool/lib'"${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"
 cd '/src'
@@ -106,7 +106,7 @@ base64 -d > "$cybelectl_step" <<'CYBELECTL_END'
 Y2F0IDw8RSA+L29wdC9ub3RlCiVsYWJlbHMKQm9vdHN0cmFwOiB4Cnt7IGdyZWV0aW5nIH19ICRH
 UkVFVElORwpFCg==
 CYBELECTL_END
-export GREETING='it'\''s'
+export GREETING='it'"'"'s'
 export PATH='/opt/venv/bin'"${PATH:+:$PATH}"
 export LC_ALL='C.UTF-8'
 export PATH='/opt/tool/bin'"${PATH:+:$PATH}"
@@ -151,7 +151,7 @@ RUN <<'CYBELECTL_RUN'
 set -eu
 /opt/venv/bin/python3 -m pip check > /dev/null
 /opt/venv/bin/python3 -c 'import numpy' > /dev/null
-export GREETING='it'\''s'
+export GREETING='it'"'"'s'
 test -s /opt/note
 )
 CYBELECTL_RUN
