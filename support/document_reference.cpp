@@ -126,7 +126,8 @@ unknown_field(std::string_view path, std::string_view segment, const Table* tabl
                 problem("topic-unknown", fmt::format("'{}' has no field '{}'", path, segment)),
                 names.empty() ? "it has no fields"
                               : fmt::format("its fields are {}", fmt::join(names, ", ")),
-                meant.empty() ? std::string() : "did you mean '" + meant + "'?");
+                meant.empty() ? fmt::format("`cybelectl explain {}` shows what it is", path)
+                              : "did you mean '" + meant + "'?");
 }
 
 /// One line: the name in a column, type, default and meaning.

@@ -84,6 +84,13 @@ StepKey key_of_step(const Step& step,
     return result;
 }
 
+/// Without labels of its own, an image is the same whether or not they replace those of its base.
+bool has_labels(const BuildRequest& request) {
+    const auto& stages = request.source.definition.stages;
+    return std::any_of(
+        stages.begin(), stages.end(), [](const auto& stage) { return stage.has("labels"); });
+}
+
 } // namespace
 
 Result<std::vector<StageKeys>> find_keys(const BuildPlan& plan, const AgentContext& context) {
@@ -132,10 +139,9 @@ std::string image_key(const std::vector<StageKeys>& keys,
     if (!request.image.sources.empty()) {
         text += fmt::format("sources {}\n", digest_of(request.image.sources));
     }
-    if (!request.bases.architecture.empty() || request.steps.replaces_labels) {
-        text += fmt::format("architecture {} {}\n",
-                            request.bases.architecture,
-                            request.steps.replaces_labels ? 1 : 0);
+    const bool replaces = request.steps.replaces_labels && has_labels(request);
+    if (!request.bases.architecture.empty() || replaces) {
+        text += fmt::format("architecture {} {}\n", request.bases.architecture, replaces ? 1 : 0);
     }
     for (const auto& [name, value] : request.image.labels) {
         text += fmt::format("{}={}\n", name, digest_of(value));

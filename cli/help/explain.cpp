@@ -261,7 +261,8 @@ Result<int> print_schema(const std::string& kind) {
             ErrorCode::kUsage,
             problem("document-kind-unknown", "there is no document '" + printable(kind) + "'"),
             fmt::format("there are {}", fmt::join(kinds, ", ")),
-            meant.empty() ? "" : "did you mean '" + meant + "'?");
+            meant.empty() ? "name one of them, as `cybelectl explain job --schema`"
+                          : "did you mean '" + meant + "'?");
     }
     Session::print(*schema);
     return 0;

@@ -166,6 +166,7 @@ teardown() { leave_place; }
         jq -e '."$schema" and .properties' <<<"$output"
     done
     refuses 2 "$CYBELECTL" explain nothing --schema
+    assert_line --partial 'job, site, project, policy, bridge'
     "$CYBELECTL" init field >/dev/null
     for file in field/field.yaml field/job.yaml; do
         kind=$(sed -nE 's/^kind: (.*)/\L\1/p' "$file")
