@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/job.hpp"
+#include "schedulers/scripts/image_place.hpp"
 #include "schedulers/scripts/values.hpp"
 #include "support/quote.hpp"
 

@@ -3,6 +3,7 @@
 #include "schedulers/scripts/plain.hpp"
 
 #include "launchers/mpi/mpi.hpp"
+#include "schedulers/scripts/image_place.hpp"
 #include "schedulers/scripts/verification.hpp"
 #include "support/quote.hpp"
 

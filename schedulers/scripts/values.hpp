@@ -35,10 +35,6 @@ void add_batch_head(const Rendering& rendering, templates::Values& values);
 /// The image of the Job: its file, its digest, and what it cannot be.
 void add_image(const Rendering& rendering, templates::Values& values);
 
-/// Whether the script names the image by a path that begins in the folder of submission, while the
-/// job runs in another one.
-[[nodiscard]] bool is_beside_workdir(const RenderInput& input);
-
 /// The program's variables, the container's options, and files with secrets.
 void add_environment(const Rendering& rendering, templates::Values& values);
 

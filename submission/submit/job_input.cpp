@@ -488,10 +488,6 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     if (faults.has_errors()) {
         return fail(faults.take());
     }
-    const bool is_file = !input.image.empty() && input.image.find("://") == std::string::npos;
-    if (input.dialect == "local" && !input.job.workdir.empty() && is_file) {
-        input.image = fs::absolute(input.image_file).lexically_normal().native();
-    }
     schedulers::set_default_outputs(input.dialect, input.job);
     CYBELE_CHECK(read_image_facts(input).map_error(during("reading what the image of the job is")));
     return input;

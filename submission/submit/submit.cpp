@@ -2,6 +2,7 @@
 #include "submission/submit/submit.hpp"
 
 #include "registry/store/lease.hpp"
+#include "schedulers/scripts/image_place.hpp"
 #include "submission/connection/make_backend.hpp"
 #include "submission/local/demand.hpp"
 #include "submission/submit/dependencies.hpp"
@@ -136,9 +137,13 @@ Result<BuiltJob> plan_job(ResolvedJob resolved, const Environment& environment) 
 }
 
 Result<RenderedJob> render_job(BuiltJob built) {
+    schedulers::RenderInput render = built.input.render_input();
+    if (render.dialect == "local" && schedulers::is_beside_workdir(render)) {
+        // The local scheduler starts the script in `workdir`, and tells it no other folder.
+        render.image = fs::absolute(built.input.image_file).lexically_normal().native();
+    }
     CYBELE_TRY(schedulers::RenderedScript script,
-               schedulers::render_script(built.input.render_input())
-                   .map_error(during("rendering the batch script")));
+               schedulers::render_script(render).map_error(during("rendering the batch script")));
     std::vector<Fault> notes = std::move(built.notes);
     for (const auto& more : {image_notes(built.input), script.notes}) {
         notes.insert(notes.end(), more.begin(), more.end());
