@@ -146,6 +146,7 @@ teardown_file() { leave_place; }
 @test "values and file names with signs of the shell are the same in both programs, and in what both build of a rendered Recipe" {
     local sign value image program
     # shellcheck disable=SC2016 # for the Recipe
+    # shellcheck disable=SC1003 # a backslash before a quote is meant
     value='a'"'"'b "c" \ \\ $HOME ${HOME} `id` ! '"''"' ü € {{ x }} \n \'"'"' #x'
     printf '%s\n' 'kind: Recipe' 'name: odd' 'base: {image: hello-mpi.sif}' "environment: {ODD: '${value//\'/\'\'}', IT: \"it's\"}" \
         'stages:' '- name: s' '  files: [{from: odd, to: /s}]' 'files:' >odd.yaml
