@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/symptoms.hpp"
 
+#include "schedulers/reading/sign_table.hpp"
 #include "schedulers/reading/symptom_table.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"

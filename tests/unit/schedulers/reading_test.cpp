@@ -410,6 +410,21 @@ TEST_CASE(
     CHECK(symptoms_in("rank 0 out of 128\nrank 0 out of 128\nrank 0/12\nrank 0/12\n").empty());
 }
 
+TEST_CASE("of two symptoms in one line the one that fits more closely is named") {
+    CHECK(symptoms_in("bash: solver: command not found\n") == "command-not-found ");
+    CHECK(symptoms_in("job.sh: line 2: $'\\r': command not found\n") == "carriage-return ");
+    CHECK(symptoms_in("job.sh: line 2: module: command not found\n") == "module-unknown ");
+    CHECK(symptoms_in("sh: 53: exec: solver: not found\n") == "not-in-path ");
+    CHECK(symptoms_in("torch.cuda.OutOfMemoryError: CUDA out of memory.\n") == "gpu-memory-full ");
+    CHECK(symptoms_in("ImportError: libcuda.so.1: cannot open shared object file\n") == "no-gpu ");
+    CHECK(symptoms_in("exited on signal 11 (Segmentation fault).\n") == "exit-139 ");
+    CHECK(symptoms_in(
+              "FATAL: container creation failed: mount error: failed to find loop device\n") ==
+          "no-loop-device ");
+    CHECK(symptoms_in("a.sh: line 3: 1234 Killed                  ./solver\n") == "exit-137 ");
+    CHECK(symptoms_in("Killed 3 of 4 workers; the process exited on signal 110\n").empty());
+}
+
 TEST_CASE("missing subordinate ids are found in a short message, too") {
     CHECK(symptoms_in("FATAL: no subuid\n") == "no-subid-range ");
     CHECK(symptoms_in("no subgid ranges found for group \"alice\" in /etc/subgid\n") ==
