@@ -3,6 +3,7 @@
 
 #include "runtime/containers/bind_option.hpp"
 #include "runtime/containers/isolation.hpp"
+#include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/small_devices.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
@@ -352,24 +353,26 @@ private:
     /// As the reference, which makes the place for a bind in a directory of the host that is bound
     /// read-only. What cannot be made is reported when it is mounted.
     void make_inner_targets() const {
-        for (const Mount& inner : mounts_) {
-            for (const Mount& outer : mounts_) {
-                std::error_code failed;
-                if (!is_compatible_ || !outer.is_read_only || !outer.image_source.empty() ||
-                    !lies_in(inner.target, outer.target) ||
-                    !std::filesystem::is_directory(outer.source, failed)) {
-                    continue;
-                }
-                const auto place =
-                    outer.source / inner.target.lexically_relative(outer.target.lexically_normal());
-                if (std::filesystem::is_directory(inner.source, failed)) {
-                    std::filesystem::create_directories(place, failed);
-                } else if (std::filesystem::exists(inner.source, failed)) {
-                    std::filesystem::create_directories(place.parent_path(), failed);
-                    const int flags = O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC | O_WRONLY;
-                    const UniqueFd file(open(place.c_str(), flags, 0644));
+        for (const Mount& outer : mounts_) {
+            if (!is_compatible_ || !outer.is_read_only || !outer.image_source.empty()) {
+                continue;
+            }
+            const UniqueFd root(open(outer.source.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+            for (const Mount& inner : mounts_) {
+                if (root.valid() && lies_in(inner.target, outer.target)) {
+                    make_inner_target(root.get(), outer, inner);
                 }
             }
+        }
+    }
+    /// Links of that directory lead nowhere else: another user may have written them.
+    static void make_inner_target(int root, const Mount& outer, const Mount& inner) {
+        std::error_code failed;
+        namespaces::Making making;
+        making.is_directory = std::filesystem::is_directory(inner.source, failed);
+        if (std::filesystem::exists(inner.source, failed)) {
+            (void)namespaces::make_in_root(
+                root, inner.target.lexically_relative(outer.target.lexically_normal()), making);
         }
     }
 
