@@ -19,7 +19,7 @@ using Admission = std::function<Admitted(const Object&)>;
 struct RoundReport {
     std::set<std::string> must_read; ///< uids of objects to be read again before the next round
     std::size_t objects = 0;
-    std::vector<SeenJob> strangers; ///< jobs with a uid that is no object's, and have not ended
+    std::vector<SeenJob> strangers; ///< jobs that have not ended, with a uid that no object has
     bool is_complete = false;       ///< the batch system answered
 };
 

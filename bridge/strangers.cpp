@@ -37,7 +37,7 @@ bool Strangers::look(const std::vector<SeenJob>& jobs, const Owner& self) {
             if (found == claims->end()) {
                 others_.insert(key_of(job));
             } else {
-                has_news = judge(job, found->second, self) || has_news;
+                has_news = add_judged(job, found->second, self) || has_news;
             }
         }
     }
@@ -83,7 +83,7 @@ Strangers::claims_of(const std::string& account, const std::vector<SeenJob>& job
     return claims;
 }
 
-bool Strangers::judge(const SeenJob& job, const RecordOwner& record, const Owner& self) {
+bool Strangers::add_judged(const SeenJob& job, const RecordOwner& record, const Owner& self) {
     if (!may_be_orphan(record, self)) {
         others_.insert(key_of(job));
         return false;

@@ -45,7 +45,8 @@ private:
     /// The claims among the account's records; unset: not all of its folders could be read.
     [[nodiscard]] std::optional<std::map<std::string, RecordOwner>>
     claims_of(const std::string& account, const std::vector<SeenJob>& jobs) const;
-    bool judge(const SeenJob& job, const RecordOwner& record, const Owner& self);
+    /// Whether it is an orphan.
+    bool add_judged(const SeenJob& job, const RecordOwner& record, const Owner& self);
 
     std::vector<launchers::BridgeAccount> rows_;
     Sources sources_;

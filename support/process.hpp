@@ -58,8 +58,8 @@ struct Outcome {
 };
 
 /// Starts a process, waits for its end. A program that is not found is kEnvironment. A non-zero
-/// exit code is no error here. TERM, INT and HUP that come meanwhile are passed on to it; those
-/// that come after its end are this process's own.
+/// exit code is not an error here. TERM, INT and HUP that arrive while it runs are passed on to it;
+/// those that come after its end are this process's own.
 [[nodiscard]] Result<Outcome> run_process(const Command& command);
 
 /// Starts a process with `socket` as its standard input and output; of the command, argv and

@@ -436,8 +436,7 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
                             "`remote login` without a registry is not supported"),
                     "no central server is configured: only registries have logins");
     }
-    if (verb == "remote logout" &&
-        call.words.empty()) { // without a registry there is no login to end
+    if (verb == "remote logout" && call.words.empty()) { // only registries have logins
         session.inform_as_other("Logout succeeded");
         return OwnWords{{}, 0};
     }

@@ -257,10 +257,11 @@ Result<int> print_schema(const std::string& kind) {
         const std::vector<std::string> kinds = schema_kinds();
         const std::vector<std::string_view> known(kinds.begin(), kinds.end());
         const std::string meant = nearest(kind, known);
+        const std::string all = fmt::format("{}", fmt::join(kinds, ", "));
         return fail(
             ErrorCode::kUsage,
             problem("document-kind-unknown", "there is no document '" + printable(kind) + "'"),
-            fmt::format("there are {}", fmt::join(kinds, ", ")),
+            "there are " + all,
             meant.empty() ? "name one of them, as `cybelectl explain job --schema`"
                           : "did you mean '" + meant + "'?");
     }
@@ -396,8 +397,9 @@ Result<int> print_field(const document::Kind& kind, std::string_view path) {
 
 Result<int> explain_topic(std::string topic) {
     const std::size_t dot = std::min(topic.find('.'), topic.size());
+    const bool is_message = topic.find(' ') != std::string::npos; // "job.sh: line 3: …" of a log
     if (const auto* kind = pipeline::find_document_kind(topic.substr(0, dot));
-        kind != nullptr && dot + 1 < topic.size()) {
+        kind != nullptr && dot + 1 < topic.size() && !is_message) {
         return print_field(*kind, topic.substr(dot + 1));
     }
     for (const auto& [word, page] : kAliases) {

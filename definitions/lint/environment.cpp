@@ -215,7 +215,7 @@ void blanks(Lint& lint, const Script& script) {
             const std::string& before = command.words[i - 1].text;
             const bool follows = !assigned_name(before).empty() && !before.ends_with("{{");
             // `export A=1 \` and a line `export B=2` export a name more, and no harm is done; a
-            // comment in backquotes is no word.
+            // comment in backquotes is not a word.
             if (follows && assigned_name(word.text).empty() && word.text.front() != '<' &&
                 word.text.front() != '>' && word.text != "export" && !word.text.starts_with("`#")) {
                 lint.tell(

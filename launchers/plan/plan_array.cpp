@@ -137,7 +137,7 @@ std::string mark_in(const Job& job, std::string_view text) {
     return {};
 }
 
-/// Fields that belong to the whole job, which each of its elements shares.
+/// Fields that all elements of the job share.
 void check_shared_fields(const Job& job, Faults& faults) {
     const std::pair<const char*, const std::string*> fields[] = {
         {"job-name", &job.name},

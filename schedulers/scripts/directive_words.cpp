@@ -227,11 +227,11 @@ private:
         if (directive.need == "array") {
             // Its elements would share one record, and all but the first would not start.
             const bool is_good = launchers::check_array(directive.value).because.empty();
+            const std::string indexes = is_good ? directive.value : "0-9%2";
             refuse(
                 problem("directive-is-array", fmt::format("`{}` makes an array", directive.option)),
                 "each element has an index and a record of its own, which need the field `array`",
-                fmt::format("remove it, and write `array: \"{}\"`",
-                            is_good ? directive.value : "0-9%2"));
+                fmt::format("remove it, and write `array: \"{}\"`", indexes));
             return;
         }
         if (const auto reason = reason_against(reader_.reader, directive.need); !reason.empty()) {

@@ -54,7 +54,7 @@ void check_pack(const Rendering& rendering) {
 }
 
 /// The variable of an element's index that the script reads and this batch system does not set. One
-/// at most, and none beside the batch system's own: a script may tell by it where it runs.
+/// at most, and none if it reads the batch system's own: by these a script may tell where it runs.
 std::string foreign_index(const Rendering& rendering) {
     struct IndexName {
         std::string_view dialect;

@@ -57,7 +57,7 @@ bool is_reason_to_wait(std::string_view reason) {
            });
 }
 
-/// Slurm's number for a batch script that it could not start, which is no signal of the job.
+/// Slurm's number for a batch script that it could not start; the job got no signal.
 constexpr int kLaunchFailure = 53;
 bool was_not_launched(const JobStatus& seen) {
     return seen.signal == kLaunchFailure &&

@@ -74,7 +74,7 @@ std::string identity_of(const RenderedJob& ready) {
 constexpr std::int64_t kPatienceOfOwnScript = 30;
 
 /// A pattern with what is known before the job runs: `%x`, `%j`, `%a` and `%%`. Slurm's `%A` is
-/// the id, and so is `%J` of a job that is no array. Empty: only Slurm knows the name.
+/// the id, and so is `%J` of a job without an array. Empty: only Slurm knows the name.
 std::string known_pattern(const launchers::Job& job, const std::string& pattern) {
     const bool is_array = !job.array.empty();
     std::string known;

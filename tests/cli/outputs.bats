@@ -74,3 +74,36 @@ teardown() { leave_place; }
     run bash -c 'set -o pipefail; "$0" sif dump 1 app.sif 2>&1 1> >(exec true) | cat' "$CYBELECTL"
     refute_output
 }
+
+@test "no result replaces the file that it is made from, by whatever path" {
+    printf '%s\n' 'kind: Job' 'name: a' 'command: [ls]' >job.yaml
+    printf '%s\n' 'kind: Recipe' 'name: r' 'base: {image: app.sif}' >r.yaml
+    printf '#!/bin/bash\n#SBATCH -n 1\nls\n' >old.sh
+    ln -s job.yaml link.yaml
+    mkdir sub
+    "$CYBELECTL" build -q app.def -o tree.sif
+    sha256sum job.yaml r.yaml old.sh tree.sif app.def >sums
+    refuses 2 "$CYBELECTL" job render job.yaml -o link.yaml
+    assert_line 'help: write another name for the result'
+    refuses 2 "$CYBELECTL" kube render job.yaml -o sub/../job.yaml
+    refuses 2 "$CYBELECTL" job convert old.sh -o old.sh
+    refuses 2 "$CYBELECTL" recipe render r.yaml --unlocked -o r.yaml
+    refuses 2 "$CYBELECTL" def print --format json app.def -o app.def
+    refuses 2 "$CYBELECTL" image tree tree.sif --html tree.sif
+    "$CYBELECTL" key new a.pem
+    refuses 2 "$CYBELECTL" build app.def -o a.pem --force --sign-key a.pem
+    sha256sum --check --quiet sums
+}
+
+@test "a command whose reader ends is ended by SIGPIPE, like other programs" {
+    set +o pipefail
+    "$CYBELECTL" explain errors | true
+    assert_equal "${PIPESTATUS[0]}" 141
+}
+
+@test "a rendered Recipe without the key of its base says so" {
+    printf '%s\n' 'kind: Recipe' 'name: r' 'base: {image: app.sif, key: base.pub}' >r.yaml
+    run -0 "$CYBELECTL" recipe render r.yaml --unlocked -o r.def
+    assert_output --partial 'the rendered file has no `base.key`'
+    assert_output --partial 'r.yaml:3:'
+}

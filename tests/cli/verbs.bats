@@ -194,6 +194,8 @@ END
     assert_line "help: did you mean 'time'?"
     refuses 2 "$CYBELECTL" explain job.name.first
     refuses 2 "$CYBELECTL" explain job..name
+    run -0 "$CYBELECTL" explain "job.sh: prog: /lib64/libc.so.6: version \`GLIBC_2.34' not found" # of a log, not a field
+    assert_line --partial 'GLIBC'
     local kind path
     for kind in recipe lock job site project policy bridge; do
         while read -r path; do
