@@ -134,7 +134,8 @@ TEST_CASE("unknown settings are refused with their place, all at once") {
     const auto file = directory.path() / "config.yaml";
     REQUIRE(write_file(file, "mirorr: x\nsite: [a]\n").has_value());
     const Environment environment(EnvironmentMap{{"CYBELE_CONFIG_DIR", directory.path().native()}});
-    const auto settings = pipeline::Settings::load(environment, directory.path(), "/nonexistent");
+    const auto settings =
+        pipeline::Settings::load(environment, directory.path(), directory.path() / "missing");
     REQUIRE_FALSE(settings.has_value());
     REQUIRE(settings.error().faults().size() == 2);
     CHECK(settings.error().faults()[0].help == "did you mean 'mirror'?");
