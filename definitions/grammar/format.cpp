@@ -3,6 +3,7 @@
 
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/grammar/lines.hpp"
+#include "definitions/grammar/substitute.hpp"
 #include "definitions/grammar/tree.hpp"
 
 #include <algorithm>
@@ -193,6 +194,24 @@ Error refused(std::vector<Finding> refusals) {
     return faults.take();
 }
 
+/// Gives a value to each build argument without one, if nothing else is wrong: the form does not
+/// depend on values.
+bool add_values(const ParseOutcome& outcome, BuildArguments& arguments) {
+    for (const Finding& refusal : outcome.refusals) {
+        const auto& where = refusal.fault.where;
+        if (refusal.rule != "CD021" || !where || where->column == 0) {
+            return false;
+        }
+        const auto uses = template_uses(
+            std::string_view(where->text).substr(std::min(where->column - 1, where->text.size())));
+        if (uses.empty()) {
+            return false;
+        }
+        arguments.emplace(uses.front().name, "value");
+    }
+    return !outcome.refusals.empty();
+}
+
 } // namespace
 
 std::vector<Meaning> meaning_of(const Definition& definition) {
@@ -231,8 +250,13 @@ std::vector<Meaning> meaning_of(const Definition& definition) {
 }
 
 Result<std::string>
-format_definition(std::string_view text, std::string_view file, const ParseOptions& options) {
+format_definition(std::string_view text, std::string_view file, const ParseOptions& given) {
+    ParseOptions options = given;
     ParseOutcome before = read_definition(text, file, options);
+    if (add_values(before, options.arguments)) {
+        ParseOutcome filled = read_definition(text, file, options);
+        before = filled.refusals.empty() ? std::move(filled) : std::move(before);
+    }
     if (!before.refusals.empty()) {
         return fail(refused(std::move(before.refusals)));
     }

@@ -13,9 +13,9 @@
 namespace cybele::definitions {
 namespace {
 
-/// Mounted over when a container starts.
-constexpr std::array<std::string_view, 8> kHidden = {
-    "/root", "/home", "/tmp", "/var/tmp", "/proc", "/sys", "/dev", "/run"};
+/// Mounted over when a container starts. Of /home only the user's own folder is.
+constexpr std::array<std::string_view, 7> kHidden = {
+    "/root", "/tmp", "/var/tmp", "/proc", "/sys", "/dev", "/run"};
 
 bool is_hidden(std::string_view path) {
     return std::any_of(kHidden.begin(), kHidden.end(), [&](std::string_view place) {
@@ -127,6 +127,9 @@ void one_name(Lint& lint,
               std::map<std::string, std::string>& destinations,
               std::set<std::string, std::less<>>& made) {
     const std::string& to = line.destination;
+    if (to == "." || to == "..") { // the image's root
+        return;
+    }
     if (to.empty() || to.ends_with('/') || to.starts_with('#')) { // CD401 tells of comments
         note_folders(made, to);
         return;

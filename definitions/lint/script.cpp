@@ -49,6 +49,11 @@ private:
     /// The end of a quoted or substituted piece that begins at `at`.
     [[nodiscard]] std::size_t behind(std::size_t from, int depth = 0) const;
     void end_command(Join join);
+    void take_keyword(const std::string& keyword, bool is_alone, Join join);
+    void take_case_word();
+    [[nodiscard]] bool is_pattern() const {
+        return !are_patterns_.empty() && are_patterns_.back();
+    }
     [[nodiscard]] char at(std::size_t i) const {
         return i < text_.size() ? text_[i] : '\0';
     }
@@ -62,25 +67,66 @@ private:
     bool wants_delimiter_ = false;
     bool strips_ = false;
     bool is_condition_ = false;
-    int depth_ = 0; ///< of `if`, loops, `case` and braces
+    int depth_ = 0;                  ///< of `if`, loops, `case` and braces
+    bool is_function_ = false;       ///< the next brace opens its body
+    std::vector<int> bodies_;        ///< depths at which bodies of functions began
+    std::vector<bool> are_patterns_; ///< for each open `case`: a pattern comes next
     ScriptCommand command_;
     std::vector<ScriptCommand> commands_;
 };
+
+void Scanner::take_keyword(const std::string& keyword, bool is_alone, Join join) {
+    const bool keeps = keyword == "!" || keyword == "{";
+    is_condition_ = is_word_of(kConditions, keyword) || (is_condition_ && keeps);
+    if (keyword == "{" && is_function_) {
+        bodies_.push_back(depth_);
+        is_function_ = false;
+    }
+    depth_ += is_word_of(kOpening, keyword) ? 1 : is_word_of(kClosing, keyword) ? -1 : 0;
+    if (keyword != "}" || commands_.empty()) {
+        return;
+    }
+    // The last command's result is that of the function, or what `} || exit` looks at.
+    const bool ends_body = !bodies_.empty() && bodies_.back() == depth_;
+    if (ends_body) {
+        bodies_.pop_back();
+    }
+    if (ends_body || (is_alone && join == Join::kOr)) {
+        commands_.back().ends_group = true;
+    }
+}
+
+/// `case WORD in` ends there: patterns follow, up to the `)` of each.
+void Scanner::take_case_word() {
+    const auto& words = command_.words;
+    const std::size_t count = words.size();
+    if (is_pattern() && count == 1 && words.back().text == "esac") {
+        are_patterns_.back() = false;
+    } else if (count >= 3 && words[count - 3].text == "case" && words.back().text == "in" &&
+               (count == 3 || is_word_of(kKeywords, words[count - 4].text))) {
+        end_command(Join::kEnd);
+        are_patterns_.push_back(true);
+    }
+}
 
 void Scanner::end_command(Join join) {
     auto& words = command_.words;
     bool is_negated = false;
     while (!words.empty() && is_word_of(kKeywords, words.front().text)) {
-        const std::string& keyword = words.front().text;
-        is_condition_ = is_word_of(kConditions, keyword) || (is_condition_ && keyword == "!");
+        const std::string keyword = words.front().text;
         is_negated = is_negated || keyword == "!";
-        depth_ += is_word_of(kOpening, keyword) ? 1 : is_word_of(kClosing, keyword) ? -1 : 0;
         words.erase(words.begin());
+        take_keyword(keyword, words.empty(), join);
     }
     if (words.empty()) {
         return;
     }
-    depth_ -= words.front().text == "esac" ? 1 : 0;
+    if (words.front().text == "esac") {
+        depth_ -= 1;
+        if (!are_patterns_.empty()) {
+            are_patterns_.pop_back();
+        }
+    }
     command_.join = join;
     command_.is_condition = is_condition_ || is_negated;
     command_.is_nested = depth_ > 0;
@@ -192,6 +238,7 @@ void Scanner::word() {
         wants_delimiter_ = false;
     }
     command_.words.push_back(std::move(found));
+    take_case_word();
 }
 
 void Scanner::operate() {
@@ -209,6 +256,21 @@ void Scanner::operate() {
         command_.words.push_back(
             {std::string(text_.substr(begin, at_ - begin)), line_, begin - line_begin_ + 1});
         return;
+    }
+    if (is_pattern() && c != ';' && c != '&') {
+        command_.words.clear();
+        are_patterns_.back() = c != ')';
+        ++at_;
+        return;
+    }
+    if (c == '(' && next == ')' && command_.words.size() == 1) {
+        command_.words.clear();
+        is_function_ = true;
+        at_ += 2;
+        return;
+    }
+    if (c == ';' && (next == ';' || next == '&') && !are_patterns_.empty()) {
+        are_patterns_.back() = true;
     }
     command_.ends_group = c == ')';
     const bool is_double = next == c && (c == '&' || c == '|' || c == ';');

@@ -26,7 +26,8 @@ struct ScriptCommand {
     Join joined = Join::kEnd;  ///< to the one before
     bool is_condition = false; ///< of if, while or until, or negated by `!`: may fail
     bool is_nested = false;    ///< in if, a loop, case or braces
-    bool ends_group = false;   ///< the last one in parentheses, whose result is theirs
+    bool ends_group = false;   ///< its result is that of its group: the last one in parentheses,
+                               ///< of a function, or in braces before `||`
 
     /// The program's name without its folder, behind assignments and `sudo`, `env`, `exec` …; "".
     [[nodiscard]] std::string program() const;

@@ -114,7 +114,7 @@ void interpreter(Lint& lint, const Section& section) {
                 {section.line, 0},
                 fmt::format("'{}' continues after a failing command", printable(*(option + 1))),
                 "",
-                fmt::format("write '%{} -c {} -eu'", section.name, *(option + 1)));
+                fmt::format("write '%{} -c {} -e'", section.name, *(option + 1)));
         }
     }
     if (section.text.starts_with("#!") && option == words.end() &&

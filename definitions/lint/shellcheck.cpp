@@ -19,8 +19,8 @@ namespace cybele::definitions {
 namespace {
 
 /// Without meaning here: no shebang, sourced files, `cd` without `||` under -e, names that other
-/// sections set or use.
-constexpr std::string_view kExcluded = "SC1090,SC1091,SC2034,SC2148,SC2154,SC2164";
+/// sections set or use, `-nt`, which every sh knows.
+constexpr std::string_view kExcluded = "SC1090,SC1091,SC2034,SC2148,SC2154,SC2164,SC3013";
 constexpr std::chrono::milliseconds kLimit{20000};
 
 /// The scripts of one name in a stage as the reference joins them, with each line's place.
@@ -303,6 +303,44 @@ bool is_stop(int signal) {
     return signal == SIGTERM || signal == SIGINT || signal == SIGHUP;
 }
 
+/// What bash says of a script that neither it nor sh can read; unset where one of them can. By -n
+/// they read it, and run nothing.
+std::optional<std::string> syntax_error(const Joined& script) {
+    std::string said;
+    for (const char* const shell : {"/bin/sh", "/bin/bash"}) {
+        Command command;
+        command.argv = {shell, "-n"};
+        command.input = script.text;
+        command.limit = kLimit;
+        const auto outcome = run_process(command);
+        if (!outcome || outcome->timed_out || outcome->signal != 0 || outcome->code == 0) {
+            return std::nullopt;
+        }
+        said = outcome->errors;
+    }
+    said = said.substr(0, said.find('\n'));
+    const std::size_t line = said.find(": line ");
+    const std::size_t reason = line == std::string::npos ? line : said.find(": ", line + 1);
+    return reason == std::string::npos ? said : said.substr(reason + 2);
+}
+
+/// Whether the script is one that no shell reads; then its other findings follow from that.
+bool tells_syntax(Lint& lint, const Joined& script, const nlohmann::json& comments) {
+    const auto end = std::find_if(comments.begin(), comments.end(), [](const auto& row) {
+        return row.value("level", "") == "error" && row.value("code", 0) / 1000 == 1;
+    });
+    const auto error = end == comments.end() ? std::nullopt : syntax_error(script);
+    if (!error) {
+        return false;
+    }
+    const std::size_t index = end->value("line", std::size_t{1}) - 1;
+    const std::size_t line = script.lines[std::min(index, script.lines.size() - 1)];
+    lint.tell("CD112",
+              {line, end->value("column", std::size_t{1})},
+              fmt::format("the shell cannot read this: {}", printable(*error)));
+    return true;
+}
+
 void check(Lint& lint, const Joined& script, const std::string& program, AllAdvice& advice) {
     Command command;
     command.argv = {program,
@@ -323,6 +361,9 @@ void check(Lint& lint, const Joined& script, const std::string& program, AllAdvi
     }
     const auto answer = nlohmann::json::parse(outcome->output, nullptr, false);
     if (answer.is_discarded() || !answer.contains("comments")) {
+        return;
+    }
+    if (!script.lines.empty() && tells_syntax(lint, script, answer["comments"])) {
         return;
     }
     const std::set<std::size_t> explained = explained_lines(answer["comments"]);

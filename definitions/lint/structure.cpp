@@ -75,7 +75,11 @@ void check_section(Lint& lint, const TreeBlock& block, std::map<std::string, std
     for (const TreeLine& line : block.lines) {
         size += line.text.size() + line.end.size();
     }
-    if (size > kNearLimit) {
+    const auto& refusals = lint.outcome().refusals; // which name the sections that are over it
+    const bool is_refused = std::any_of(refusals.begin(), refusals.end(), [](const auto& refusal) {
+        return refusal.rule == "CD007";
+    });
+    if (size > kNearLimit && !is_refused) {
         lint.tell("CD007", {block.line, 0}, fmt::format("this section has {} bytes", size));
     }
     if (name == "files") {
@@ -280,6 +284,14 @@ void missing_images(Lint& lint) {
         }
         const bool is_repeated = stage.sections.empty() && i + 1 < stages.size();
         const auto line = stage.header_lines.find("bootstrap");
+        if (const auto from = stage.header_lines.find("from"); from != stage.header_lines.end()) {
+            lint.tell("CD029",
+                      {from->second.number, 0},
+                      "'From' is empty",
+                      "its build argument has no value",
+                      "give the argument a value: --build-arg NAME=VALUE");
+            continue;
+        }
         lint.tell("CD029",
                   {line == stage.header_lines.end() ? stage.line : line->second.number, 0},
                   fmt::format("'Bootstrap: {}' has no From", agent),

@@ -352,7 +352,8 @@ void command_rules(Lint& lint, const Script& script, std::size_t which) {
         const bool is_plain = is_download(command) &&
                               word.text.find("http://") != std::string::npos &&
                               !is_verified(script, which);
-        const bool is_unchecked = is_listed(kUnchecked, word.text) && !removes &&
+        // `update` rejects unsigned indexes, whatever may be installed.
+        const bool is_unchecked = is_listed(kUnchecked, word.text) && !removes && !is_apt_update &&
                                   (word.text != "-k" || program == "curl");
         if ((is_plain && !is_loopback) || is_unchecked) {
             lint.tell("CD310",

@@ -305,7 +305,16 @@ TEST_CASE("what the runtime and the bases know is not reported") {
         {"CD314", post("sudo -u a b\nsudo -Eu a b\nsudo --user=a b")},
         {"CD310", post("wget http://a.example/b\necho 1 b | sha256sum -c -")},
         {"CD310", post("apt-get -y --force-yes autoremove")},
+        {"CD310", post("apt-get -y --allow-unauthenticated update")},
         {"CD311", post("apt-key list")},
+        {"CD104", post("case $m in\n  a|b)\n  make;;\n  c | d) make;;\nesac\ntrue")},
+        {"CD104", post("case $m in a|b) true;; x/c|d) true;; esac\ntrue")},
+        {"CD104", post("{ make && make install; } || exit 1\ntrue")},
+        {"CD104", post("{\n  make && make install\n} || { echo no; exit 1; }\ntrue")},
+        {"CD104", post("f() {\n  make && make install\n}\nf\ntrue")},
+        {"CD104", post("if { a && b; }; then c; fi\ntrue")},
+        {"CD402", docker("debian:12") + "%files\na.sh .\nb.sh .\n"},
+        {"CD501", kLintHead + "%files\na.tgz /home/deps/a.tgz\n"},
         {"CD313", post("yum -y update curl\ndnf upgrade -y bash")},
         {"CD002", kLintHead + "%post\ncat <<-E\n\ta\n\tE\n" + kLintHead},
         {"CD401", kLintHead + "%files\n/a /b # note\n"},
@@ -316,6 +325,11 @@ TEST_CASE("what the runtime and the bases know is not reported") {
         CHECK(find(lint_of(text), rule) == nullptr);
     }
     CHECK(find(lint_of(post("a && b\ntrue")), "CD104") != nullptr);
+    CHECK(find(lint_of(post("{ a && b; }\ntrue")), "CD104") != nullptr);
+    CHECK(find(lint_of(post("f() {\n  a && b\n  c\n}\nf")), "CD104") != nullptr);
+    CHECK(
+        find(lint_of(post("case $m in\n  a|b)\n  c | d;;\nesac\ntrue")), "CD104")->fault.message ==
+        "a failure of 'c' in this pipeline is not seen");
     CHECK(find(lint_of(post("apt-get -q install a b")), "CD304") != nullptr);
     CHECK(find(lint_of(docker("debian:12") + "%environment\nexport D=/x/$SET_BY_NONE\n"),
                "CD204") != nullptr);
@@ -345,7 +359,7 @@ TEST_CASE("a note is said once per file, with the number of the others") {
 
 TEST_CASE("every rule of the table is used by a test") {
     std::set<std::string_view> tested = {
-        "CD027", "CD107", "CD110", "CD405"}; // in cases of their own
+        "CD027", "CD107", "CD110", "CD112", "CD405"}; // in cases of their own
     for (const LintRow& row : kLintRows) {
         tested.insert(row.rule);
     }

@@ -38,6 +38,23 @@ std::string on(const std::string& base, const std::string& rest) {
     return "Bootstrap: docker\nFrom: " + base + "\n" + rest;
 }
 
+/// The errors of a %post that no shell reads: "LINE MESSAGE".
+std::vector<std::string> syntax_errors_of(const std::string& script) {
+    LintOptions options;
+    options.shellcheck = find_program("shellcheck");
+    REQUIRE(options.shellcheck);
+    std::vector<std::string> found;
+    for (const Finding& finding :
+         lint_definition("Bootstrap: docker\nFrom: debian:12\n%post\n" + script, "x.def", options)
+             .findings) {
+        if (finding.rule == "CD112") {
+            found.push_back(std::to_string(finding.fault.where->line) + " " +
+                            finding.fault.message);
+        }
+    }
+    return found;
+}
+
 using Expected = std::vector<std::string>;
 
 /// What checks a script and ends well, although this process is told to end meanwhile or soon.
@@ -159,4 +176,17 @@ TEST_CASE("splitting that is meant is not reported") {
         shellcheck_of(on("rockylinux:9", "%post\ndnf install -y a-$(rpm -E %rhel).rpm\n")).empty());
     CHECK(shellcheck_of(on("debian:12", "%post\necho -e a\n")) == Expected{"CD107 SC3037"});
     CHECK(shellcheck_of(on("debian:12", "%post\nU=https://a.example/?b=1\necho \"$U\"\n")).empty());
+}
+
+TEST_CASE("a script that no shell reads is an error at its place, in the shell's words") {
+    const std::string said = "the shell cannot read this: ";
+    CHECK(syntax_errors_of("make\necho \"abc\nmake install\n") ==
+          Expected{"5 " + said + "unexpected EOF while looking for matching `\"'"});
+    CHECK(syntax_errors_of("if [ -e a ; then\n  b\nfi\n").empty()); // a test that fails
+    CHECK(syntax_errors_of("if true; then\n  b\n").size() == 1);
+    CHECK(syntax_errors_of("for i in 1 2; do\n  b\n").size() == 1);
+    CHECK(syntax_errors_of("f() {\n  b\n").size() == 1);
+    CHECK(syntax_errors_of("a\n&& b\n").size() == 1);
+    CHECK(syntax_errors_of("a )\n").size() == 1);
+    CHECK(syntax_errors_of("case $a in\n  b|c) d;;\nesac\n(a; b) && { c; d; }\n").empty());
 }
