@@ -133,6 +133,9 @@ private:
                 for (auto& file :
                      read_files(ledger_, {&section, lines_after(section.line)}, names_)) {
                     state.has_system_files = state.has_system_files || is_system_path(file.to);
+                    if (state.made_folders.contains(file.to)) {
+                        file.to += '/'; // %setup makes the folder before
+                    }
                     state.stage.files.push_back(std::move(file));
                 }
             }
@@ -359,13 +362,11 @@ private:
         }
         carry(ledger_, install);
         if (!install.is_blank()) {
-            std::string undo;
-            for (const auto& [variable, value] : own.environment) {
-                undo += "unset " + variable + "\n";
-            }
-            own.steps.push_back({without_last_blanks("set +u\numask 0002\n" + undo + install.text),
+            own.steps.push_back({without_last_blanks("set +u\numask 0002\n" + install.text),
                                  "sh",
-                                 "/scif/apps/" + name});
+                                 "/scif/apps/" + name,
+                                 {},
+                                 own.environment.empty()});
         }
     }
 

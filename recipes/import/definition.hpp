@@ -9,6 +9,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -41,6 +42,8 @@ struct State {
     bool has_system_files = false;
     /// Steps that write what no field says.
     std::vector<DraftStep> before;
+    /// Those that %setup makes: what is copied to their names goes into them.
+    std::set<std::string> made_folders{};
 };
 
 /// The variables of a script that only assigns: nothing where it does more, or where a field
@@ -58,7 +61,7 @@ read_assignments(std::string_view script);
 [[nodiscard]] std::string without_last_blanks(std::string text);
 
 /// Lines that write an executable file.
-[[nodiscard]] std::string executable_lines(const std::string& path, const std::string& text);
+[[nodiscard]] std::string executable_lines(const std::string& path, const std::string& script);
 
 /// Why a Recipe cannot have what the draft says besides its base; nothing where it can.
 [[nodiscard]] std::optional<Fault> fault_of(const Draft& piece);

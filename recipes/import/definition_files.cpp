@@ -94,6 +94,26 @@ FileCopy wanted_copy(std::string from, std::string to, std::string stage = {}) {
     return copy;
 }
 
+/// The path without slashes at its end.
+std::string plain(std::string path) {
+    while (path.size() > 1 && path.ends_with('/')) {
+        path.pop_back();
+    }
+    return path;
+}
+
+std::string as_folder(const std::string& path) {
+    const std::string own = plain(path);
+    return own == "/" ? own : own + "/";
+}
+
+/// The folder and those above it, as `mkdir -p` makes them.
+void add_folders(std::set<std::string>& folders, const std::string& path) {
+    for (std::string own = plain(path); own.size() > 1; own = own.substr(0, own.rfind('/'))) {
+        folders.insert(own);
+    }
+}
+
 /// The lines of `%files`, from a stage or from the host.
 std::vector<FileCopy> read_file_lines(Ledger& ledger, const Part& part, const std::string& stage) {
     std::vector<FileCopy> files;
@@ -233,7 +253,7 @@ private:
                 has_path = true;
                 line += " " + definition_quote(*path);
                 if (is_mkdir) {
-                    folders_.insert(*path);
+                    add_folders(state_.made_folders, *path);
                 }
             } else if (is_mode || (!is_mkdir && (word == "-R" || word == "-f"))) {
                 line += " " + word;
@@ -271,14 +291,9 @@ private:
         if (!target || sources.empty()) {
             return false;
         }
-        std::string plain = *target;
-        while (plain.size() > 1 && plain.ends_with('/')) {
-            plain.pop_back();
-        }
         const bool is_pattern = sources.front().find_first_of("*?[") != std::string::npos;
-        if (sources.size() > 1 || is_pattern || folders_.contains(plain) ||
-            folders_.contains(plain + "/")) {
-            *target = plain == "/" ? plain : plain + "/";
+        if (sources.size() > 1 || is_pattern || state_.made_folders.contains(plain(*target))) {
+            *target = as_folder(*target);
         }
         std::vector<FileCopy> copies;
         for (const auto& source : sources) {
@@ -298,7 +313,6 @@ private:
     State& state_;
     const Part& part_;
     std::size_t line_ = 0;
-    std::set<std::string> folders_;
 };
 
 } // namespace

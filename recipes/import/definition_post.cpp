@@ -17,8 +17,6 @@
 namespace cybele::recipes::definition_file {
 namespace {
 
-using How = EnvironmentValue::How;
-
 /// More than a step may have.
 constexpr std::size_t kLongestStep = 39'000;
 
@@ -362,25 +360,6 @@ PostShell shell_of(const std::string& arguments) {
     return own;
 }
 
-/// Takes away what `environment` sets in a step and Apptainer does not set in %post.
-std::string without_environment(const std::map<std::string, EnvironmentValue>& environment) {
-    std::string lines;
-    for (const auto& [name, value] : environment) {
-        const std::string quoted = definition_quote(value.value);
-        if (value.how == How::kSet) {
-            lines += "unset " + name + "\n";
-            continue;
-        }
-        const std::string edge =
-            fmt::format(fmt::runtime(value.how == How::kPrepend ? "#{}':'" : "%':'{}"), quoted);
-        lines += fmt::format("if [ \"${0}\" = {1} ]; then unset {0}; else {0}=${{{0}{2}}}; fi\n",
-                             name,
-                             quoted,
-                             edge);
-    }
-    return lines;
-}
-
 } // namespace
 
 void carry_post(State& state,
@@ -421,9 +400,10 @@ void carry_post(State& state,
     if (rest.find_first_not_of(" \t\n") == std::string::npos) {
         return;
     }
-    const std::string head = shell.head + "umask 0002\n" + without_environment(environment);
+    const std::string head = shell.head + "umask 0002\n";
     DraftStep step;
     step.comments = std::move(comments);
+    step.has_environment = environment.empty(); // %post does not see %environment
     step.shell = shell.program.empty() ? shell.shell : "sh";
     if (shell.program.empty()) {
         step.run = head + rest;

@@ -105,6 +105,9 @@ private:
             return name == "PATH" ? std::nullopt
                                   : std::optional(EnvironmentValue{How::kSet, literal(value)});
         }
+        if (is_search_path_with_default(name)) {
+            return std::nullopt;
+        }
         const bool is_single = value.find(kBefore, before + 1) == std::string::npos;
         if (is_single && value.size() > 2 && before == value.size() - 1 &&
             value[before - 1] == ':') {
@@ -114,6 +117,12 @@ private:
             return EnvironmentValue{How::kAppend, literal(value.substr(2))};
         }
         return std::nullopt;
+    }
+
+    /// In these an empty element means the program's own folders, so that `a:` is not `a`.
+    static bool is_search_path_with_default(std::string_view name) {
+        return name == "MANPATH" || name == "INFOPATH" || name == "LUA_PATH" ||
+               name == "LUA_CPATH" || name.starts_with("TEXINPUTS") || name == "BIBINPUTS";
     }
 
     std::map<std::string, std::string, std::less<>> values_;
@@ -199,8 +208,12 @@ std::string without_last_blanks(std::string text) {
     return text.substr(0, end) + "\n";
 }
 
-std::string executable_lines(const std::string& path, const std::string& text) {
+std::string executable_lines(const std::string& path, const std::string& script) {
     const auto slash = path.rfind('/');
+    const auto first = std::min(script.find('\n'), script.size());
+    const std::string_view head = trimmed(std::string_view(script).substr(0, first));
+    const bool has_interpreter = head.starts_with("#!"); // which kernels read in column 1
+    const std::string text = has_interpreter ? std::string(head) + script.substr(first) : script;
     return "mkdir -p " + definition_quote(path.substr(0, slash)) + "\n" +
            write_file_lines(path, text) + "chmod 755 " + definition_quote(path) + "\n";
 }

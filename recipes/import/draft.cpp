@@ -167,11 +167,12 @@ std::string steps_text(const std::vector<DraftStep>& steps, const std::string& i
             text += fmt::format("{}  # {}\n", indent, comment);
         }
         Node item = map_node();
-        if (step.shell == "sh" && step.workdir.empty()) {
+        if (step.shell == "sh" && step.workdir.empty() && step.has_environment) {
             item = text_node(step.run);
         } else {
             put_text(item, "workdir", step.workdir);
             put_text(item, "shell", step.shell == "sh" ? "" : step.shell);
+            put_text(item, "environment", step.has_environment ? "" : "false");
             put_text(item, "run", step.run);
         }
         Node list;

@@ -16,6 +16,7 @@ struct DraftStep {
     std::string shell = "sh";
     std::string workdir{};
     std::vector<std::string> comments{};
+    bool has_environment = true;
 };
 
 /// The fields of a stage that an importer can set. Texts are as the Recipe has them: `@{x}` names

@@ -253,7 +253,7 @@ void check_imported_base(const Draft& draft, Ledger& ledger) {
 void move_files(const std::string& way, std::vector<FileCopy>& files) {
     for (FileCopy& file : files) {
         if (file.stage.empty() && !file.from.starts_with('/')) {
-            file.from = file.from == "." ? way : way + "/" + file.from;
+            file.from = way + "/" + file.from;
         }
     }
 }

@@ -98,6 +98,7 @@ struct Step {
     std::string run;
     std::string shell = "sh";
     std::string workdir;
+    bool has_environment = true; ///< `environment` of the Recipe is set in it
     yaml::Mark mark;
 };
 

@@ -186,6 +186,7 @@ constexpr Field kStepFields[] = {
     {"run", &kScript, "the commands", true},
     {"shell", &kShell, "what runs them; bash runs with `-eu -o pipefail`", false, "sh"},
     {"workdir", &kPath, "where; unset: `/`"},
+    {"environment", &kFlag, "whether `environment` of the Recipe is set in it", false, "true"},
 };
 constexpr Table kStepTable{.title = "steps", .fields = kStepFields, .has_short_form = true};
 constexpr Shape kStep{.type = Type::kMap, .table = &kStepTable};

@@ -110,7 +110,11 @@ std::vector<std::pair<std::string, EnvironmentValue>> read_environment(const Vie
 std::vector<Step> read_steps(const View& view) {
     std::vector<Step> steps;
     for (const View& item : view.tables("steps")) {
-        steps.push_back({item.text("run"), item.text("shell"), item.text("workdir"), item.mark()});
+        steps.push_back({item.text("run"),
+                         item.text("shell"),
+                         item.text("workdir"),
+                         item.flag("environment"),
+                         item.mark()});
     }
     return steps;
 }

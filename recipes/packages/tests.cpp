@@ -30,29 +30,87 @@ constexpr TestRow kTests[] = {
 
 constexpr ImportRow kImports[] = {
     {"absl-py", "absl"},
+    {"antspyx", "ants"},
     {"attrs", "attr"},
     {"beautifulsoup4", "bs4"},
+    {"biopython", "Bio"},
+    {"crypto", "Crypto"},
+    {"dm-haiku", "haiku"},
+    {"dm-tree", "tree"},
+    {"dnspython", "dns"},
+    {"faiss-cpu", "faiss"},
+    {"faiss-gpu", "faiss"},
+    {"ffmpeg-python", "ffmpeg"},
     {"gdal", "osgeo.gdal"},
+    {"gitpython", "git"},
     {"google-pasta", "pasta"},
     {"grpcio", "grpc"},
+    {"htseq", "HTSeq"},
+    {"imbalanced-learn", "imblearn"},
+    {"ipython", "IPython"},
+    {"levenshtein", "Levenshtein"},
     {"libclang", "clang"},
+    {"macs2", "MACS2"},
+    {"macs3", "MACS3"},
     {"markdown-it-py", "markdown_it"},
+    {"mpltoolkits.basemap", "mpl_toolkits.basemap"},
+    {"mysqlclient", "MySQLdb"},
+    {"mysqldb", "MySQLdb"},
+    {"netcdf4", "netCDF4"},
+    {"onnxruntime-gpu", "onnxruntime"},
+    {"opencv", "cv2"},
+    {"opencv-contrib-python", "cv2"},
+    {"opencv-contrib-python-headless", "cv2"},
     {"opencv-python", "cv2"},
+    {"opencv-python-headless", "cv2"},
+    {"opengl", "OpenGL"},
+    {"openssl", "OpenSSL"},
     {"pil", "PIL"},
     {"pillow", "PIL"},
     {"protobuf", "google.protobuf"},
+    {"psycopg2-binary", "psycopg2"},
+    {"pycryptodome", "Crypto"},
+    {"pyjwt", "jwt"},
+    {"pymupdf", "fitz"},
+    {"pyopengl", "OpenGL"},
+    {"pyopenssl", "OpenSSL"},
+    {"pyqt5", "PyQt5"},
+    {"pyqt6", "PyQt6"},
+    {"pyserial", "serial"},
+    {"pyside6", "PySide6"},
     {"pyspark", "pyspark"},
+    {"pytest-xdist", "xdist"},
     {"python-dateutil", "dateutil"},
+    {"python-dotenv", "dotenv"},
+    {"python-igraph", "igraph"},
+    {"python-levenshtein", "Levenshtein"},
+    {"python-magic", "magic"},
+    {"pywavelets", "pywt"},
     {"pyyaml", "yaml"},
+    {"pyzmq", "zmq"},
+    {"ruamel-yaml", "ruamel.yaml"},
+    {"scikit-bio", "skbio"},
     {"scikit-image", "skimage"},
     {"scikit-learn", "sklearn"},
+    {"scikit-optimize", "skopt"},
+    {"simpleitk", "SimpleITK"},
     {"sklearn", "sklearn"},
+    {"software-properties", "softwareproperties"},
     {"tensorflow-cpu", "tensorflow"},
+    {"tensorflow-gpu", "tensorflow"},
+    {"tk", "tkinter"},
+    {"umap-learn", "umap"},
+    {"vtk9", "vtk"},
+    {"wxpython", "wx"},
+    {"xlib", "Xlib"},
     {"yaml", "yaml"},
 };
 
 /// Packages of the names below are libraries or programs, not modules.
-constexpr std::string_view kNoModule[] = {"dev", "minimal", "pip", "venv", "distutils", "full"};
+constexpr std::string_view kNoModule[] = {
+    "all", "dev", "distutils", "full", "gi-cairo", "minimal", "pip", "venv"};
+/// The module of packages with such names is not known: `python3-pyqt5.qtsvg`, `-h5py-mpi`.
+constexpr std::string_view kNoModuleEnds[] = {"-dbg", "-dev", "-doc", "-mpi", "-serial", "-whl"};
 
 /// Packages of pip that bring libraries or types for other packages, and no module to import.
 constexpr std::string_view kNoModuleStarts[] = {"nvidia-", "types-"};
@@ -80,6 +138,14 @@ void add_unique(std::vector<std::string>& lines, std::string line) {
     }
 }
 
+bool has_debian_module(std::string_view rest) {
+    const bool has_end = std::any_of(std::begin(kNoModuleEnds),
+                                     std::end(kNoModuleEnds),
+                                     [&](std::string_view end) { return rest.ends_with(end); });
+    return !has_end && !rest.starts_with("pyqt5.") && !rest.starts_with("pyside2.") &&
+           std::find(std::begin(kNoModule), std::end(kNoModule), rest) == std::end(kNoModule);
+}
+
 /// `python3-X` of Debian's packages.
 void add_debian_modules(const Packages& packages, std::vector<std::string>& lines) {
     constexpr std::string_view kPrefix = "python3-";
@@ -89,7 +155,7 @@ void add_debian_modules(const Packages& packages, std::vector<std::string>& line
             continue;
         }
         const std::string_view rest = name.substr(kPrefix.size());
-        if (std::find(std::begin(kNoModule), std::end(kNoModule), rest) == std::end(kNoModule)) {
+        if (has_debian_module(rest)) {
             add_unique(lines, "python3 -c 'import " + module_of(rest) + "'");
         }
     }

@@ -161,8 +161,10 @@ void add_packages(Stage& stage, const StageContext& context, const std::vector<s
 void add_content(Stage& stage, const StageContext& context) {
     add_files(stage, context.fields->files);
     const std::string compilers = compiler_lines(context);
-    const Environment environment = environment_of(context);
+    const Environment all = environment_of(context);
+    const Environment of_packages = package_environment(context);
     for (const auto& step : context.fields->steps) {
+        const Environment& environment = step.has_environment ? all : of_packages;
         stage.sections.push_back(
             post_section(step_lines(step, environment, context.recipe->args, compilers)));
         stage.sections.back().line = step.mark.file == 0 ? step.mark.line : 0;
@@ -180,7 +182,8 @@ void add_apps(Stage& stage, const Recipe& recipe) {
         add_section(stage, "appfiles", name, files);
         std::string steps;
         for (const auto& step : app.steps) {
-            steps += step_lines(step, app.environment, recipe.args);
+            steps += step_lines(
+                step, step.has_environment ? app.environment : Environment{}, recipe.args);
         }
         add_section(stage, "appinstall", name, steps);
         add_section(stage, "appenv", name, export_lines(app.environment));

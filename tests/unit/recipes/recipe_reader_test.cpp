@@ -40,7 +40,7 @@ const std::string kStage = R"(    base: {distribution: debian:12, arch: amd64, k
           fingerprint: 0123 4567 89AB CDEF 0123 4567 89AB CDEF 0123 4567
     files: [{from: /a, to: /b, mode: "0755", stage: earlier, allow: [.env]}]
     environment: {A: b}
-    steps: [{run: make, shell: bash, workdir: /src}]
+    steps: [{run: make, shell: bash, workdir: /src, environment: false}]
 )";
 
 std::string outdented(const std::string& lines) {

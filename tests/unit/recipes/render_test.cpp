@@ -182,6 +182,10 @@ TEST_CASE("each step stands for itself, stops at the first failure, and bash has
         shell_output("set -e\n" +
                      post("[{run: \"echo ${BASH_VERSION:+bash}\", shell: bash, workdir: /usr}]")) ==
         "bash\n");
+    const std::string blind =
+        "[\"echo ${A-unset}\", {run: \"echo ${A-unset}\", environment: false}]\n"
+        "environment: {A: b}";
+    CHECK(shell_output("unset A\n" + post(blind)) == "b\nunset\n");
     // lines that a definition file would take for its own
     CHECK(shell_output("set -e\n" +
                        post("[\"cat <<E\\n%labels\\nBootstrap: x\\n{{ a }}\\nE\\n\"]")) ==
