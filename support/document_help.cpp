@@ -446,6 +446,14 @@ help_for_value(const Shape& shape, const yaml::Node& value, const yaml::Source& 
     default:
         break;
     }
+    const bool is_pair = value.kind == Kinds::kMapping && value.entries.size() == 1 &&
+                         value.entries.front().first.kind == Kinds::kScalar &&
+                         value.entries.front().second.kind == Kinds::kScalar;
+    if ((shape.type == Type::kText || shape.type == Type::kValue) && is_pair) { // `a: b`, which yaml reads as a map
+        const std::string text =
+            value.entries.front().first.scalar + ": " + value.entries.front().second.scalar;
+        return "put quotes around it: `" + yaml::flow_value(text) + "`";
+    }
     if (value.kind == Kinds::kSequence && value.items.size() == 1 &&
         value.items.front().kind == Kinds::kScalar && !flow.empty()) {
         return write(value.items.front().scalar);
@@ -460,6 +468,12 @@ std::string help_for_field(const Table& table, std::string_view name) {
     }
     if (const std::string_view ours = synonym_of(name, known); !ours.empty()) {
         return "did you mean `" + std::string(ours) + "`?";
+    }
+    const std::string begin = std::string(name) + "-"; // `cores` of `cores-per-node`
+    const auto starts = [&](std::string_view field) { return field.starts_with(begin); };
+    if (std::count_if(known.begin(), known.end(), starts) == 1) {
+        return "did you mean `" + std::string(*std::find_if(known.begin(), known.end(), starts)) +
+               "`?";
     }
     if (const std::string near = nearest(name, known); !near.empty()) {
         return "did you mean `" + near + "`?";

@@ -16,6 +16,7 @@
 #include "submission/submit/job_json.hpp"
 #include "submission/submit/resubmit.hpp"
 #include "submission/submit/submit.hpp"
+#include "support/process.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -97,8 +98,9 @@ tell_id(const Session& session, const SubmitOptions& options, const submission::
     }
     const auto printed = session.is_json() ? Result<void>() : Session::try_print(entry.id + "\n");
     if (printed && !session.is_json() && !options.wait) { // the id alone is for scripts
-        session.say("cybelectl: job " + entry.id +
-                    " is submitted; its state: cybelectl job status " + entry.id);
+        session.say("cybelectl: job " + entry.id + " is submitted" +
+                    (entry.scheduler == "local" ? " to this machine" : "") +
+                    "; its state: cybelectl job status " + entry.id);
     }
     return printed ? Result<void>() : fail(unread_id(printed.error(), entry));
 }
@@ -157,6 +159,18 @@ Result<Turn> follow_submission(Session& session,
     return turn;
 }
 
+/// On a machine with a batch system it may be a mistake that a job runs there.
+void tell_machine(const Session& session,
+                  const SubmitOptions& options,
+                  const submission::RenderedJob& ready) {
+    const bool is_chosen = !options.scheduler.empty() || ready.input.site;
+    if (ready.input.dialect == "local" && !is_chosen &&
+        (find_program("sbatch") || find_program("qsub"))) {
+        session.say("cybelectl: this machine runs the job, since neither --scheduler nor a Site "
+                    "names its batch system");
+    }
+}
+
 /// What becomes of a job that is ready: submitted once, followed where that is asked.
 Result<Turn> submit_ready(Session& session,
                           const SubmitOptions& options,
@@ -165,6 +179,7 @@ Result<Turn> submit_ready(Session& session,
     session.doing("submitting the job");
     const submission::HandOverRequest request{
         std::filesystem::path(session.program).parent_path(), asked, words_of(session)};
+    tell_machine(session, options, ready);
     CYBELE_TRY(submission::JobContext context, open_context(session));
     const SignalWatch signals;
     CYBELE_TRY(const submission::Submitted submitted,

@@ -467,7 +467,7 @@ std::string default_kind(const Site* site) {
     }
     const Bridge* bridge = find_bridge(site);
     if (bridge == nullptr) {
-        return "TorqueJob";
+        return site != nullptr && site->dialect.starts_with("slurm") ? "SlurmJob" : "TorqueJob";
     }
     const bool is_slurm = bridge->name == "cybelectl" && site->dialect.starts_with("slurm");
     return std::string(bridge->kinds[is_slurm ? 1 : 0]);

@@ -235,23 +235,42 @@ void check_features(const Job& job, const SiteQueue& queue, Faults& faults) {
     }
 }
 
+/// How far the job is from the queue: what it has none of counts more than what it has too little
+/// of.
+std::size_t distance(const Job& job, const SiteQueue& queue) {
+    constexpr std::size_t kHasNone = 100;
+    std::size_t count = (has_gpu_type(job, queue) ? 0U : 1U) + (has_features(job, queue) ? 0U : 1U);
+    for (const Limit& limit : limits_of(job.resources, queue)) {
+        if (limit.most && limit.asked > *limit.most) {
+            count += *limit.most == 0 ? kHasNone : 1U;
+        }
+    }
+    return count;
+}
+
 } // namespace
 
 const SiteQueue* queue_of(const Job& job, const Site* site) {
     if (site == nullptr || site->queues.empty()) {
         return nullptr;
     }
-    const auto queues = candidates(job, *site);
+    auto queues = candidates(job, *site);
     if (std::find(queues.begin(), queues.end(), nullptr) != queues.end()) {
         return nullptr;
     }
     // A job without GPUs does not take a node with GPUs, where the first queue has none.
-    const bool may_have_gpus = gpus_of_node(job.resources) > 0 || queues.front()->gpus_per_node > 0;
+    if (gpus_of_node(job.resources) == 0 && queues.front()->gpus_per_node == 0) {
+        std::erase_if(queues, [](const SiteQueue* queue) { return queue->gpus_per_node > 0; });
+    }
     const auto found = std::find_if(queues.begin(), queues.end(), [&](const SiteQueue* queue) {
-        return (may_have_gpus || queue->gpus_per_node == 0) && fits(job.resources, *queue) &&
-               has_gpu_type(job, *queue) && has_features(job, *queue);
+        return fits(job.resources, *queue) && has_gpu_type(job, *queue) &&
+               has_features(job, *queue);
     });
-    return found == queues.end() ? queues.front() : *found;
+    const auto is_nearer = [&job](const SiteQueue* one, const SiteQueue* other) {
+        return distance(job, *one) < distance(job, *other);
+    };
+    return found != queues.end() ? *found
+                                 : *std::min_element(queues.begin(), queues.end(), is_nearer);
 }
 
 Fault fault_at_queue(

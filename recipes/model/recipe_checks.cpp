@@ -27,6 +27,16 @@ struct StageNames : std::set<std::string, std::less<>> {
     const std::set<std::string, std::less<>>* all = nullptr;
 };
 
+/// `numpy` for `numpy-scipy`, else the name with the fewest other letters.
+template <class Names>
+std::string nearest_need(const std::string& need, const Names& known) {
+    const auto has_word = [&](std::string_view name) {
+        return ("-" + std::string(name) + "-").find("-" + need + "-") != std::string::npos;
+    };
+    const auto found = std::find_if(known.begin(), known.end(), has_word);
+    return found == known.end() ? nearest(need, known) : std::string(*found);
+}
+
 void check_needs(Reading& reading, const StageFields& fields, std::string_view prefix) {
     const std::string list = at(prefix, "packages.needs");
     const auto known = need_names();
@@ -36,7 +46,7 @@ void check_needs(Reading& reading, const StageFields& fields, std::string_view p
             !reading.is_good(item(list, i))) {
             continue;
         }
-        const std::string near = nearest(need, known);
+        const std::string near = nearest_need(need, known);
         reading.complain(item(list, i),
                          problem("need-unknown", "no generic name '" + printable(need) + "'"),
                          "`cybelectl recipe list --needs` lists the names that are known",

@@ -101,6 +101,11 @@ private:
                 return std::string(row.id);
             }
         }
+        for (const auto& row : distributions()) { // `ubuntu:22`
+            if (wanted.find(':') != std::string::npos && row.id.starts_with(wanted + ".")) {
+                return std::string(row.id);
+            }
+        }
         for (auto row = distributions().rbegin(); row != distributions().rend(); ++row) {
             const bool is_moving = row->id == "debian:sid";
             if (!is_moving && (row->name() == name || row->image.ends_with(name))) {

@@ -74,7 +74,7 @@ TEST_CASE("where the queue has none of it, the remedy is the first queue that th
 }
 
 TEST_CASE(
-    "a Job that names no queue gets the first that it fits in, else the first with its faults") {
+    "a Job that names no queue gets the first that it fits in, else the nearest with its faults") {
     const Site site = site_with_queues(
         "queues:\n"
         "  - {name: short, nodes: 2, cores-per-node: 8, memory-per-node: 64 GiB, max-time: 1 h,"
@@ -93,7 +93,7 @@ TEST_CASE(
         {"constraint: [avx]", "long"},
         {"gpus-per-node: 1", "a100"},
         {"gpus-per-node: {count: 4, type: h100}", "h100"},
-        {"gpus-per-node: 5", "short"}};
+        {"gpus-per-node: 5", "a100"}};
     const Job several = queued_job("launch: mpi\nqueue: \"short,long\"\nresources: {nodes: 3}\n");
     Faults none;
     CHECK(make_plan({&several, &site, nullptr, kQueueSlurm}, none).queue == "short,long");
