@@ -15,6 +15,9 @@ std::string_view reason_of_words(std::string_view words) {
                                                    "Too many authentication failures",
                                                    "a password is required", // of sudo
                                                    "is not allowed to run sudo",
+                                                   "is not allowed to execute",
+                                                   "may not run sudo",
+                                                   "is not in the sudoers file",
                                                    "HTTP 401", // of slurmrestd
                                                    "uthentication",
                                                    "nauthorized"});

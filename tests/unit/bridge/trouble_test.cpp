@@ -11,7 +11,15 @@ TEST_CASE("words of a way that fails: credentials, or anything else") {
     CHECK(bridge::reason_of_words("alice@login: Permission denied (publickey).") ==
           "CredentialsFailed");
     CHECK(bridge::reason_of_words("Host key verification failed.") == "CredentialsFailed");
-    CHECK(bridge::reason_of_words("sudo: a password is required") == "CredentialsFailed");
+    for (const std::string_view sudo :
+         {"sudo: a password is required",
+          "Sorry, user bridge is not allowed to execute '/usr/bin/sh -s' as alice on login.",
+          "Sorry, user bridge may not run sudo on login.",
+          "bridge is not in the sudoers file.",
+          "bridge is not allowed to run sudo on login."}) {
+        CAPTURE(sudo);
+        CHECK(bridge::reason_of_words(sudo) == "CredentialsFailed");
+    }
     CHECK(bridge::reason_of_words("connect to host login port 22: Connection refused") ==
           "ClusterUnavailable");
     CHECK(bridge::reason_of_words("mkdir: cannot create directory: Permission denied") ==
