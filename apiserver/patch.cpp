@@ -19,11 +19,11 @@ Json finalizers_of(const Json& object) {
     return finalizers.is_array() ? finalizers : Json::array();
 }
 
+} // namespace
+
 Json test(const std::string& path, Json value) {
     return {{"op", "test"}, {"path", path}, {"value", std::move(value)}};
 }
-
-} // namespace
 
 std::string merge_patch(Json change, std::string_view revision) {
     change["metadata"]["resourceVersion"] = revision;
@@ -40,22 +40,24 @@ std::string add_finalizer(const Json& object, std::string_view finalizer) {
                       {"finalizers", std::move(finalizers)}}}});
 }
 
-std::optional<std::string> remove_finalizer(const Json& object, std::string_view finalizer) {
+std::optional<std::string>
+remove_finalizer(const Json& object, std::string_view finalizer, Json tests) {
     const Json finalizers = finalizers_of(object);
     for (std::size_t at = 0; at < finalizers.size(); ++at) {
         if (finalizers[at] == finalizer) {
             const std::string path = "/metadata/finalizers/" + std::to_string(at);
-            return written(Json::array({test("/metadata/uid", object.at("metadata").at("uid")),
-                                        test(path, finalizer),
-                                        {{"op", "remove"}, {"path", path}}}));
+            tests.push_back(test("/metadata/uid", object.at("metadata").at("uid")));
+            tests.push_back(test(path, finalizer));
+            tests.push_back({{"op", "remove"}, {"path", path}});
+            return written(tests);
         }
     }
     return std::nullopt;
 }
 
-std::string set_status(std::string_view uid, const Json& status) {
-    return written(Json::array(
-        {test("/metadata/uid", uid), {{"op", "add"}, {"path", "/status"}, {"value", status}}}));
+std::string set_status(Json tests, Json status) {
+    tests.push_back({{"op", "add"}, {"path", "/status"}, {"value", std::move(status)}});
+    return written(tests);
 }
 
 std::string delete_options(const DeleteConditions& conditions) {

@@ -25,13 +25,17 @@ inline constexpr std::string_view kMetadataOnly =
 /// Adds a finalizer to the object that it is based on: the same uid and resourceVersion.
 [[nodiscard]] std::string add_finalizer(const nlohmann::json& object, std::string_view finalizer);
 
-/// JSON patch that removes the finalizer of the object with this uid; unset where it has none.
-/// Meanwhile changed finalizers are refused (422).
-[[nodiscard]] std::optional<std::string> remove_finalizer(const nlohmann::json& object,
-                                                          std::string_view finalizer);
+/// The operation of a JSON patch that refuses the patch (422) unless `value` is at `path`; null:
+/// unless nothing is there, although what contains it is.
+[[nodiscard]] nlohmann::json test(const std::string& path, nlohmann::json value);
 
-/// JSON patch of /status for the object with this uid, whatever its resourceVersion.
-[[nodiscard]] std::string set_status(std::string_view uid, const nlohmann::json& status);
+/// JSON patch that removes the finalizer of the object with this uid; unset where it has none.
+/// Meanwhile changed finalizers are refused (422), and what fails one of the further `tests`.
+[[nodiscard]] std::optional<std::string>
+remove_finalizer(const nlohmann::json& object, std::string_view finalizer, nlohmann::json tests);
+
+/// JSON patch that replaces /status of an object that passes the `tests`.
+[[nodiscard]] std::string set_status(nlohmann::json tests, nlohmann::json status);
 
 struct DeleteConditions {
     std::string uid;      ///< another one is a conflict (409)

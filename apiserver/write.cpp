@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/write.hpp"
 
+#include "apiserver/patch.hpp"
 #include "support/json.hpp"
 
 #include <algorithm>
@@ -50,6 +51,16 @@ std::string revision_of(const std::string& body) {
 }
 
 } // namespace
+
+bool is_failed_test(const Reply& reply) {
+    constexpr int kUnprocessable = 422;
+    if (reply.status != kUnprocessable) {
+        return false;
+    }
+    const Json status = parse_json(reply.body);
+    const Json details = status.is_object() ? status.value("details", Json()) : Json();
+    return !details.is_object() || (!details.contains("causes") && !details.contains("name"));
+}
 
 Writer::Writer(const WriterSettings& settings, Transport& transport, std::uint64_t seed)
     : settings_(settings), transport_(transport), jitter_(seed),
@@ -168,8 +179,7 @@ void Writer::take_write(Entry& entry, std::uint64_t number, const Reply& reply, 
         return;
     }
     WriteResult outcome{kind_of(reply), reply.body, {}};
-    // What a JSON patch tests was otherwise.
-    if (reply.status == 422 && entry.write.content_type == "application/json-patch+json") {
+    if (entry.write.content_type == kJsonPatch && is_failed_test(reply)) {
         outcome.kind = WriteResult::Kind::kConflict;
     }
     if (outcome.kind != WriteResult::Kind::kDone) {

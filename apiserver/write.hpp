@@ -15,6 +15,10 @@
 
 namespace cybele::apiserver {
 
+/// Whether a JSON patch was refused because one of its tests failed. An object that would not be
+/// valid after the patch is a 422 as well, whose details name it.
+[[nodiscard]] bool is_failed_test(const Reply& reply);
+
 /// How a write ended.
 struct WriteResult {
     enum class Kind {

@@ -2,6 +2,7 @@
 #include "bridge/api_server.hpp"
 
 #include "apiserver/patch.hpp"
+#include "bridge/fence.hpp"
 #include "bridge/job_status.hpp"
 #include "bridge/times.hpp"
 #include "support/boot_time.hpp"
@@ -22,7 +23,7 @@ std::string text_at(const Json& json, const char* name) {
     return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-/// The object with the metadata that the server answered.
+/// The object with the metadata that the server answered, which shows nothing of its status.
 Object with_metadata(Object object, const Json& metadata) {
     object.resource_version = text_at(metadata, "resourceVersion");
     object.deleted = read_time(text_at(metadata, "deletionTimestamp")).value_or(0);
@@ -113,8 +114,9 @@ std::string object_path(const Object& object) {
 }
 
 std::string status_body(const Object& object, const Status& status) {
-    return object.form == Form::kJob ? job_status_patch(object, status)
-                                     : status_patch(status, object.resource_version);
+    return apiserver::set_status(fence(object),
+                                 object.form == Form::kJob ? job_status_json(object, status)
+                                                           : parse_json(status_json(status)));
 }
 
 WriteResult ApiServer::send(apiserver::Write write) {
@@ -183,11 +185,12 @@ Written ApiServer::claim(const Object& object) {
 }
 
 Written ApiServer::write_status(const Object& object, const Status& status) {
-    apiserver::Write write = patch(object, apiserver::kMergePatch, status_body(object, status));
+    apiserver::Write write = patch(object, apiserver::kJsonPatch, status_body(object, status));
     write.path += "/status";
     write.read_path = object_path(object);
     Object changed = object;
     changed.status = status;
+    changed.stored = Stored::kStatus;
     changed.job.started = job_start(object, status);
     Written written = finish(changed, send(std::move(write)));
     if (written.kind == Written::Kind::kDone) {
@@ -197,7 +200,8 @@ Written ApiServer::write_status(const Object& object, const Status& status) {
 }
 
 Written ApiServer::let_go(const Object& object) {
-    const auto body = apiserver::remove_finalizer(metadata_json(object), kFinalizer);
+    const auto body =
+        apiserver::remove_finalizer(metadata_json(object), kFinalizer, tests_of_status(object));
     if (!body) {
         return {Written::Kind::kDone, object};
     }

@@ -23,7 +23,8 @@ inline constexpr std::string_view kGroupVersion = "cybelectl.io/v1alpha1";
 [[nodiscard]] std::string job_collection_path(const std::string& space);
 [[nodiscard]] std::string object_path(const Object& object);
 
-/// The body of a merge patch of the object's `/status`.
+/// The body of a JSON patch of the object's `/status`, which is refused where the object is not as
+/// it is known.
 [[nodiscard]] std::string status_body(const Object& object, const Status& status);
 
 /// A real API server. Each write is waited for; meanwhile the Lease is renewed.

@@ -35,7 +35,7 @@ Result<void> accept_object(const ServiceRequest& request, const std::string& pla
                 request.clock() / kNanoseconds});
     return server->patch("accepting " + place,
                          object_path(object) + "/status",
-                         apiserver::kMergePatch,
+                         apiserver::kJsonPatch,
                          status_body(object, status));
 }
 

@@ -112,29 +112,35 @@ std::int64_t job_start(const Object& object, const Status& status) {
     return status.ended != 0 ? std::min(status.ended, end->changed) : end->changed;
 }
 
-std::string job_status_patch(const Object& object, const Status& status) {
+JobRecord job_record(const Status& status) {
+    const auto ends = std::count_if(kEndings.begin(), kEndings.end(), [&](const Ending& ending) {
+        return status.find(ending.end) != nullptr;
+    });
+    const std::size_t at = static_cast<std::size_t>(ends) + status.conditions.size();
+    return {"/status/conditions/" + std::to_string(at) + "/message", status_fields_json(status)};
+}
+
+JobJson job_status_json(const Object& object, const Status& status) {
     const bool is_over = is_finished(status);
     const bool has_job = !status.job_id.empty();
     const bool is_running = status.phase == "Running" && !is_over;
     const std::int64_t start = job_start(object, status);
-    JobJson patch{{"active", has_job && !is_over ? 1 : 0},
-                  {"ready", is_running ? 1 : 0},
-                  {"conditions", conditions_of(object, status)}};
+    JobJson written{{"active", has_job && !is_over ? 1 : 0},
+                    {"ready", is_running ? 1 : 0},
+                    {"conditions", conditions_of(object, status)}};
     if (start != 0) {
-        patch["startTime"] = time_text(start);
+        written["startTime"] = time_text(start);
     }
     if (status.holds("Complete")) {
-        patch["succeeded"] = 1;
-        patch["completionTime"] = time_text(std::max(status.ended, start));
+        written["succeeded"] = 1;
+        written["completionTime"] = time_text(std::max(status.ended, start));
         if (object.job.is_indexed) {
-            patch["completedIndexes"] = "0";
+            written["completedIndexes"] = "0";
         }
     } else if (status.holds("Failed") && has_job) {
-        patch["failed"] = 1;
+        written["failed"] = 1;
     }
-    const JobJson body{{"metadata", {{"resourceVersion", object.resource_version}}},
-                       {"status", std::move(patch)}};
-    return body.dump(-1, ' ', false, JobJson::error_handler_t::replace);
+    return written;
 }
 
 } // namespace cybele::bridge

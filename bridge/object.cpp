@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/object.hpp"
 
+#include "bridge/fence.hpp"
 #include "bridge/job_status.hpp"
 #include "bridge/patterns.hpp"
 #include "bridge/read_status.hpp"
@@ -244,10 +245,12 @@ Result<Object> object_of_json(const Json& json, const JobReader& jobs) {
         jobs(json, object);
         object.job.started = time_of_member(member(json, "status"), "startTime");
         object.status = read_job_status(member(json, "status"), object.uid);
+        object.stored = stored_in(json, object);
         return object;
     }
     read_spec(member(json, "spec"), object);
     object.status = read_status(member(json, "status"), object.uid);
+    object.stored = stored_in(json, object);
     return object;
 }
 

@@ -55,6 +55,13 @@ struct JobFacts {
     std::int64_t started = 0;  ///< as its status has it: written once
 };
 
+/// What the server has in the place of an object's status.
+enum class Stored {
+    kNothing,
+    kStatus,  ///< `Object::status`
+    kForeign, ///< what the bridge did not write, which is read as an empty status
+};
+
 /// Why an object cannot be handed over as it is: a reason of `refusals.hpp`, and the words for it.
 struct Refusal {
     std::string reason;
@@ -76,6 +83,7 @@ struct Object {
     Spec spec;
     JobFacts job;
     Status status;
+    Stored stored = Stored::kNothing;
     std::optional<Refusal> refusal; ///< of its spec or its status; what could be read is there
 
     [[nodiscard]] bool has_finalizer() const;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/server_session.hpp"
 
+#include "apiserver/write.hpp"
 #include "bridge/api_server.hpp"
 #include "bridge/managed_job.hpp"
 #include "bridge/patterns.hpp"
@@ -223,7 +224,8 @@ Result<void> ServerSession::patch(const std::string& what,
         return {};
     }
     Fault fault = apiserver::refusal(what, *reply).faults().front();
-    if (reply->status == kConflict || reply->status == kNotFound) {
+    if (reply->status == kConflict || reply->status == kNotFound ||
+        apiserver::is_failed_test(*reply)) {
         fault.help = "repeat the command: the object was changed meanwhile";
     } else if (reply->status == kUnprocessable) {
         fault.help = "run the command as an administrator, or with the bridge's service account";

@@ -140,9 +140,4 @@ std::string status_fields_json(const Status& status) {
     return dump(fields);
 }
 
-std::string status_patch(const Status& status, std::string_view resource_version) {
-    return dump(
-        {{"metadata", {{"resourceVersion", resource_version}}}, {"status", all_fields(status)}});
-}
-
 } // namespace cybele::bridge

@@ -71,14 +71,10 @@ struct Status {
 inline constexpr std::size_t kLongestMessage = 1024;
 inline constexpr std::size_t kMostResults = 32;
 
-/// The status as JSON, for tests and for people. Its order is fixed.
+/// The status as JSON, with the fields that are set. Its order is fixed.
 [[nodiscard]] std::string status_json(const Status& status);
 
 /// The same without its conditions.
 [[nodiscard]] std::string status_fields_json(const Status& status);
-
-/// The body of a merge patch of `/status`: fields that are not set are removed, and the object must
-/// still have this resourceVersion.
-[[nodiscard]] std::string status_patch(const Status& status, std::string_view resource_version);
 
 } // namespace cybele::bridge

@@ -181,12 +181,19 @@ follow_through_proxy() {
     assert_equal "$(kubectl get thing patched -o 'jsonpath={.status.word}')" once
 }
 
-@test "status, finalizers and deletions reach the object with the right uid only" {
+@test "status, finalizers and deletions reach the object with the right uid only, and the status only where it is as it was seen" {
     thing fenced
     run "$client" fences "$things/fenced" 00000000-0000-0000-0000-000000000000
     assert_output - <<'END'
 status, other uid: conflict
-status, its uid: done
+status, a word where there is no status: conflict
+status, not valid: refused
+status, its uid, none yet: done
+status, none yet: conflict
+status, no word yet: conflict
+status, another word: conflict
+status, another revision: conflict
+status, its word, its revision, nothing else: done
 finalizer, old state: conflict
 finalizer: done
 deletion, other uid: conflict
@@ -194,7 +201,7 @@ deletion: done
 is being deleted
 removal, other uid: conflict
 removal: done
-status of nothing: gone
+status, of nothing: gone
 END
 }
 

@@ -296,13 +296,26 @@ int fences(Connection& connection, const std::vector<std::string>& words) {
     const std::string uid = object.at("metadata").at("uid");
     json other = object;
     other["metadata"]["uid"] = words.at(1);
-    steps.run("status, other uid",
-              "PATCH",
-              kJsonPatch,
-              set_status(words.at(1), {{"word", "no"}}),
-              "/status");
-    steps.run(
-        "status, its uid", "PATCH", kJsonPatch, set_status(uid, {{"word", "yes"}}), "/status");
+    const auto set_word = [&](const std::string& what, json tests, const json& word) {
+        const std::string body = set_status(std::move(tests), {{"word", word}});
+        steps.run("status, " + what, "PATCH", kJsonPatch, body, "/status");
+    };
+    const auto is_uid = [](const std::string& value) { return test("/metadata/uid", value); };
+    const json word = test("/status/word", nullptr);
+    set_word("other uid", json::array({is_uid(words.at(1))}), "no");
+    set_word("a word where there is no status", json::array({word}), "no");
+    set_word("not valid", json::array({is_uid(uid)}), 7);
+    set_word("its uid, none yet", json::array({is_uid(uid), test("/status", nullptr)}), "yes");
+    set_word("none yet", json::array({test("/status", nullptr)}), "no");
+    set_word("no word yet", json::array({word}), "no");
+    set_word("another word", json::array({test("/status/word", "no")}), "no");
+    set_word("another revision", json::array({test("/metadata/resourceVersion", "1")}), "no");
+    const std::string now = read_object(connection, words.at(0))["metadata"]["resourceVersion"];
+    set_word("its word, its revision, nothing else",
+             json::array({test("/status/word", "yes"),
+                          test("/metadata/resourceVersion", now),
+                          test("/status/other", nullptr)}),
+             "again");
     steps.run(
         "finalizer, old state", "PATCH", kMergePatch, add_finalizer(object, "test.example/a"));
     const json current = read_object(connection, words.at(0));
@@ -317,14 +330,14 @@ int fences(Connection& connection, const std::vector<std::string>& words) {
               delete_options({.uid = uid, .revision = {}, .grace_seconds = 0}));
     json deleted = read_object(connection, words.at(0));
     say(deleted["metadata"].contains("deletionTimestamp") ? "is being deleted" : "is not deleted");
-    const std::string removal = remove_finalizer(deleted, "test.example/a").value();
+    const std::string removal = remove_finalizer(deleted, "test.example/a", json::array()).value();
     deleted["metadata"]["uid"] = words.at(1);
     steps.run("removal, other uid",
               "PATCH",
               kJsonPatch,
-              remove_finalizer(deleted, "test.example/a").value());
+              remove_finalizer(deleted, "test.example/a", json::array()).value());
     steps.run("removal", "PATCH", kJsonPatch, removal);
-    steps.run("status of nothing", "PATCH", kJsonPatch, set_status(uid, {}), "/status");
+    set_word("of nothing", json::array({is_uid(uid)}), "no");
     return 0;
 }
 

@@ -104,10 +104,26 @@ TEST_CASE("answers to a write, each by its meaning") {
         CHECK(w.writer.pending() == 0);
         CHECK(w.wire.calls.size() == 1);
     }
-    Writing w;
-    (void)w.submit("", std::string(kJsonPatch));
-    w.wire.answer(422, R"({"message": "the server rejected our request"})");
-    CHECK(w.is_ended_as(Kind::kConflict));
+}
+
+TEST_CASE("a JSON patch whose test failed is a conflict, one that is not valid is refused") {
+    const std::pair<const char*, Kind> rows[] = {
+        {R"({"kind": "Status", "reason": "Invalid", "details": {}, "code": 422,
+            "message": "the server rejected our request due to an error in our request"})",
+         Kind::kConflict},
+        {R"({"kind": "Status", "reason": "Invalid", "code": 422,
+            "details": {"name": "a", "kind": "Thing", "causes": [{"field": "status.word"}]},
+            "message": "Thing.x \"a\" is invalid: status.word: Invalid value"})",
+         Kind::kRefused},
+        {"text, not JSON", Kind::kConflict},
+    };
+    for (const auto& [body, kind] : rows) {
+        CAPTURE(body);
+        Writing w;
+        (void)w.submit("", std::string(kJsonPatch));
+        w.wire.answer(422, body);
+        CHECK(w.is_ended_as(kind));
+    }
 }
 
 TEST_CASE("a patch without an answer: the object is read first") {
@@ -212,15 +228,15 @@ TEST_CASE("bodies of patches") {
     CHECK(json::parse(add_finalizer(object, "e/f")) ==
           json{{"metadata",
                 {{"uid", "u"}, {"resourceVersion", "9"}, {"finalizers", {"a/b", "c/d", "e/f"}}}}});
-    const auto removal = remove_finalizer(object, "c/d");
+    const auto removal = remove_finalizer(object, "c/d", json::array({test("/x", nullptr)}));
     REQUIRE(removal);
-    CHECK(json::parse(*removal) ==
-          json::parse(R"([{"op": "test", "path": "/metadata/uid", "value": "u"},
+    CHECK(json::parse(*removal) == json::parse(R"([{"op": "test", "path": "/x", "value": null},
+            {"op": "test", "path": "/metadata/uid", "value": "u"},
             {"op": "test", "path": "/metadata/finalizers/1", "value": "c/d"},
             {"op": "remove", "path": "/metadata/finalizers/1"}])"));
-    CHECK_FALSE(remove_finalizer(object, "x/y"));
-    CHECK_FALSE(remove_finalizer({{"metadata", {{"uid", "u"}}}}, "x/y"));
-    CHECK(json::parse(set_status("u", {{"x", 1}})) ==
+    CHECK_FALSE(remove_finalizer(object, "x/y", json::array()));
+    CHECK_FALSE(remove_finalizer({{"metadata", {{"uid", "u"}}}}, "x/y", json::array()));
+    CHECK(json::parse(set_status(json::array({test("/metadata/uid", "u")}), {{"x", 1}})) ==
           json::parse(R"([{"op": "test", "path": "/metadata/uid", "value": "u"},
             {"op": "add", "path": "/status", "value": {"x": 1}}])"));
     CHECK(json::parse(delete_options({.uid = "u", .revision = "", .grace_seconds = 0})) ==
