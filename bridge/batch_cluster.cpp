@@ -54,12 +54,12 @@ further_options(const Object& object, const std::string& default_queue, bool is_
     return options;
 }
 
-std::map<std::string, std::vector<std::string>> by_account(const std::vector<Named>& jobs) {
-    std::map<std::string, std::vector<std::string>> ids;
+std::map<std::string, std::vector<Named>> by_account(const std::vector<Named>& jobs) {
+    std::map<std::string, std::vector<Named>> accounts;
     for (const Named& job : jobs) {
-        ids[job.account].push_back(job.id);
+        accounts[job.account].push_back(job);
     }
-    return ids;
+    return accounts;
 }
 
 } // namespace
@@ -354,9 +354,14 @@ RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, 
                           search_call(object, login, false)});
         sight.answer = receipt.id;
         break;
-    case submission::Receipt::Kind::kRefused:
-        sight.refusal = plain_words(receipt.words);
-        break;
+    case submission::Receipt::Kind::kRefused: // final once every bridge reads it
+        return exchange(
+            login,
+            object,
+            {record_call(kNoteRefusal,
+                         login,
+                         {record.native(), std::to_string(attempt), plain_words(receipt.words)}),
+             search_call(object, login, false)});
     case submission::Receipt::Kind::kUnreachable:
         give_back(login, object, attempt);
         note_failure(login);
@@ -376,19 +381,6 @@ void BatchCluster::give_back(Login& login, const Object& object, int attempt) {
     }
 }
 
-RecordSight
-BatchCluster::note_answer(const Object& object, const std::string& account, const std::string& id) {
-    Login* login = login_of(account);
-    if (login == nullptr || !may_act()) {
-        return {};
-    }
-    return exchange(
-        *login,
-        object,
-        {record_call(kNoteAnswerScript, *login, {record_of(object, login->workdir).native(), id}),
-         search_call(object, *login, false)});
-}
-
 /// A service with a token that is not good gives no clear answer.
 Result<void> BatchCluster::may_ask(Login& login) const {
     if (login.token) {
@@ -399,26 +391,60 @@ Result<void> BatchCluster::may_ask(Login& login) const {
     return {};
 }
 
+/// The ids of the jobs that may be let go. A command line has room for some thousand of them.
+std::vector<std::string> BatchCluster::commit(Login& login, const std::vector<Named>& jobs) {
+    constexpr std::size_t kMost = 500;
+    std::vector<Call> calls;
+    for (std::size_t at = 0; at < jobs.size(); ++at) {
+        if (at % kMost == 0) {
+            calls.push_back(record_call(kCommit, login, {(login.workdir / ".cybelectl").native()}));
+        }
+        calls.back().argv.push_back(jobs[at].id);
+        calls.back().argv.push_back(jobs[at].uid);
+    }
+    std::vector<std::string> ids;
+    const auto answers = ask(login, calls);
+    if (!answers) {
+        return ids;
+    }
+    for (const cybele::Outcome& outcome : answers->outcomes) {
+        for (const std::string_view id : text::split_terminated(outcome.output, '\n')) {
+            ids.emplace_back(id);
+        }
+        if (!outcome.ok()) {
+            (void)hinder(login, submission::words_of(outcome));
+        }
+    }
+    return ids;
+}
+
 void BatchCluster::release(const std::vector<Named>& jobs) {
-    for (const auto& [account, ids] : by_account(jobs)) {
+    for (const auto& [account, held] : by_account(jobs)) {
         Login* login = login_of(account);
         if (login == nullptr || !may_act() || is_away(*login)) {
             continue;
         }
         const Result<void> allowed = may_ask(*login);
-        take_result(*login, allowed ? login->backend->release(ids) : allowed);
+        if (!allowed) {
+            take_result(*login, allowed);
+            continue;
+        }
+        const std::vector<std::string> ids = commit(*login, held);
+        if (!ids.empty() && may_act()) {
+            take_result(*login, login->backend->release(ids));
+        }
     }
 }
 
 void BatchCluster::cancel(const std::vector<Named>& jobs) {
-    for (const auto& [account, ids] : by_account(jobs)) {
+    for (const auto& [account, named] : by_account(jobs)) {
         Login* login = login_of(account);
         if (login == nullptr || !may_act() || is_away(*login)) {
             continue;
         }
         std::vector<submission::JobRef> refs;
-        for (const std::string& id : ids) {
-            refs.push_back({id, {}, {}});
+        for (const Named& job : named) {
+            refs.push_back({job.id, {}, {}});
         }
         const Result<void> allowed = may_ask(*login);
         take_result(*login, allowed ? login->backend->cancel(refs) : allowed);

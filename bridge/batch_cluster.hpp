@@ -72,8 +72,6 @@ public:
                                                 const std::string& account) override;
     [[nodiscard]] RecordSight
     submit_held(const Object& object, const std::string& account, int attempt) override;
-    [[nodiscard]] RecordSight
-    note_answer(const Object& object, const std::string& account, const std::string& id) override;
     void release(const std::vector<Named>& jobs) override;
     void cancel(const std::vector<Named>& jobs) override;
     [[nodiscard]] OutputSight read_output(const Object& object,
@@ -143,6 +141,7 @@ private:
     RecordSight hinder(Login& login, const std::string& words, std::string_view reason) const;
     RecordSight hinder(Login& login, const std::string& words) const;
     RecordSight hinder(Login& login, const Error& error) const;
+    [[nodiscard]] std::vector<std::string> commit(Login& login, const std::vector<Named>& jobs);
     [[nodiscard]] Result<void> may_ask(Login& login) const;
     /// Its shell or service failed, and is not tried yet.
     [[nodiscard]] static bool is_away(const Login& login);

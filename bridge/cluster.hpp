@@ -21,6 +21,7 @@ struct Poll {
 struct Named {
     std::string account;
     std::string id;
+    std::string uid = {}; ///< of its object
 };
 
 /// What the accounting and the record show of the job in one object's status.
@@ -67,9 +68,7 @@ public:
     /// claim that somebody else has is one that was read and names neither answer nor refusal.
     [[nodiscard]] virtual RecordSight
     submit_held(const Object& object, const std::string& account, int attempt) = 0;
-    /// Writes the id of the object's job into its record, in the place of another, and reads it.
-    [[nodiscard]] virtual RecordSight
-    note_answer(const Object& object, const std::string& account, const std::string& id) = 0;
+    /// Lets jobs go of whose objects no other one was ever let go; the record says so from then on.
     /// Whether it worked, the next poll says.
     virtual void release(const std::vector<Named>& jobs) = 0;
     virtual void cancel(const std::vector<Named>& jobs) = 0;

@@ -117,8 +117,8 @@ void record_id(Decision& decision, const Case& one) {
     tell(decision, "Submitted", std::move(words), false);
 }
 
-/// The record has the id before the job is let go: when the queue has forgotten the job, and the
-/// API server too, because a backup was restored, the record alone prevents a second run.
+/// The cluster was not restored when the API server was: an object with another id than that of its
+/// record is from a past in which nothing was let go.
 void release(Decision& decision, const Case& one) {
     const std::string& id = one.object.status.job_id;
     if (one.object.job.is_suspended) {
@@ -126,8 +126,8 @@ void release(Decision& decision, const Case& one) {
     } else if (!one.view.record.was_read) {
         hinder(decision, one);
         act(decision, Do::kSearch);
-    } else if (one.view.record.answer != id) {
-        act(decision, Do::kNoteAnswer, {id});
+    } else if (const std::string& other = one.view.record.released; !other.empty() && other != id) {
+        write(decision, one, prepared_status(one, other));
     } else {
         act(decision, Do::kRelease, {id});
     }

@@ -20,8 +20,7 @@ struct Action {
         kClose,       ///< cluster: close the record, and read it
         kInquire,     ///< cluster: accounting and record
         kSubmit,      ///< cluster: hand over held, as `attempt`
-        kNoteAnswer,  ///< cluster: the record gets the id, the first of `ids`
-        kRelease,     ///< cluster: `ids`
+        kRelease,     ///< cluster: `ids`, unless the record names another job
         kCancel,      ///< cluster: `ids`
         kReadOutput,  ///< cluster: the last of the output
         kCollect,     ///< cluster: results, the copy that was begun at `begun`

@@ -86,8 +86,6 @@ private:
             return false;
         case Action::Kind::kSubmit:
             return take_receipt(cluster_.submit_held(object_, account, action.attempt));
-        case Action::Kind::kNoteAnswer:
-            return take_record(cluster_.note_answer(object_, account, action.ids.front()));
         case Action::Kind::kRelease:
             add(batch_.releases, action.ids);
             return false;
@@ -174,7 +172,7 @@ private:
 
     void add(std::vector<Named>& jobs, const std::vector<std::string>& ids) const {
         for (const std::string& id : ids) {
-            jobs.push_back({view_.account, id});
+            jobs.push_back({view_.account, id, object_.uid});
         }
     }
 

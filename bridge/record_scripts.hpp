@@ -106,6 +106,7 @@ echo "claims $claims"
 echo "closed $closed"
 echo "alive $alive"
 echo "age $age"
+[ ! -L "$record/released" ] || echo "released $(readlink "$record/released")"
 show() {
     if [ -f "$2" ]; then
         echo "$1 $(head -c 4096 "$2" | wc -c)"
@@ -119,17 +120,38 @@ if [ -n "$last" ]; then
     show code "$last/code"
     show output "$last/output"
     show errors "$last/errors"
+    show refusal "$last/refusal"
 fi
 echo complete
+)sh";
+
+/// RECORD NUMBER WORDS: a service refused the submission of that claim with these words.
+inline constexpr std::string_view kNoteRefusal = R"sh(umask 077
+printf '%s\n' "$3" >"$1/claim-$2/refusal.new" && mv "$1/claim-$2/refusal.new" "$1/claim-$2/refusal"
 )sh";
 
 /// RECORD NUMBER: gives back a claim through which nothing was submitted.
 inline constexpr std::string_view kGiveBack = R"sh(rm -rf "$1/claim-$2"
 )sh";
 
-/// RECORD ID: the id of the job that is let go, in the place of another.
+/// RECORD ID: the id that a service gave.
 inline constexpr std::string_view kNoteAnswerScript = R"sh(umask 077
 mkdir -p "$1" && printf '%s\n' "$2" >"$1/answer.$$" && mv "$1/answer.$$" "$1/answer"
+)sh";
+
+/// FOLDER, then ID and UID of each job: this is the one job of the record FOLDER/UID that may be
+/// let go, unless another one is already. Prints the ids that may. A symbolic link is made once,
+/// and with its content.
+inline constexpr std::string_view kCommit = R"sh(umask 077
+folder=$1 code=0
+shift
+while [ $# -gt 1 ]; do
+    link=$folder/$2/released
+    [ -L "$link" ] || { mkdir -p "$folder/$2" && ln -s "$1" "$link"; } || [ -L "$link" ] || code=1
+    [ "$(readlink "$link")" != "$1" ] || echo "$1"
+    shift 2
+done
+exit $code
 )sh";
 
 /// WORKDIR UID…: a line for each: `UID none`, `UID orphan`, or `UID claim BRIDGE NAMESPACE/NAME

@@ -25,7 +25,7 @@ struct RecordText {
 };
 
 bool is_file(std::string_view name) {
-    constexpr std::string_view kFiles[] = {"answer", "end", "code", "output", "errors"};
+    constexpr std::string_view kFiles[] = {"answer", "end", "code", "output", "errors", "refusal"};
     return std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
 }
 
@@ -151,6 +151,13 @@ read_record(std::string_view text, const submission::Commands& commands, std::st
     sight.answer = id_in(found(record.files, "answer"), commands);
     sight.end = read_end(found(record.files, "end"), uid);
     read_receipt(record, commands, sight);
+    if (const auto released = found(record.words, "released"); is_job_id(released)) {
+        sight.released = released;
+        sight.answer = released;
+    }
+    if (sight.answer.empty() && sight.refusal.empty()) {
+        sight.refusal = plain_words(text::trimmed(found(record.files, "refusal")));
+    }
     return sight;
 }
 

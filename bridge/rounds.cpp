@@ -120,7 +120,7 @@ void Rounds::end_late_jobs(const PollIndex& index) {
             submission::is_over(job.state) || found->second.orphan == job.id) {
             continue;
         }
-        batch_.cancels.push_back({job.owner, job.id});
+        batch_.cancels.push_back({job.owner, job.id, job.token});
     }
 }
 

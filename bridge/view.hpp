@@ -41,11 +41,12 @@ struct RecordSight {
     int claims = 0;                 ///< hand-overs that were begun
     bool is_submitter_gone = false; ///< of the last claim: its process has ended
     std::int64_t claim_age = 0;     ///< seconds of the last claim by the cluster's own clock
-    std::string answer;             ///< the id that the batch system gave
+    std::string answer;             ///< `released`, else an id that the batch system gave
     std::string refusal;            ///< the words with which the batch system refused the job
     std::optional<SeenJob> end;     ///< of a script that this program rendered: its own word
     std::string trouble = {};       ///< why it could not be asked: nothing was submitted
     std::string failure = {};       ///< why the account's folder could not be used; it was not read
+    std::string released = {};      ///< the id of the only job that is ever let go
     std::string remark = {};        ///< what the batch system said in addition to the id
 };
 

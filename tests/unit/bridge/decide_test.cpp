@@ -225,16 +225,21 @@ TEST_CASE("only the id of the object is released, and others that are held are c
     CHECK(find(other, Action::Kind::kEvent)->event.reason == "SecondJob");
 }
 
-TEST_CASE("the record has the id before the job is let go") {
+TEST_CASE("the record is read before the job is let go, and no other one than its own") {
     Scene scene;
     scene.with_id("9", "Prepared").shows("9", State::kHeld, "PENDING");
     CHECK(find(scene.decide(), Action::Kind::kRelease) == nullptr);
     CHECK(find(scene.decide(), Action::Kind::kSearch) != nullptr);
     scene.noted("");
-    CHECK(find(scene.decide(), Action::Kind::kRelease) == nullptr);
-    CHECK(find(scene.decide(), Action::Kind::kNoteAnswer)->ids.front() == "9");
-    scene.noted("9");
+    CHECK(find(scene.decide(), Action::Kind::kRelease)->ids.front() == "9");
+    scene.noted("8"); // a late answer: neither was let go
+    CHECK(find(scene.decide(), Action::Kind::kRelease)->ids.front() == "9");
+    scene.view.record.released = "9";
     CHECK(find(scene.decide(), Action::Kind::kRelease) != nullptr);
+    // A backup brought back an object with the id of another job, which was never let go.
+    scene.view.record.released = "8";
+    CHECK(find(scene.decide(), Action::Kind::kRelease) == nullptr);
+    CHECK(written(scene.decide()).job_id == "8");
 }
 
 TEST_CASE("an object that came back with a backup after its deletion is not handed over") {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "bridge/cluster.hpp"
+#include "bridge/fence.hpp"
 #include "bridge/server.hpp"
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include <set>
 #include <string>
 #include <vector>
+
+#include <nlohmann/json.hpp>
 
 /// A batch system and an API server in memory, which fail as the real ones do.
 namespace model {
@@ -149,14 +152,15 @@ public:
             return read(record);
         }
         record.claims = attempt;
+        record.refusal.clear(); // the record shows what became of its last claim
         record.claimed = world_.now;
         const InFlight flight(record);
         world_.point();
         if (world_.chance(2)) {
-            bridge::RecordSight refused = read(record);
-            refused.refusal = "Invalid partition";
+            record.refusal = "Invalid partition";
             world_.count("refusals");
-            return refused;
+            world_.point();
+            return read(record);
         }
         if (world_.chance(5)) {
             return read(record); // it never came to the batch system
@@ -172,23 +176,18 @@ public:
         return read(record);
     }
 
-    bridge::RecordSight note_answer(const bridge::Object& object,
-                                    const std::string& /*account*/,
-                                    const std::string& id) override {
-        world_.point();
-        if (world_.chance(10)) {
-            return {};
-        }
-        records[object.uid].answer = id;
-        world_.point();
-        return read(records[object.uid]);
-    }
-
     void release(const std::vector<bridge::Named>& named) override {
         for (const bridge::Named& one : named) {
             world_.point();
+            if (world_.chance(5)) {
+                continue;
+            }
+            Record& record = records[one.uid];
+            record.released = record.released.empty() ? one.id : record.released;
+            world_.point();
             Job* job = find(one);
-            if (job != nullptr && job->state == submission::State::kHeld && !world_.chance(10)) {
+            const bool may_go = record.released == one.id && !world_.chance(10);
+            if (job != nullptr && job->state == submission::State::kHeld && may_go) {
                 job->state = submission::State::kPending;
                 job->reason = "Priority";
                 world_.note("released " + job->id + " of " + job->token);
@@ -270,6 +269,11 @@ public:
         return found == jobs.end() ? nullptr : &*found;
     }
 
+    [[nodiscard]] std::string released(const std::string& uid) const {
+        const auto found = records.find(uid);
+        return found == records.end() ? "" : found->second.released;
+    }
+
     std::deque<Job> jobs; ///< whose places stay while another controller adds one
     std::map<std::string, std::set<std::string>> committed; ///< token → ids that were let go
     std::set<std::string> by_bridge;                        ///< ids that were cancelled for it
@@ -283,6 +287,8 @@ private:
         int in_flight = 0;
         bool is_closed = false;
         std::string answer;
+        std::string refusal;
+        std::string released;
     };
     struct InFlight {
         explicit InFlight(Record& record) : record_(record) {
@@ -303,7 +309,9 @@ private:
         sight.claims = record.claims;
         sight.is_submitter_gone = record.in_flight == 0;
         sight.claim_age = world_.now - record.claimed;
-        sight.answer = record.answer;
+        sight.released = record.released;
+        sight.answer = record.released.empty() ? record.answer : record.released;
+        sight.refusal = sight.answer.empty() ? record.refusal : "";
         return sight;
     }
 
@@ -387,7 +395,7 @@ public:
     explicit Server(World& world) : world_(world) {}
 
     bridge::Written claim(const bridge::Object& object) override {
-        return change(object, true, [](bridge::Object& stored) {
+        return change(object, object, Fence::kRevision, [](bridge::Object& stored) {
             if (stored.deleted != 0) {
                 return false; // 422: no new finalizer on an object that is being deleted
             }
@@ -399,9 +407,13 @@ public:
     }
     bridge::Written write_status(const bridge::Object& object,
                                  const bridge::Status& status) override {
-        return change(object, true, [&](bridge::Object& stored) {
+        bridge::Object written = object;
+        written.status = status;
+        written.stored = bridge::Stored::kStatus;
+        return change(object, std::move(written), Fence::kAll, [&](bridge::Object& stored) {
             const bridge::Status& before = stored.status;
-            world_.promise(before.job_id.empty() || before.job_id == status.job_id,
+            const bool is_repaired = released && released(object.uid) == status.job_id;
+            world_.promise(before.job_id.empty() || before.job_id == status.job_id || is_repaired,
                            "the id of " + object.uid + " was changed");
             const bool was_over = before.holds("Complete") || before.holds("Failed");
             const bool is_over = status.holds("Complete") || status.holds("Failed");
@@ -409,11 +421,12 @@ public:
             world_.note(object.uid + " " + status.job_id + " " + status.state + " " +
                         status.reason + " for " + object.resource_version);
             stored.status = status;
+            stored.stored = bridge::Stored::kStatus;
             return true;
         });
     }
     bridge::Written let_go(const bridge::Object& object) override {
-        return change(object, false, [this](bridge::Object& stored) {
+        return change(object, object, Fence::kStatus, [this](bridge::Object& stored) {
             const bool is_orphan = stored.spec.on_delete == bridge::OnDelete::kOrphan;
             world_.promise(stored.deleted == 0 || is_orphan || !runs(stored.uid),
                            stored.uid + " goes before its job");
@@ -422,7 +435,7 @@ public:
         });
     }
     bridge::Written remove(const bridge::Object& object) override {
-        return change(object, false, [this](bridge::Object& stored) {
+        return change(object, object, Fence::kRevision, [this](bridge::Object& stored) {
             stored.deleted = stored.deleted == 0 ? world_.now : stored.deleted;
             return true;
         });
@@ -452,12 +465,39 @@ public:
 
     std::map<std::string, bridge::Object> objects;
     std::function<bool(const std::string&)> runs; ///< whether a job that was let go lives
-    std::vector<std::string> deleted;             ///< in the order of their DELETED events
+    /// The id that the cluster has noted as the one to be let go.
+    std::function<std::string(const std::string&)> released;
+    std::vector<std::string> deleted; ///< in the order of their DELETED events
     std::uint64_t revision = 10;
 
 private:
+    enum class Fence { kRevision, kStatus, kAll };
+
+    /// Whether the server takes a write that is based on `known`: by its tests, or by the
+    /// precondition of a merge patch and of a deletion.
+    bool fits(const bridge::Object& known, const bridge::Object& stored, Fence fence) {
+        const bool is_same_revision = known.resource_version == stored.resource_version;
+        if (fence == Fence::kRevision) {
+            return is_same_revision;
+        }
+        const nlohmann::json tests =
+            fence == Fence::kAll ? bridge::fence(known) : bridge::tests_of_status(known);
+        nlohmann::json json{
+            {"metadata", {{"uid", stored.uid}, {"resourceVersion", stored.resource_version}}}};
+        if (stored.stored != bridge::Stored::kNothing) {
+            json["status"] = nlohmann::json::parse(bridge::status_json(stored.status));
+        }
+        const bool is_passed = bridge::passes(tests, json);
+        if (is_same_revision && !is_passed) {
+            world_.count("revisions that came again");
+        }
+        return is_passed;
+    }
+
+    /// `answered`: what the caller knows after the write; the server answers metadata alone.
     template <class Change>
-    bridge::Written change(const bridge::Object& object, bool by_version, Change change) {
+    bridge::Written
+    change(const bridge::Object& object, bridge::Object answered, Fence fence, Change change) {
         using Kind = bridge::Written::Kind;
         world_.point();
         world_.count("writes");
@@ -468,13 +508,15 @@ private:
         if (found == objects.end()) {
             return {Kind::kGone};
         }
-        if ((by_version && found->second.resource_version != object.resource_version) ||
-            !change(found->second)) {
+        if (!fits(object, found->second, fence) || !change(found->second)) {
             world_.count("conflicts");
             return {Kind::kConflict};
         }
         stamp(found->second);
-        bridge::Written written{Kind::kDone, found->second};
+        answered.resource_version = found->second.resource_version;
+        answered.deleted = found->second.deleted;
+        answered.finalizers = found->second.finalizers;
+        bridge::Written written{Kind::kDone, std::move(answered)};
         if (drop_if_free(object.uid)) {
             written.object.reset();
         }

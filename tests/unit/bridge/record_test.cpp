@@ -116,6 +116,23 @@ TEST_CASE("what the batch system said is read from the record") {
     }
 }
 
+TEST_CASE("the words with which a service refused a job are in the record of its last claim") {
+    RecordPlace place;
+    place.write("claim-1/object", "test default/job 7\n");
+    CHECK(place.search().refusal.empty());
+    const auto answers = place.host->exchange(
+        {place.call(bridge::kNoteRefusal, {place.record.native(), "1", "Invalid 'partition'"})},
+        {});
+    REQUIRE(answers.has_value());
+    CHECK(answers->outcomes.front().ok());
+    CHECK(place.search().refusal == "Invalid 'partition'");
+    place.write("answer", "77\n");
+    CHECK(place.search().refusal.empty());
+    fs::remove(place.record / "answer");
+    place.write("claim-2/object", "test default/job 8\n");
+    CHECK(place.search().refusal.empty());
+}
+
 TEST_CASE("a record that is closed lets no hand-over begin, and one that began is seen") {
     RecordPlace place;
     const auto closed = place.search(true);
@@ -148,6 +165,30 @@ TEST_CASE("a process that may still submit is seen by host, boot, id and start")
     CHECK(is_gone(name + " another-boot " + me + " " + self.start + " 1"));
     CHECK_MESSAGE(is_gone("elsewhere b 1 2 1"), "after ten minutes on another host");
     CHECK(place.search().claim_age > 600);
+}
+
+TEST_CASE("one job of each record may be let go, whoever comes second") {
+    RecordPlace place;
+    place.write("answer", "77\n");
+    CHECK(place.search().released.empty());
+    const auto may_go = [&place](const std::string& id) {
+        const auto answers = place.host->exchange(
+            {place.call(bridge::kCommit,
+                        {place.record.parent_path().native(), id, kRecordUid, "5", "another"})},
+            {});
+        REQUIRE(answers.has_value());
+        CHECK(answers->outcomes.front().ok());
+        return answers->outcomes.front().output;
+    };
+    CHECK(may_go("91") == "91\n5\n");
+    CHECK(may_go("77") == "5\n");
+    CHECK(may_go("91") == "91\n5\n");
+    CHECK(place.search().released == "91");
+    CHECK(place.search().answer == "91");
+    fs::remove(place.record / "released");
+    fs::create_symlink("../../etc", place.record / "released");
+    CHECK(may_go("91") == "5\n");
+    CHECK(place.search().released.empty());
 }
 
 TEST_CASE("a noted id replaces an answer; an end counts for this object only") {

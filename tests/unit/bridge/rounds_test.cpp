@@ -120,6 +120,37 @@ TEST_CASE("a late job of an object that was deleted is ended, and none of one th
     CHECK(late.state == submission::State::kRunning);
 }
 
+TEST_CASE("a bridge that did not see that a backup was restored releases no second job") {
+    Peace peace;
+    peace.create();
+    bridge::Object& stored = peace.server.objects.at(kOne);
+    stored.finalizers = {std::string(bridge::kFinalizer)};
+    const bridge::Object backup = stored;
+    peace.late_job().reason = "JobHeldAdmin"; // so that nothing is released yet
+    peace.round();
+    REQUIRE(stored.status.job_id == "99");
+    // The backup does not know this id. Another bridge finds another job, releases it and is
+    // killed before it ends the first one.
+    stored = backup;
+    peace.late_job().id = "98";
+    bridge::Rounds others([](const bridge::Object&) {
+        return bridge::Admitted{"alice", std::nullopt};
+    });
+    others.put(backup);
+    bridge::World now;
+    now.now = peace.world.now;
+    others.round(peace.server, peace.cluster, now);
+    REQUIRE(peace.cluster.committed[kOne] == std::set<std::string>{"98"});
+    peace.cluster.jobs[0].state = submission::State::kHeld;
+    peace.cluster.jobs[0].reason = "JobHeldUser";
+    peace.cluster.jobs[0].ended = 0;
+    // The watch of the first one is late.
+    (void)peace.rounds.round(peace.server, peace.cluster, now);
+    CHECK(peace.cluster.committed[kOne] == std::set<std::string>{"98"});
+    CHECK(stored.status.job_id == "98");
+    CHECK(peace.world.broken.empty());
+}
+
 TEST_CASE("an object that is merely missing from a list keeps its job") {
     Peace peace;
     peace.create();
