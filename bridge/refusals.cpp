@@ -19,12 +19,12 @@ constexpr std::array kRefusals{
     RefusalRow{kWrongSystem, true, "create the object with the other kind"},
     RefusalRow{kNotConvertible, true, "remove these fields and create the Job again"},
     RefusalRow{kNoAccount, false, "ask the administrator for an account for this namespace"},
-    RefusalRow{kAccountNotAdmitted, false, "name one of the namespace's accounts in spec.account"},
-    RefusalRow{kAccountAmbiguous, true, "name one of the namespace's accounts in spec.account"},
-    RefusalRow{kQueueNotAdmitted, false, "name one of the namespace's queues in spec.queue"},
-    RefusalRow{kQueueLimit, false, "ask for less, or name a queue with higher limits"},
-    RefusalRow{kSelectorNotMet, false, "name a queue with the label, or remove spec.nodeSelector"},
-    RefusalRow{kResultsRootNotAdmitted, false, "copy the results below an admitted root"},
+    RefusalRow{kAccountNotAdmitted, false, "create the object again with an admitted account"},
+    RefusalRow{kAccountAmbiguous, true, "create the object again with an admitted account"},
+    RefusalRow{kQueueNotAdmitted, false, "create the object again with an admitted queue"},
+    RefusalRow{kQueueLimit, false, "create the object again for less, or for a larger queue"},
+    RefusalRow{kSelectorNotMet, false, "create the object again for a queue with that label"},
+    RefusalRow{kResultsRootNotAdmitted, false, "create the object again with an admitted path"},
     RefusalRow{kTooOldToBeSure, false, "ask the administrator for `cybelectl bridge accept`"},
 };
 

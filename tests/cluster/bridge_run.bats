@@ -125,7 +125,7 @@ teardown_file() { stop_bridge_parts; }
     wait_for 20 denied_as both unsure AccountAmbiguous
     [[ $(condition long Accepted message) == *'7200 seconds'*'at most 3600'* ]]
     [[ $(condition heavy Accepted message) == *'5368709120 bytes'*'at most 4294967296'* ]]
-    assert_equal "$(condition astray Accepted message)" 'queue batch does not have the label wlm.sylabs.io/cuda=10; name a queue with the label, or remove spec.nodeSelector'
+    assert_equal "$(condition astray Accepted message)" 'queue batch does not have the label wlm.sylabs.io/cuda=10; create the object again for a queue with that label'
     assert_equal "$(asked sbatch)" 0
     # With other limits they would be handed over.
     kubectl delete slurmjob other-queue other-account long heavy astray --wait=true --timeout=30s
