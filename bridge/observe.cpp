@@ -13,10 +13,11 @@ bool is_lower(const std::string& one, const std::string& other) {
     return one.size() != other.size() ? one.size() < other.size() : one < other;
 }
 
-/// A job that somebody let go comes before one that is held, one that lives before one that ended.
+/// A job that somebody let go comes before one that is held, one that lives, or may be requeued,
+/// before one that ended.
 int rank_of(const SeenJob& job) {
     if (submission::is_over(job.state)) {
-        return 2;
+        return may_be_requeued(job) ? 0 : 2;
     }
     return job.state == submission::State::kHeld ? 1 : 0;
 }

@@ -156,6 +156,16 @@ TEST_CASE("an object that was claimed closes its record before it goes") {
     CHECK(scene.decide().actions.empty());
 }
 
+TEST_CASE("a deleted object that came back without its id waits for the job that may be requeued") {
+    Scene scene;
+    scene.claimed().deleted();
+    scene.shows("2", State::kCancelled, "CANCELLED").shows("5", State::kFailed, "NODE_FAIL");
+    CHECK(find(scene.decide(), Action::Kind::kLetGo) == nullptr);
+    scene.view.queue.jobs[1].native = "FAILED";
+    scene.view.queue.jobs[1].code = 1;
+    CHECK(find(scene.decide(), Action::Kind::kLetGo) != nullptr);
+}
+
 TEST_CASE("an orphan stays, and is not left held") {
     Scene scene;
     scene.object.spec.on_delete = bridge::OnDelete::kOrphan;
