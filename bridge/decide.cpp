@@ -117,8 +117,6 @@ void record_id(Decision& decision, const Case& one) {
     tell(decision, "Submitted", std::move(words), false);
 }
 
-/// The cluster was not restored when the API server was: an object with another id than that of its
-/// record is from a past in which nothing was let go.
 void release(Decision& decision, const Case& one) {
     const std::string& id = one.object.status.job_id;
     if (one.object.job.is_suspended) {
@@ -126,8 +124,6 @@ void release(Decision& decision, const Case& one) {
     } else if (!one.view.record.was_read) {
         hinder(decision, one);
         act(decision, Do::kSearch);
-    } else if (const std::string& other = one.view.record.released; !other.empty() && other != id) {
-        write(decision, one, prepared_status(one, other));
     } else {
         act(decision, Do::kRelease, {id});
     }
@@ -405,6 +401,15 @@ void add_actions(Decision& decision, const Case& one) {
     }
 }
 
+/// The cluster was not restored when the API server was: an object with another id than that of its
+/// record is from a past in which nothing was let go, or its status was forged.
+bool has_foreign_id(const Case& one) {
+    const std::string& released = one.view.record.released;
+    const Wish wish = wish_of(one);
+    return (wish == Wish::kKeep || wish == Wish::kOrphan) && !released.empty() &&
+           released != one.object.status.job_id;
+}
+
 bool lets_go(const Action& action) {
     return action.kind == Do::kLetGo || action.kind == Do::kRemove || action.kind == Do::kForget;
 }
@@ -425,6 +430,10 @@ Decision decide(const Case& one) {
     const bool is_live = stage == Stage::kPrepared || stage == Stage::kLive;
     if (is_live && wish == Wish::kKeep && !one.object.has_finalizer()) {
         act(decision, Do::kClaim); // somebody took it off
+    }
+    if (is_live && has_foreign_id(one)) {
+        write(decision, one, prepared_status(one, one.view.record.released));
+        return decision;
     }
     const bool has_twins = decision.step != Step::kCancel && end_twins(decision, one);
     const std::size_t first = decision.actions.size();

@@ -240,6 +240,12 @@ TEST_CASE("the record is read before the job is let go, and no other one than it
     scene.view.record.released = "8";
     CHECK(find(scene.decide(), Action::Kind::kRelease) == nullptr);
     CHECK(written(scene.decide()).job_id == "8");
+    // So does a status that an administrator has changed.
+    scene.object.status.state = "RUNNING";
+    scene.view.queue.jobs.clear();
+    CHECK(written(scene.decide()).job_id == "8");
+    scene.view.record.released = "9";
+    CHECK(find(scene.decide(), Action::Kind::kWriteStatus) == nullptr);
 }
 
 TEST_CASE("an object that came back with a backup after its deletion is not handed over") {
