@@ -28,7 +28,8 @@ std::string base_name(const std::string& name) {
 /// Attaches the SBOMs of the image to it in the registry, so that clients need not pull the image.
 Result<std::size_t> attach_sboms(const TransferOptions& options,
                                  const registry::Transport& transport,
-                                 const registry::PushRequest& pushed) {
+                                 const registry::PushRequest& pushed,
+                                 const std::string& manifest) {
     struct Form {
         images::SbomFormat format;
         const char* type;
@@ -50,6 +51,7 @@ Result<std::size_t> attach_sboms(const TransferOptions& options,
             }
             registry::AttachRequest request;
             request.reference = pushed.reference;
+            request.reference.digest = manifest; // another push may have moved the tag
             request.type = form.type;
             request.title = fs::path(pushed.title).stem().native() + form.ending;
             request.bytes = sbom.bytes;
@@ -116,7 +118,8 @@ Result<Pushed> push_one(const Session& session, const TransferOptions& options) 
             registry::Store::open(root).map_error(during("opening the local store of images")));
         CYBELE_CHECK(store.note_repository(done.digest, request.reference.place()));
     }
-    CYBELE_TRY(const std::size_t attached, attach_sboms(options, transport, request));
+    CYBELE_TRY(const std::size_t attached,
+               attach_sboms(options, transport, request, done.manifest));
     return Pushed{request.reference.text(), done, attached};
 }
 

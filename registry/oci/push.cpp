@@ -118,6 +118,14 @@ Result<PushResult> push(const Transport& transport, const PushRequest& request) 
                    registry.put_blob(blob, request.file, request.repositories, transport.progress));
     }
     CYBELE_CHECK(registry.put_manifest(manifest, reference.tag));
+    CYBELE_TRY(const auto now, registry.manifest_digest(reference.tag));
+    if (now && !now->empty() && *now != manifest.digest && now != there) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("tag-moved", reference.text() + " names another image by now"),
+                    "another push to this tag came after; the tag names the manifest " +
+                        printable(*now) + ", this image is " + manifest.digest,
+                    "push it again, or under another tag");
+    }
     return result;
 }
 

@@ -250,3 +250,28 @@ killed_at() {
     assert_equal "$(find "$CYBELE_STORE/blobs" -type f ! -name '*.json' | wc -l)" 1
     assert_equal "$(image list --format json | jq '[.images[].names[]] | length')" 16
 }
+
+@test "of two pushes to one tag, the one whose image the tag does not name any more fails; its list is not attached to the other's" {
+    serve registry docker-registry open "$place/r"
+    serve proxy registry-proxy "$registry" "$place/log" moves-tag=other
+    printf 'Bootstrap: localimage\nFrom: root\n' >listed.def
+    mkdir -p root/var/lib/dpkg root/etc
+    printf 'ID=debian\nVERSION_ID=12\n' >root/etc/os-release
+    printf 'Package: one\nStatus: install ok installed\nArchitecture: amd64\nVersion: 1\n\n' >root/var/lib/dpkg/status
+    "$CYBELECTL" build listed.def -o listed.sif --sbom spdx
+    plain push app.sif "oras://127.0.0.1:$registry/a:other"
+    refuses 5 plain push listed.sif "oras://127.0.0.1:$proxy/a:1"
+    assert_line --partial "oras://127.0.0.1:$proxy/a:1 names another image by now"
+    assert_line --partial 'another push to this tag came after'
+    plain pull "oras://127.0.0.1:$registry/a:1" --no-store -o got.sif
+    cmp app.sif got.sif
+    # The tag moves after the push has looked: what it attaches belongs to its own image.
+    serve late registry-proxy "$registry" "$place/log" moves-tag-late=other
+    run -0 plain push listed.sif "oras://127.0.0.1:$late/a:2" --format json
+    local own
+    own=$(jq -r '."manifest-digest"' <<<"$output")
+    plain pull "oras://127.0.0.1:$registry/a:2" --no-store -o late.sif
+    cmp app.sif late.sif
+    curl -sf "http://127.0.0.1:$registry/v2/a/manifests/sha256-${own#sha256:}" | jq -e '.manifests | length == 1'
+    run ! curl -sf "http://127.0.0.1:$registry/v2/a/manifests/sha256-$(plain pull "oras://127.0.0.1:$registry/a:other" --format json | jq -r '."manifest-digest" | ltrimstr("sha256:")')"
+}
