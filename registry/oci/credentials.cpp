@@ -242,18 +242,35 @@ Result<std::vector<std::string>> login_hosts(const fs::path& file) {
     return hosts;
 }
 
+namespace {
+
+/// A home in which nothing can be made is no fault of what was given: another file is written.
+Error not_stored(const Error& error, const fs::path& file) {
+    return {
+        ErrorCode::kEnvironment,
+        problem("login-not-stored", "the login cannot be stored in " + printable(file.native())),
+        error.faults().front().because,
+        "name a file that you can write: --authfile FILE"};
+}
+
+} // namespace
+
 Result<void> write_login(const fs::path& file, const std::string& host, const Login& login) {
+    const auto named = [&](const Error& error) { return not_stored(error, file); };
     Json document = Json::object();
     std::error_code error;
     if (fs::exists(file, error)) {
         CYBELE_TRY(document, read_json(file));
     }
     const std::string key = host == "index.docker.io" ? kDockerHub : host;
+    if (!document["auths"].is_object()) {
+        document["auths"] = Json::object();
+    }
     document["auths"][key] = {{"auth", base64(login.user + ":" + login.password)}};
     if (file.has_parent_path()) {
-        CYBELE_CHECK(make_directories(file.parent_path(), 0700));
+        CYBELE_CHECK(make_directories(file.parent_path(), 0700).map_error(named));
     }
-    return write_file(file, document.dump(2) + "\n", kPrivate);
+    return write_file(file, json_text(document) + "\n", kPrivate).map_error(named);
 }
 
 Result<bool> erase_login(const fs::path& file, const std::string& host) {
@@ -274,7 +291,7 @@ Result<bool> erase_login(const fs::path& file, const std::string& host) {
     }
     if (is_erased) {
         document["auths"] = left;
-        CYBELE_CHECK(write_file(file, document.dump(2) + "\n", kPrivate));
+        CYBELE_CHECK(write_file(file, json_text(document) + "\n", kPrivate));
     }
     return is_erased;
 }

@@ -277,6 +277,15 @@ END
     assert_output --partial "image login $host"
     refuses 5 bash -c "echo wrong | '$CYBELECTL' image login $host -u alice --password-stdin --plain-http"
     assert_not_exist home/.docker/config.json
+    local nowhere
+    : >file
+    for nowhere in /proc/none /proc "$place/file"; do # of the environment, not of what was given
+        HOME=$nowhere CYBELE_REGISTRY_PASSWORD='open sesame' refuses 5 plain login "$host" -u alice
+        assert_line "error: the login cannot be stored in $nowhere/.docker/config.json"
+        assert_line 'help: name a file that you can write: --authfile FILE'
+    done
+    echo '{"auths": []}' >list.json
+    CYBELE_REGISTRY_PASSWORD='open sesame' plain login "$host" -u alice --authfile list.json
     printf 'open sesame\n' | strace -f -qq -s 1000 -e trace=execve -o calls "$CYBELECTL" image login "$host" -u alice --password-stdin --plain-http
     assert_equal "$(stat -c %a home/.docker/config.json)" 600
     strace -f -qq -s 1000 -e trace=execve -o calls2 "$CYBELECTL" image push app.sif "oras://$host/app:1" --plain-http
