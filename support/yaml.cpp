@@ -46,6 +46,10 @@ Place Source::place(Mark mark) const {
         }
         rest.remove_prefix(end + 1);
     }
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF"; // no column counts it
+    if (mark.line <= 1 && rest.starts_with(kByteOrderMark)) {
+        rest.remove_prefix(kByteOrderMark.size());
+    }
     place.text = std::string(rest.substr(0, rest.find('\n')));
     if (!place.text.empty() && place.text.back() == '\r') {
         place.text.pop_back();

@@ -228,3 +228,11 @@ END
     run "$CYBELECTL" job convert k.yaml --strict
     assert_equal "$status" 3
 }
+
+@test "the caret stands below the fault, also where a byte order mark begins the line" {
+    printf '\xef\xbb\xbf{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "X_x"}}\n' >pod.yaml
+    run -3 "$CYBELECTL" kube check pod.yaml
+    assert_line ' --> pod.yaml:1:58'
+    local -r caret=$(grep -o '^  | *^$' <<<"$output") line=$(grep 'apiVersion' <<<"$output")
+    assert_equal "${line:${#caret}-1:5}" '"X_x"'
+}
