@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
         return 2;
     }
     if (std::signal(SIGPIPE, SIG_IGN) == SIG_ERR || // NOLINT: no thread runs yet
+        std::signal(SIGXFSZ, SIG_IGN) == SIG_ERR || // NOLINT: a write fails instead
         curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK) {
         return 1;
     }

@@ -66,6 +66,7 @@ Pipes start(const std::vector<std::string>& command) {
                               ::prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && // NOLINT: variadic
                               ::getppid() == parent;
         if (is_ready) {
+            (void)std::signal(SIGXFSZ, SIG_DFL); // NOLINT: the only thread of the child
             ::execv(words.front(), words.data());
         }
         ::_exit(1);

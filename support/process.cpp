@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/process.hpp"
 
+#include "support/file_size_signal.hpp"
 #include "support/quote.hpp"
 #include "support/signals.hpp"
 
@@ -61,6 +62,7 @@ struct Child {
     }
     ::pthread_sigmask(SIG_SETMASK, &child.mask, nullptr);
     ::signal(SIGPIPE, SIG_DFL); // NOLINT: the only thread of the child
+    restore_file_size_signal();
     if (child.directory.empty() || ::chdir(child.directory.c_str()) == 0) {
         ::execve(child.program.c_str(), child.argv.data(), child.environment.data());
     }

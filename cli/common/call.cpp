@@ -2,9 +2,12 @@
 #include "cli/common/call.hpp"
 
 #include "runtime/namespaces/accounts.hpp"
+#include "support/file_size_signal.hpp"
 #include "support/lint.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
+#include <array>
 #include <csignal>
 #include <cstdio>
 #include <exception>
@@ -75,10 +78,38 @@ int code_of_verb(const Session& session) {
 
 namespace {
 
+/// Each command would make a folder of its own where it is called: a store that has no images, a
+/// journal without jobs.
+Result<void> check_own_folders(const Environment& environment) {
+    constexpr std::array<const char*, 5> kFolders = {"CYBELE_CACHE_DIR",
+                                                     "CYBELE_CONFIG_DIR",
+                                                     "CYBELE_STATE_DIR",
+                                                     "CYBELE_STORE",
+                                                     "CYBELE_TMPDIR"};
+    for (const char* name : kFolders) {
+        const auto value = environment.get(name);
+        if (value && !environment.get_absolute(name)) {
+            return fail(ErrorCode::kUsage,
+                        problem("variable-relative-folder",
+                                std::string(name) + " is a relative path: " + printable(*value)),
+                        "it would be another folder for a command that is called elsewhere",
+                        "set an absolute path: export " + std::string(name) + "=\"$PWD\"/" +
+                            shell_quote(*value));
+        }
+    }
+    return {};
+}
+
+/// What the command line asked for, in an environment that can be used.
+Result<int> do_action(const Session& session) {
+    CYBELE_CHECK(check_own_folders(session.environment));
+    return session.action();
+}
+
 /// All that a check found, as one document on standard output.
 int act_by_sarif(const Session& session) {
     session.collected.emplace();
-    const auto code = session.action();
+    const auto code = do_action(session);
     if (!code) {
         session.note(code.error().faults());
     }
@@ -92,7 +123,7 @@ int act(const Session& session) {
     if (session.is_sarif()) {
         return act_by_sarif(session);
     }
-    const auto code = session.action();
+    const auto code = do_action(session);
     if (code) {
         const bool is_programs = session.refuses_with_255;
         return session.other_name.empty() || is_programs || *code == 0 ? *code : kRefusedToRun;
@@ -125,6 +156,7 @@ void open_standard_streams(bool as_apptainer) {
 int guarded(int (*call)(int, char**, void (*)(int)), int argc, char** argv) {
     open_standard_streams(argc > 0 && !other_name_of(argv[0]).empty());
     auto* const sigpipe_before = std::signal(SIGPIPE, SIG_IGN); // NOLINT: before any thread
+    ignore_file_size_signal();
     try {
         return call(argc, argv, sigpipe_before);
     } catch (const std::exception& exception) {

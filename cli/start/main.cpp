@@ -5,6 +5,7 @@
 #include "cli/run/start_options.hpp"
 #include "cli/run/start_words.hpp"
 #include "cli/start/whole_program.hpp"
+#include "support/file_size_signal.hpp"
 
 #include <algorithm>
 #include <csignal>
@@ -20,6 +21,7 @@ namespace {
 int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     const auto become_whole = [=] {
         std::signal(SIGPIPE, sigpipe_before); // NOLINT: before any thread
+        cybele::restore_file_size_signal();
         cybele::cli::become_whole_program(argv);
     };
     cybele::cli::Session session;

@@ -3,6 +3,7 @@
 
 #include "runtime/namespaces/children.hpp"
 #include "runtime/namespaces/fuse_program.hpp"
+#include "support/file_size_signal.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -117,6 +118,7 @@ namespaces::Mount fuse_target(const fs::path& target) {
     (void)::dup2(device, kDeviceInside);
     std::string path = std::string("PATH=") + kUsualPath;
     std::array<char*, 2> variables = {path.data(), nullptr};
+    restore_file_size_signal();
     (void)::execvpe(argv.front(), argv.data(), variables.data());
     const int saved_errno = errno;
     (void)!::write(kept, &saved_errno, sizeof saved_errno);

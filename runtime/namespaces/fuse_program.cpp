@@ -3,6 +3,7 @@
 
 #include "runtime/namespaces/descriptor_message.hpp"
 #include "runtime/namespaces/stay_behind.hpp"
+#include "support/file_size_signal.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -52,6 +53,7 @@ struct Keeping {
         argv.push_back(word.data());
     }
     argv.push_back(nullptr);
+    restore_file_size_signal();
     (void)execv(argv.front(), argv.data());
     _exit(127);
 }

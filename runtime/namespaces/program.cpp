@@ -2,6 +2,7 @@
 #include "runtime/namespaces/program.hpp"
 
 #include "support/file.hpp"
+#include "support/file_size_signal.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -104,6 +105,7 @@ ExecFailure exec_program(const std::vector<std::string>& argv, const Environment
     const std::vector<char*> settings = pointers(variables);
     std::string tried;
     int saved_errno = ENOENT;
+    restore_file_size_signal();
     for (const std::string& candidate : candidates(argv.front(), environment)) {
         execve(candidate.c_str(), arguments.data(), settings.data());
         // As a shell: one that is there but refused counts more than those that are missing.
