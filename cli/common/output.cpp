@@ -2,10 +2,14 @@
 #include "cli/common/output.hpp"
 
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <filesystem>
 #include <system_error>
+#include <utility>
+
+#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
@@ -31,6 +35,23 @@ Result<void> write_result(const std::string& output,
                           unsigned mode) {
     CYBELE_CHECK(check_output(output, {input}));
     return write_file(output, text, mode);
+}
+
+Result<void> write_rendered(const Session& session,
+                            const std::string& output,
+                            const std::string& text,
+                            nlohmann::json facts,
+                            unsigned mode) {
+    const bool is_printed = output == "-";
+    if (!is_printed || !session.is_json()) {
+        CYBELE_CHECK(write_file(output, text, mode));
+    }
+    if (session.is_json()) {
+        facts["format"] = 1;
+        facts[is_printed ? "text" : "output"] = is_printed ? text : output;
+        Session::print(json_text(facts) + "\n");
+    }
+    return {};
 }
 
 } // namespace cybele::cli

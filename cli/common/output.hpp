@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/common/session.hpp"
 #include "support/error.hpp"
 
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <nlohmann/json_fwd.hpp>
 
 namespace cybele::cli {
 
@@ -19,5 +22,13 @@ namespace cybele::cli {
                                         std::string_view text,
                                         const std::string& input,
                                         unsigned mode = 0644);
+
+/// What a verb rendered, into a file or, for `-`, to standard output. With --format json a document
+/// of these facts is printed, whose `text` it is, or whose `output` names the file.
+[[nodiscard]] Result<void> write_rendered(const Session& session,
+                                          const std::string& output,
+                                          const std::string& text,
+                                          nlohmann::json facts,
+                                          unsigned mode = 0644);
 
 } // namespace cybele::cli

@@ -46,7 +46,11 @@ Result<int> render_job(Session& session, const JobOptions& options) {
     session.note(script.notes);
     note_inputs(session, input.job);
     CYBELE_CHECK(check_output(options.output, {options.file, options.file + "/job.yaml"}));
-    CYBELE_CHECK(write_file(options.output, script.text, 0755));
+    CYBELE_CHECK(write_rendered(session,
+                                options.output,
+                                script.text,
+                                {{"name", input.job.name}, {"scheduler", request.dialect}},
+                                0755));
     if (options.output != "-") {
         session.say("cybelectl: the script is in " + printable(options.output));
     }

@@ -5,6 +5,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/image_access.hpp"
 #include "cli/common/image_store.hpp"
+#include "cli/common/output.hpp"
 #include "cli/common/session.hpp"
 #include "cli/job/context.hpp"
 #include "cli/job/input.hpp"
@@ -25,6 +26,7 @@
 #include <optional>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
@@ -203,6 +205,15 @@ Result<Turn> submit_ready(Session& session,
     return Turn{};
 }
 
+/// What --dry-run shows.
+Result<void> print_script(const Session& session, const submission::RenderedJob& ready) {
+    return write_rendered(
+        session,
+        "-",
+        ready.script,
+        {{"name", ready.input.job.name}, {"scheduler", ready.input.render_input().dialect}});
+}
+
 Result<int> submit_script(Session& session, const SubmitOptions& options) {
     CYBELE_TRY(const submission::OwnScriptRequest script,
                script_request(session, options, options.script));
@@ -211,7 +222,7 @@ Result<int> submit_script(Session& session, const SubmitOptions& options) {
     session.note(ready.notes);
     show_stage(session, "rendered", ready);
     if (options.dry_run) {
-        Session::print(ready.script);
+        CYBELE_CHECK(print_script(session, ready));
         return 0;
     }
     CYBELE_TRY(const Turn turn, submit_ready(session, options, ready, {}));
@@ -266,7 +277,7 @@ Result<Turn> submit_turn(Session& session, const SubmitOptions& options) {
     }
     session.note(ready.notes);
     if (options.dry_run) {
-        Session::print(ready.script);
+        CYBELE_CHECK(print_script(session, ready));
         return Turn{};
     }
     CYBELE_CHECK(submission::bring_inputs(ready, words_of(session), session.environment));

@@ -2,10 +2,13 @@
 #include "cli/job/submit_kube.hpp"
 
 #include "cli/common/cli11.hpp"
+#include "cli/common/output.hpp"
 #include "kubernetes/objects/apply.hpp"
 #include "kubernetes/objects/render.hpp"
 #include "submission/submit/image.hpp"
 #include "submission/submit/placement_input.hpp"
+
+#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 namespace {
@@ -37,12 +40,14 @@ submit_yaml(Session& session, const submission::JobInput& input, const TargetOpt
                     "the objects belong to Kubernetes from then on",
                     "wait there: kubectl wait --for=condition=complete job/NAME");
     }
+    const kubernetes::ObjectOptions wanted = object_options(input, options);
     CYBELE_TRY(const schedulers::RenderedScript object,
-               kubernetes::render_object(input.render_input(), object_options(input, options)));
+               kubernetes::render_object(input.render_input(), wanted));
     session.note(submission::image_notes(input));
     session.note(object.notes);
     if (options.is_dry || (options.is_yaml && !options.is_applied)) {
-        Session::print(object.text);
+        CYBELE_CHECK(write_rendered(
+            session, "-", object.text, {{"name", input.job.name}, {"kind", wanted.kind}}));
         return 0;
     }
     CYBELE_TRY(const std::string names,

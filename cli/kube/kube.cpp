@@ -16,6 +16,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
@@ -47,7 +48,10 @@ Result<int> render_objects(Session& session, const KubeOptions& options) {
     session.note(object.notes);
     CYBELE_CHECK(
         check_output(options.output, {options.file, options.file + "/job.yaml", options.batch}));
-    CYBELE_CHECK(write_file(options.output, object.text));
+    CYBELE_CHECK(write_rendered(session,
+                                options.output,
+                                object.text,
+                                {{"name", input.job.name}, {"kind", object_options.kind}}));
     return 0;
 }
 

@@ -119,16 +119,12 @@ Result<int> render_recipe(Session& session, const RecipeOptions& options) {
     }
     CYBELE_TRY(const std::string text, render_as(recipe, render, options.form));
     session.note(recipes::not_rendered(recipe));
-    if (session.is_json()) {
-        const nlohmann::json document{{"format", 1},
-                                      {"name", recipe.name},
-                                      {"as", options.form},
-                                      {"recipe", "sha256:" + recipe.digest},
-                                      {"text", text}};
-        Session::print(json_text(document) + "\n");
-        return 0;
-    }
-    CYBELE_CHECK(write_result(options.output.empty() ? "-" : options.output, text, options.file));
+    CYBELE_CHECK(check_output(options.output, {options.file}));
+    CYBELE_CHECK(write_rendered(
+        session,
+        options.output.empty() ? "-" : options.output,
+        text,
+        {{"name", recipe.name}, {"as", options.form}, {"recipe", "sha256:" + recipe.digest}}));
     return 0;
 }
 
@@ -259,7 +255,7 @@ Result<int> new_recipe(Session& session, const RecipeOptions& options) {
     CYBELE_TRY(const std::string text, recipes::new_recipe(options.file));
     const std::string path = options.output.empty() ? options.file + ".yaml" : options.output;
     std::error_code error;
-    if (path != "-" && fs::exists(path, error)) {
+    if (path != "-" && fs::exists(fs::symlink_status(path, error))) {
         return fail(ErrorCode::kInput,
                     problem("recipe-file-exists", printable(path) + " exists already"),
                     "a new Recipe replaces nothing",
