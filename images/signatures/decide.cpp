@@ -293,6 +293,14 @@ std::string signer_text(const SignatureState& state) {
 
 std::string_view remedy_of(const Verification& verification) {
     const auto& states = verification.signatures;
+    const auto& ungrouped = verification.without_group;
+    if (states.empty() && !ungrouped.empty()) {
+        return "`cybelectl sif del` what has no group, `cybelectl sif add --groupid 1` it again, "
+               "then sign the image; or get a signed one";
+    }
+    if (states.empty() && verification.groups.empty()) {
+        return "build the image again: it holds nothing that could be signed";
+    }
     if (states.empty()) {
         return "sign it, if it is yours: cybelectl sign IMAGE --key KEY; else get a signed one";
     }
@@ -303,6 +311,11 @@ std::string_view remedy_of(const Verification& verification) {
             return !state.unsigned_objects.empty() && has_valid(verification, state.group);
         })) {
         return "get the image again, and do not run this one";
+    }
+    if (!ungrouped.empty() && std::all_of(groups.begin(), groups.end(), [](const auto& state) {
+            return state.is_verified;
+        })) {
+        return "delete what has no group, which no signature covers: cybelectl sif del ID IMAGE";
     }
     const bool has_some = std::any_of(groups.begin(), groups.end(), [&](const GroupState& state) {
         return has_valid(verification, state.group);
