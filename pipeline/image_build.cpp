@@ -18,6 +18,7 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/output.hpp"
 #include "support/quote.hpp"
 #include "support/yaml.hpp"
 
@@ -109,7 +110,8 @@ Result<void> check_output(const ImageBuild& request, const ImagePlan& plan) {
     if (!request.force && request.settings.sign_key.empty()) {
         CYBELE_CHECK(check_signature(output));
     }
-    if (fs::exists(output, error) && !request.force && !is_own_image(output, plan)) {
+    const bool is_taken = fs::exists(fs::symlink_status(output, error)); // a dangling link, too
+    if (is_taken && !request.force && !is_own_image(output, plan)) {
         return fail(
             ErrorCode::kInput,
             problem("output-of-other-source", printable(output.native()) + " exists already"),
@@ -372,6 +374,7 @@ Result<ImagePlan> read_source(const ImageBuild& request) {
         plan.output = request.output;
     }
     CYBELE_CHECK(check_output(request, plan));
+    CYBELE_TRY(plan.output, output_target(plan.output)); // a link stays
     CYBELE_CHECK(check_provenance(request, plan));
     CYBELE_TRY(const auto lines,
                look_at_context(plan, request.settings.builder, environment)

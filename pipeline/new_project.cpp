@@ -40,11 +40,12 @@ Result<std::vector<fs::path>> new_project(const fs::path& folder,
     CYBELE_TRY(auto files, recipes::project_template(name, template_name));
     // A repository that was just made has one already, which stays.
     std::erase_if(files, [&](const auto& file) {
-        return file.first == ".gitignore" && fs::exists(folder / file.first, error);
+        return file.first == ".gitignore" &&
+               fs::exists(fs::symlink_status(folder / file.first, error));
     });
     Faults faults;
     for (const auto& [file, text] : files) {
-        if (fs::exists(folder / file, error)) {
+        if (fs::exists(fs::symlink_status(folder / file, error))) {
             Fault fault;
             fault.code = ErrorCode::kInput;
             fault.set(problem("project-file-exists",

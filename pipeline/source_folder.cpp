@@ -41,6 +41,10 @@ public:
                 continue;
             }
             const std::string path = prefix + name;
+            if (!is_utf8(name)) {
+                skip(path, "a Recipe cannot hold its name, which is not UTF-8");
+                continue;
+            }
             if (S_ISREG(status.st_mode)) {
                 CYBELE_CHECK(take(path));
             } else if (S_ISDIR(status.st_mode)) {

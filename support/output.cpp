@@ -4,6 +4,7 @@
 #include "support/quote.hpp"
 
 #include <cerrno>
+#include <string>
 #include <string_view>
 #include <system_error>
 
@@ -46,6 +47,34 @@ bool is_trusted(const struct stat& link) {
     return link.st_uid == ::geteuid() || link.st_uid == 0;
 }
 
+/// blobs/sha256/AB/REST or blobs/sha256/DIGEST: of a store of images, of an OCI layout.
+bool is_named_by_digest(const fs::path& path) {
+    constexpr std::size_t kDigits = 64;
+    std::error_code error;
+    const fs::path real = fs::weakly_canonical(path, error);
+    fs::path folder = real.parent_path();
+    std::string digits = real.filename().native();
+    if (folder.filename() != "sha256") {
+        digits.insert(0, folder.filename().native());
+        folder = folder.parent_path();
+    }
+    return !error && digits.size() == kDigits &&
+           digits.find_first_not_of("0123456789abcdef") == std::string::npos &&
+           folder.filename() == "sha256" && folder.parent_path().filename() == "blobs";
+}
+
+/// What a link leads to, as the place of an output.
+Result<fs::path> checked_end(const fs::path& path, const fs::path& target) {
+    if (path != target && is_named_by_digest(target)) {
+        return fail(
+            ErrorCode::kInput,
+            problem("output-in-store", "cannot write through the link " + printable(path.native())),
+            "it leads into a store, where the name of a file is the digest of its bytes",
+            "remove the link, or choose another name");
+    }
+    return target;
+}
+
 } // namespace
 
 Result<fs::path> output_target(const fs::path& path) {
@@ -54,13 +83,13 @@ Result<fs::path> output_target(const fs::path& path) {
     for (int links = 0;; ++links) {
         struct stat status {};
         if (::lstat(target.c_str(), &status) != 0) {
-            return target;
+            return checked_end(path, target);
         }
         if (const std::string_view is = kind_of(status.st_mode); !is.empty()) {
             return no_file(path, is);
         }
         if (!S_ISLNK(status.st_mode) || !is_trusted(status)) {
-            return target;
+            return checked_end(path, target);
         }
         struct stat end {};
         const bool is_there = ::stat(target.c_str(), &end) == 0;

@@ -174,6 +174,9 @@ Result<int> create_overlay(const Session& session, const OtherCall& call) {
                     "an existing file is not turned into an overlay",
                     "name a new file");
     }
+    if (has_image) {
+        CYBELE_CHECK(changeable_image_path(session, file.native()));
+    }
     std::string pattern = (fs::absolute(file, ignored).parent_path() / ".overlay.XXXXXX").native();
     if (mkdtemp(pattern.data()) == nullptr) {
         return fail(

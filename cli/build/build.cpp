@@ -9,6 +9,7 @@
 #include "cli/common/output.hpp"
 #include "pipeline/document_kind.hpp"
 #include "runtime/containers/bind_option.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -215,7 +216,7 @@ void print_built(const Session& session, const pipeline::BuiltImage& built) {
         if (built.is_reproduced) {
             document["reproducible"] = true;
         }
-        Session::print(document.dump(2) + "\n");
+        Session::print(json_text(document) + "\n");
     } else if (!session.is_quiet) {
         Session::print(built_line(built.image.native(), built.bytes, !built.signed_by.empty()));
         if (built.is_reproduced) {

@@ -2,6 +2,7 @@
 #include "cli/common/image_store.hpp"
 
 #include "registry/store/lease.hpp"
+#include "registry/store/stored_file.hpp"
 #include "support/quote.hpp"
 #include "support/trusted_folders.hpp"
 
@@ -81,14 +82,19 @@ Result<std::string> image_path(const Session& session, const std::string& image)
     return path.native();
 }
 
-Result<std::string> changeable_image_path(const std::string& image) {
-    if (!registry::is_store_reference(image)) {
-        return image;
+Result<std::string> changeable_image_path(const Session& session, const std::string& image) {
+    const bool is_named = registry::is_store_reference(image);
+    if (!is_named) {
+        CYBELE_TRY(const registry::StoreFolder root, store_root(session));
+        if (!registry::is_stored_file(registry::Place(root.path), image)) {
+            return image;
+        }
     }
     return fail(ErrorCode::kUsage,
                 problem("stored-image-read-only",
                         "an image in the store is never changed: " + printable(image)),
-                "its name there is the digest of its bytes",
+                is_named ? "its name there is the digest of its bytes"
+                         : "this file is a link to it; its name there is the digest of its bytes",
                 fmt::format("copy it, change the copy, add that: cybelectl image copy {} app.sif",
                             shell_quote(image)));
 }

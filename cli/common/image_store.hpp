@@ -19,8 +19,10 @@ namespace cybele::cli {
 /// What the verbs that read an image take: a path stays as it is; `store:…` becomes the file in the
 /// store, checked, and kept from gc while this process and what takes its place run.
 [[nodiscard]] Result<std::string> image_path(const Session& session, const std::string& image);
-/// For verbs that change an image: `store:…` is refused, for the digest would not hold.
-[[nodiscard]] Result<std::string> changeable_image_path(const std::string& image);
+/// For verbs that change an image: `store:…` and links into a store are refused, for the digest
+/// would not hold.
+[[nodiscard]] Result<std::string> changeable_image_path(const Session& session,
+                                                        const std::string& image);
 
 /// `sha256:0123456789ab`
 [[nodiscard]] std::string short_digest(const std::string& digest);

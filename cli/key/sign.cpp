@@ -157,7 +157,7 @@ Result<images::SignReport> sign_one(const Session& session,
                                     const images::Signers& signers,
                                     images::SignOptions signing,
                                     const std::string& image) {
-    CYBELE_TRY(const std::string path, changeable_image_path(image));
+    CYBELE_TRY(const std::string path, changeable_image_path(session, image));
     session.doing("signing " + printable(image));
     signing.progress = progress(session, "hashing " + printable(image));
     return images::sign_image(path, signers, signing);
@@ -198,7 +198,7 @@ Result<int> sign_as_reference(const Session& session,
 
 Result<int> sign(Session& session, SignVerbOptions& options) {
     for (const std::string& image : options.images) {
-        CYBELE_CHECK(changeable_image_path(image)); // before a passphrase is asked for
+        CYBELE_CHECK(changeable_image_path(session, image)); // before a passphrase is asked for
     }
     CYBELE_TRY(const images::Signers signers,
                load_signers(session, options).map_error(during("reading the keys to sign with")));

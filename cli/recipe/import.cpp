@@ -181,7 +181,7 @@ Result<int> import_file(Session& session, const RecipeImportOptions& options) {
     CYBELE_TRY(recipes::ImportRequest request, import_request(options));
     std::error_code error;
     if (!options.output.empty() && options.output != "-" && !options.replaces &&
-        fs::exists(options.output, error)) {
+        fs::exists(fs::symlink_status(options.output, error))) {
         return fail(ErrorCode::kInput,
                     problem("import-output-exists", printable(options.output) + " exists already"),
                     "an import replaces a file only with --force",

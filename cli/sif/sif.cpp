@@ -185,7 +185,7 @@ int changed(const Session& session, const Target& target) {
 
 Result<int> add_object(const Session& session, const SifOptions& options) {
     CYBELE_TRY(const images::NewObject object, new_object(options.add));
-    CYBELE_CHECK(changeable_image_path(options.add.image));
+    CYBELE_CHECK(changeable_image_path(session, options.add.image));
     CYBELE_CHECK(images::add_objects(options.add.image, {object}, session.now())
                      .map_error(during("adding the object to the image")));
     if (session.is_json()) {
@@ -196,14 +196,14 @@ Result<int> add_object(const Session& session, const SifOptions& options) {
 
 Result<int> del(const Session& session, const SifOptions& options) {
     CYBELE_TRY(const Target target, target_of(options));
-    CYBELE_CHECK(changeable_image_path(target.image));
+    CYBELE_CHECK(changeable_image_path(session, target.image));
     CYBELE_CHECK(images::delete_objects(target.image, {target.id}, options.how, session.now()));
     return changed(session, target);
 }
 
 Result<int> set_primary(const Session& session, const SifOptions& options) {
     CYBELE_TRY(const Target target, target_of(options));
-    CYBELE_CHECK(changeable_image_path(target.image));
+    CYBELE_CHECK(changeable_image_path(session, target.image));
     CYBELE_CHECK(images::set_primary(target.image, target.id, session.now()));
     return changed(session, target);
 }
@@ -222,7 +222,7 @@ Result<int> recover_sif(const Session& session, const SifOptions& options) {
         {Settled::kFinished, "finished", "the interrupted change was finished"},
         {Settled::kForeign, "foreign", "the journal of another file was removed"},
     };
-    CYBELE_CHECK(changeable_image_path(options.image));
+    CYBELE_CHECK(changeable_image_path(session, options.image));
     CYBELE_TRY(const Settled settled, images::recover_image(options.image));
     for (const Row& row : kRows) {
         if (row.settled == settled && session.is_json()) {

@@ -98,6 +98,13 @@ Result<std::string> take_in(
 }
 
 Result<void> check_output(const Output& output) {
+    if (output.path == "-") {
+        return fail(
+            ErrorCode::kUsage,
+            problem("image-to-standard-output", "an image is not written to standard output"),
+            "it is verified before its file has a name",
+            "name a file: app.sif");
+    }
     struct stat status {};
     if (::lstat(output.path.c_str(), &status) != 0) {
         return {};
