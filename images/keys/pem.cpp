@@ -141,6 +141,21 @@ Content describe(const Found& block, std::string_view text) {
     return *label;
 }
 
+std::string_view behind(const Found& block, std::string_view text) {
+    return text.substr(text.find(block.text) + block.text.size());
+}
+
+/// Whether a text has a key of this kind, behind whatever else.
+bool has_kind(std::string_view text, ContentKind kind) {
+    for (Found block = first_block(text); !block.label.empty(); block = first_block(text)) {
+        if (describe(block, text).kind == kind) {
+            return true;
+        }
+        text = behind(block, text);
+    }
+    return false;
+}
+
 } // namespace
 
 Result<PemBlock> read_pem(const fs::path& path, KeyUse use) {
@@ -155,6 +170,13 @@ Result<PemBlock> find_pem(std::string_view text, const fs::path& path, KeyUse us
     const ContentKind wanted =
         use == KeyUse::kPrivate ? ContentKind::kPrivate : ContentKind::kPublic;
     if (content.kind == wanted) {
+        if (has_kind(behind(block, text), wanted)) {
+            return fail(
+                ErrorCode::kInput,
+                problem("several-keys-in-file", printable(path.native()) + " holds several keys"),
+                "only the first one would be used",
+                "put each key into a file of its own");
+        }
         PemBlock found;
         found.label = block.label;
         found.text.append(block.text);

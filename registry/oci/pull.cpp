@@ -128,6 +128,25 @@ Result<bool> take_stored(const PullRequest& request,
     return result.stored.has_value();
 }
 
+/// Of a download that did not begin nothing is left to continue.
+void drop_empty(const Partial& partial) {
+    struct stat status {};
+    if (::stat(partial.path().c_str(), &status) == 0 && status.st_size == 0) {
+        partial.remove();
+    }
+}
+
+/// The store has no part in a pull into a file.
+Error into_file(const Error& error) {
+    std::vector<Fault> faults = error.faults();
+    for (Fault& fault : faults) {
+        if (fault.id == "pull-space") {
+            fault.help = "free some space there, or name a file elsewhere: -o FILE";
+        }
+    }
+    return Error(std::move(faults));
+}
+
 } // namespace
 
 Result<PullResult>
@@ -154,7 +173,10 @@ pull(const Transport& transport, const PullRequest& request, const Store& store)
         if (is_there) {
             partial.remove();
         } else {
-            CYBELE_CHECK(source.get(found.layer, partial.path()));
+            if (auto got = source.get(found.layer, partial.path()); !got) {
+                drop_empty(partial);
+                return fail(std::move(got).error());
+            }
             Arrival arrival;
             arrival.name = request.name;
             arrival.may_unsign = request.may_unsign;
@@ -187,7 +209,10 @@ Result<PullResult> pull_to_file(const Transport& transport, const PullRequest& r
                                       output.path.filename().native(),
                                       found.layer.digest.substr(kPulledDigestStart, kShownDigits));
     CYBELE_TRY(Partial partial, Partial::open(fs::absolute(folder) / name));
-    CYBELE_CHECK(source.get(found.layer, partial.path()));
+    if (auto got = source.get(found.layer, partial.path()); !got) {
+        drop_empty(partial);
+        return fail(into_file(std::move(got).error()));
+    }
     if (auto judged = check_pulled_image(partial.path(), request); !judged) {
         partial.remove();
         return fail(std::move(judged).error());

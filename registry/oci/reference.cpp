@@ -127,11 +127,15 @@ Result<void> check_reference(std::string_view text, const Reference& reference) 
             text, "its host has characters that no host has", write + "HOST/NAME:TAG");
     }
     if (!is_repository(reference.repository)) {
+        const bool has_capitals = std::any_of(reference.repository.begin(),
+                                              reference.repository.end(),
+                                              [](char c) { return c >= 'A' && c <= 'Z'; });
         return unusable_reference(
             text,
             "a name has parts of a-z and 0-9 with single `.`, `_` or `-` between, "
             "parted by `/`",
-            "write it in lower case: " + std::string(reference.scheme) + "HOST/NAME:TAG");
+            (has_capitals ? "write it in lower case: " + std::string(reference.scheme) : write) +
+                "HOST/NAME:TAG");
     }
     if (!is_tag(reference.tag)) {
         return unusable_reference(text,

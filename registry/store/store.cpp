@@ -284,8 +284,12 @@ Result<StoredImage> Store::add(const fs::path& source, const Arrival& arrival) c
     std::string digest;
     if (arrival.is_link) {
         if (::link(source.c_str(), incoming.path().c_str()) != 0) {
-            return fail(system_error(
-                "cannot link " + printable(source.native()) + " into the store", errno));
+            const Error error = system_error("", errno);
+            return fail(ErrorCode::kEnvironment,
+                        problem("store-link-refused",
+                                "cannot link " + printable(source.native()) + " into the store"),
+                        error.faults().front().because,
+                        "leave --link out for a copy");
         }
         if (::fsync(from.get()) != 0) { // whoever wrote the file may not have done it
             return fail(system_error("cannot write " + printable(source.native()), errno));

@@ -114,8 +114,9 @@ Result<void> check_output(const Output& output) {
             ErrorCode::kInput,
             problem("export-file-exists", printable(output.path.native()) + " exists already"),
             S_ISDIR(status.st_mode) ? "it is a folder" : "no file is overwritten unasked",
-            S_ISDIR(status.st_mode) ? "name a file in it: -o FOLDER/NAME.sif"
-                                    : "choose another name, or give --force");
+            S_ISDIR(status.st_mode)
+                ? "name a file in it: " + printable((output.path / "app.sif").native())
+                : "choose another name, or give --force");
     }
     CYBELE_CHECK(output_target(output.path));
     return {};
