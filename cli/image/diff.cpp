@@ -15,6 +15,7 @@
 #include <memory>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 namespace cybele::cli {
@@ -210,6 +211,17 @@ bool is_wanted_section(const DiffOptions& options, const std::string& section) {
                options.sections.end();
 }
 
+/// An image without files and a folder: "equal" would say that something was compared.
+bool is_incomparable(const std::vector<std::string>& notes) {
+    const auto says = [&](std::string_view begin) {
+        return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
+            return note.starts_with(begin);
+        });
+    };
+    return says("header and objects are not compared") &&
+           says("files and packages are not compared");
+}
+
 Result<int> diff(const Session& session, const DiffOptions& options) {
     CYBELE_TRY(const std::string first, image_path(session, options.before));
     CYBELE_TRY(const std::string second, image_path(session, options.after));
@@ -251,6 +263,14 @@ Result<int> diff(const Session& session, const DiffOptions& options) {
     }
     if (!notes) {
         return tl::unexpected<Error>(notes.error());
+    }
+    if (is_same && is_incomparable(*notes)) {
+        return fail(ErrorCode::kInput,
+                    problem("nothing-compared",
+                            printable(options.before) + " and " + printable(options.after) +
+                                " have nothing that can be compared"),
+                    printable(fmt::format("{}", fmt::join(*notes, "; "))),
+                    "name two images, or two folders");
     }
     if (!json && options.is_summary) {
         Session::print(counts.text());
