@@ -6,6 +6,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/git_tree.hpp"
 #include "cli/common/image_store.hpp"
+#include "cli/common/not_empty.hpp"
 #include "cli/common/output.hpp"
 #include "pipeline/document_kind.hpp"
 #include "runtime/containers/bind_option.hpp"
@@ -276,7 +277,8 @@ void add_output_options(CLI::App& verb, BuildOptions& options) {
             "-o,--output", options.output, "image file (default: NAME.sif next to the source)")
         ->type_name("FILE");
     verb.add_option("--sign-key", options.signing.key, "sign with this private PEM key")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     add_passphrase(verb, options.signing.passphrase);
     options.build.settings.builder.clear();
     verb.add_option("--builder",
@@ -296,9 +298,11 @@ void add_network_options(CLI::App& verb, BuildOptions& options) {
         ->type_name("URL");
     verb.add_option(
             "--ca-file", options.access.ca_file, "CA certificates for build steps and registries")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     verb.add_option("--authfile", options.access.authfile, "registry credentials file")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     add_library(verb, options.access);
     verb.add_flag("--plain-http,--no-https",
                   options.access.is_plain,

@@ -307,6 +307,21 @@ std::optional<Usage> wrong_number(std::string_view message) {
         "option-value"};
 }
 
+/// `--group-id x`, in CLI11's words "Could not convert: --group-id = x".
+std::optional<Usage> no_number(std::string_view message) {
+    constexpr std::string_view kSays = "Could not convert: ";
+    constexpr std::string_view kIs = " = ";
+    const std::size_t is = message.find(kIs);
+    if (!message.starts_with(kSays) || is == std::string_view::npos) {
+        return std::nullopt;
+    }
+    const std::string option(message.substr(kSays.size(), is - kSays.size()));
+    return Usage{option + " requires a number from 0 to 4294967295, not '" +
+                     printable(message.substr(is + kIs.size())) + "'",
+                 "write `" + option + " 1`, or another number",
+                 "option-value"};
+}
+
 /// `--scheduler torque`: where an option is given several times, its last one with its value.
 std::string last_of_option(const std::string& option, const std::vector<std::string>& words) {
     for (std::size_t at = words.size(); at-- > 0;) {
@@ -363,6 +378,8 @@ Fault usage_fault(const CLI::App& app,
         usage = std::move(*choice);
     } else if (auto number = wrong_number(line)) {
         usage = std::move(*number);
+    } else if (auto conversion = no_number(line)) {
+        usage = std::move(*conversion);
     } else if (auto again = given_again(line, words)) {
         usage = std::move(*again);
     }

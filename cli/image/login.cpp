@@ -3,6 +3,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/image_access.hpp"
 #include "cli/common/image_store.hpp"
+#include "cli/common/not_empty.hpp"
 #include "cli/common/progress.hpp"
 #include "support/duration.hpp"
 #include "support/passphrase.hpp"
@@ -36,6 +37,13 @@ Result<registry::Login> read_login(const Session& session, const LoginOptions& o
                     {},
                     "name one: cybelectl image login HOST --username USER");
     }
+    if (options.user.find(':') != std::string::npos) {
+        return fail(ErrorCode::kUsage,
+                    problem("login-user-colon",
+                            "'" + printable(options.user) + "' is not a valid user name"),
+                    "a colon ends the user name in what a registry is sent",
+                    "name the user alone; the password is asked for");
+    }
     PassphraseSource source;
     source.file = options.from_stdin ? "-" : "";
     source.variable = kVariable;
@@ -54,6 +62,13 @@ Result<registry::Login> read_login(const Session& session, const LoginOptions& o
 
 Result<int> login(const Session& session, const LoginOptions& options) {
     CYBELE_TRY(const std::string host, registry::read_host(options.host));
+    if (options.authfile == "-") { // it would print the password
+        return fail(
+            ErrorCode::kUsage,
+            problem("login-to-standard-output", "a login is not written to standard output"),
+            "its file holds the password",
+            "name a file: --authfile FILE");
+    }
     CYBELE_TRY(const registry::Login login, read_login(session, options));
     const HttpClient client = HttpClient::find(session.environment, session.program);
     AccessOptions access = options;
@@ -142,9 +157,11 @@ void finish_login_verb(CLI::App& verb,
 
 void add_access(CLI::App& verb, AccessOptions& options) {
     verb.add_option("--ca-file", options.ca_file, "CA certificates for the registry")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     verb.add_option("--authfile", options.authfile, "registry credentials file, read first")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
     verb.add_flag("--plain-http,--no-https",
                   options.is_plain,
                   "use plain HTTP: no encryption, no server authentication");

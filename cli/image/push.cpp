@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -232,11 +233,21 @@ Result<int> push_all(const Session& session, const TransferOptions& given) {
                     "write oras://HOST/NAME:" + printable(options.tag));
     }
     std::vector<TransferOptions> wanted(options.sources.size(), options);
+    std::map<std::string, std::string> known;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
         wanted[i].source = options.sources[i];
         wanted[i].target =
             is_folder ? place_in_folder(options, options.sources[i]) : options.target;
         CYBELE_CHECK(registry::read_reference(wanted[i].target)); // before the first is sent
+        const auto [other, is_new] = known.emplace(wanted[i].target, wanted[i].source);
+        if (!is_new) {
+            return fail(ErrorCode::kUsage,
+                        problem("several-images-one-reference",
+                                printable(other->second) + " and " + printable(wanted[i].source) +
+                                    " would both be " + printable(wanted[i].target)),
+                        "in a group an image has the name of its file",
+                        "push them one by one, each to oras://HOST/NAME:TAG");
+        }
     }
     return wanted.size() == 1 ? push(session, wanted.front()) : push_each(session, wanted);
 }

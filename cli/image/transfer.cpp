@@ -5,6 +5,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/image_access.hpp"
 #include "cli/common/image_store.hpp"
+#include "cli/common/not_empty.hpp"
 #include "cli/common/progress.hpp"
 #include "images/sif/sif.hpp"
 #include "registry/cache/trusted.hpp"
@@ -296,6 +297,22 @@ Result<int> tags(const Session& session, const TransferOptions& options) {
     return 0;
 }
 
+/// What --verify demands of an image that is copied without a network.
+Result<void>
+check_signed(const Session& session, const TransferOptions& options, const fs::path& file) {
+    if (options.verify.empty()) {
+        return {};
+    }
+    CYBELE_TRY(const images::Trust trust,
+               registry::trust_from(options.verify, session.environment, Session::clock()));
+    CYBELE_CHECK(registry::verify_sif(file,
+                                      trust,
+                                      printable(options.source) +
+                                          " is not verified, and nothing of it is copied",
+                                      "ask who made it for an image that this key verifies"));
+    return {};
+}
+
 /// Between files and the store, without a network.
 Result<int> copy_locally(const Session& session, const TransferOptions& options) {
     CYBELE_TRY(const fs::path source, image_path(session, options.source));
@@ -307,11 +324,13 @@ Result<int> copy_locally(const Session& session, const TransferOptions& options)
         arrival.may_unsign = options.is_forced;
         arrival.now = Session::clock();
         arrival.progress = progress(session, "adding");
+        arrival.check = [&](const fs::path& file) { return check_signed(session, options, file); };
         CYBELE_TRY(const registry::Store store, open_store(session));
         CYBELE_CHECK(store.add(source, arrival));
         return 0;
     }
     const registry::Output output{options.target, options.is_link, options.is_forced};
+    CYBELE_CHECK(check_signed(session, options, source));
     if (registry::is_store_reference(options.source)) {
         CYBELE_TRY(const registry::Store store, open_store_for_reading(session));
         CYBELE_TRY(const auto name, registry::read_store_argument(options.source));
@@ -348,6 +367,14 @@ Result<int> copy_between(const Session& session, const TransferOptions& options)
 Result<int> copy(const Session& session, const TransferOptions& given) {
     const bool is_from = registry::is_registry_reference(given.source);
     const bool is_to = registry::is_registry_reference(given.target);
+    if (is_to && !given.verify.empty()) {
+        return fail(ErrorCode::kUsage,
+                    problem("verify-into-registry", "--verify is not for a copy into a registry"),
+                    "what is copied from registry to registry is not read",
+                    is_from
+                        ? "pull it with --verify first, then push it"
+                        : "verify it first: `cybelectl verify " + shell_quote(given.source) + "`");
+    }
     if (is_from && is_to) {
         return copy_between(session, given);
     }
@@ -375,7 +402,8 @@ void add_output_flags(CLI::App& verb, TransferOptions& options) {
             "--arch", options.architecture, "architecture of the image (default: this machine's)")
         ->type_name("ARCH");
     verb.add_option("--verify", options.verify, "public key or Policy that must have signed it")
-        ->type_name("FILE");
+        ->type_name("FILE")
+        ->check(not_empty());
 }
 
 void install_pull(CLI::App& image, Session& session) {

@@ -4,6 +4,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/each_image.hpp"
 #include "cli/common/image_store.hpp"
+#include "cli/common/not_empty.hpp"
 #include "cli/common/passphrase.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/session.hpp"
@@ -227,7 +228,8 @@ void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
     verb.add_option("image", options.images, "image files")->required()->type_name("IMAGE");
     verb.add_option("--key", options.keys, "private PEM key; may be given again: one envelope")
         ->type_name("FILE")
-        ->allow_extra_args(false);
+        ->allow_extra_args(false)
+        ->check(not_empty());
     auto* const pgp = verb.add_flag("--pgp", options.use_pgp, "sign with an OpenPGP key");
     verb.add_option(
             "--fingerprint", options.fingerprint, "fingerprint or user id of the OpenPGP key")
@@ -245,12 +247,15 @@ void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
     verb.add_option("--timestamp-url",
                     options.timestamp_url,
                     "time-stamp service whose time stamp is stored, too")
-        ->type_name("URL");
-    auto* const group =
-        verb.add_option("--group-id,-g", options.group, "sign this group only")->type_name("N");
+        ->type_name("URL")
+        ->check(not_empty());
+    auto* const group = verb.add_option("--group-id,-g", options.group, "sign this group only")
+                            ->type_name("N")
+                            ->check(not_empty());
     verb.add_option("--sif-id,-i", options.objects, "sign this object only; may be given again")
         ->type_name("N")
         ->allow_extra_args(false)
+        ->check(not_empty())
         ->excludes(group);
     verb.add_flag("-F,--force",
                   options.force,

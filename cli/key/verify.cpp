@@ -2,6 +2,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/each_image.hpp"
 #include "cli/common/image_store.hpp"
+#include "cli/common/not_empty.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/session.hpp"
 #include "cli/key/reference_words.hpp"
@@ -275,12 +276,10 @@ Result<int> verify(Session& session, VerifyVerbOptions& options) {
 }
 
 void add_many(CLI::App& verb, const char* name, Files& files, const char* meaning) {
-    verb.add_option(name, files, meaning)->type_name("FILE")->allow_extra_args(false);
-}
-
-/// As of a variable that is not set: what is demanded by it would not count.
-std::string refuse_empty(const std::string& value) {
-    return value.empty() ? "its value is empty" : "";
+    verb.add_option(name, files, meaning)
+        ->type_name("FILE")
+        ->allow_extra_args(false)
+        ->check(not_empty());
 }
 
 void add_verify_options(CLI::App& verb, VerifyVerbOptions& options) {
@@ -306,15 +305,17 @@ void add_verify_options(CLI::App& verb, VerifyVerbOptions& options) {
         ->capture_default_str();
     verb.add_option("--policy", options.policy, "Policy document that names the required signers")
         ->type_name("FILE")
-        ->check(CLI::Validator(refuse_empty, ""));
+        ->check(not_empty());
     verb.add_option("--require", options.require, "any (default), all, or a number of signers")
         ->type_name("N")
-        ->check(CLI::Validator(refuse_empty, ""));
-    auto* const group =
-        verb.add_option("-g,--group-id", options.group, "check this group only")->type_name("N");
+        ->check(not_empty());
+    auto* const group = verb.add_option("-g,--group-id", options.group, "check this group only")
+                            ->type_name("N")
+                            ->check(not_empty());
     verb.add_option("-i,--sif-id", options.objects, "check this object only; may be given again")
         ->type_name("N")
         ->allow_extra_args(false)
+        ->check(not_empty())
         ->excludes(group);
     verb.add_flag(
         "--legacy-insecure",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Outputs and changes where a careless user, or a limit, would damage an image: links into the store, `-`, links that lead nowhere,
-# limits of file sizes, relative folders, names that are not UTF-8. Half a minute.
+# Outputs, changes and options where a careless user, or a limit, would damage an image or lose a check: links into the store, `-`,
+# links that lead nowhere, limits of file sizes, relative folders, empty values, names that are not UTF-8. Half a minute.
 load ../parts/suite.bash
 load ../parts/serve.bash
 
@@ -10,7 +10,11 @@ setup() {
     new_image app.sif one
     printf 'Bootstrap: scratch\n' >a.def
 }
-teardown() { leave_place; }
+teardown() {
+    end_servers
+    ! mountpoint -q small || umount small || sudo umount small
+    leave_place
+}
 
 # new_image FILE TEXT: a SIF with TEXT in a group.
 new_image() {
@@ -233,4 +237,105 @@ image() { "$CYBELECTL" image "$@"; }
         run all "$name="
         assert_equal "$name $output" "$name $unset"
     done <names
+}
+
+@test "an option whose value is empty is an error where less would be demanded without it" {
+    "$CYBELECTL" key new k.pem -q
+    "$CYBELECTL" sign app.sif --key k.pem
+    for words in 'build a.def -o x.sif --sign-key' 'build a.def -o x.sif --ca-file' 'build a.def -o x.sif --authfile' \
+        'image pull oras://127.0.0.1:1/a:1 --verify' 'image pull oras://127.0.0.1:1/a:1 --ca-file' 'image copy app.sif x.sif --verify' \
+        'verify app.sif --key k.pub -g' 'verify app.sif --key k.pub -i' 'verify app.sif --key k.pub --crl' 'sign app.sif --key k.pem -g' \
+        'sign app.sif --key k.pem --timestamp-url'; do
+        # shellcheck disable=SC2086
+        refuses 2 "$CYBELECTL" $words ''
+        assert_output --partial 'its value is empty'
+    done
+    refuses 2 "$CYBELECTL" verify app.sif --key k.pub -g one
+    assert_line "error: --group-id requires a number from 0 to 4294967295, not 'one'"
+    assert_not_exist x.sif
+}
+
+@test "image copy verifies what --verify names, and refuses where it cannot" {
+    "$CYBELECTL" key new k.pem -q
+    "$CYBELECTL" key new other.pem -q
+    new_image signed.sif two
+    "$CYBELECTL" sign signed.sif --key k.pem
+    image add app.sif plain
+    for words in 'app.sif x.sif' 'store:plain x.sif' 'app.sif store:x' 'store:plain store:x'; do
+        # shellcheck disable=SC2086
+        refuses 4 image copy $words --verify k.pub
+        assert_output --partial 'the image is not signed'
+    done
+    refuses 4 image copy signed.sif x.sif --verify other.pub
+    assert_not_exist x.sif
+    refuses 3 image path x
+    image copy signed.sif x.sif --verify k.pub
+    image copy signed.sif store:x --verify k.pub
+    cmp x.sif signed.sif
+    for words in 'signed.sif oras://127.0.0.1:1/a:1' 'oras://127.0.0.1:1/a:1 oras://127.0.0.1:1/b:1'; do
+        # shellcheck disable=SC2086
+        refuses 2 image copy $words --verify k.pub
+        assert_line 'error: --verify is not for a copy into a registry'
+    done
+}
+
+@test "a file with several keys is refused: only the first one would count" {
+    "$CYBELECTL" key new a.pem -q
+    "$CYBELECTL" key new b.pem -q
+    cat a.pem b.pem >both.pem
+    cat a.pub b.pub >both.pub
+    "$CYBELECTL" sign app.sif --key b.pem
+    refuses 3 "$CYBELECTL" sign app.sif --key both.pem
+    assert_line 'error: both.pem holds several keys'
+    refuses 3 "$CYBELECTL" verify app.sif --key both.pub
+    assert_line 'help: put each key into a file of its own'
+    refuses 3 "$CYBELECTL" key list both.pub
+    cat b.pem b.pub >pair.pem # the private key is the one to sign with
+    "$CYBELECTL" sign -F app.sif --key pair.pem
+    openssl ecparam -name prime256v1 -genkey -out ec.pem # with its parameters
+    "$CYBELECTL" sign -F app.sif --key ec.pem
+}
+
+@test "image diff does not call two things equal of which nothing was compared" {
+    mkdir folder
+    refuses 3 image diff app.sif folder
+    assert_line 'error: app.sif and folder have nothing that can be compared'
+    image diff folder folder
+    image diff app.sif app.sif
+}
+
+@test "two images of one name are not pushed to one reference; a login is no output, and its user has no colon" {
+    mkdir two
+    new_image two/app.sif two
+    refuses 2 image push app.sif two/app.sif oras://127.0.0.1:1/group/
+    assert_line 'error: app.sif and two/app.sif would both be oras://127.0.0.1:1/group/app:latest'
+    export CYBELE_REGISTRY_PASSWORD=secret
+    refuses 2 image login 127.0.0.1:1 -u a --authfile -
+    assert_line 'error: a login is not written to standard output'
+    refuses 2 image login 127.0.0.1:1 -u a:b
+    assert_line "error: 'a:b' is not a valid user name"
+    refuses 3 image push app.sif 'oras://127.0.0.1:1/a b:1'
+    assert_line 'help: write oras://HOST/NAME:TAG'
+    refuses 3 image copy app.sif two --force
+    assert_line 'help: name a file in it: two/app.sif'
+}
+
+@test "a pull that finds too little space leaves nothing, and a link that cannot be made names the copy" {
+    local -a as_root=()
+    [[ $(id -u) == 0 ]] || as_root=(sudo)
+    serve registry docker-registry open "$place/r"
+    head -c 300000 /dev/urandom >text
+    "$CYBELECTL" sif add app.sif text --datatype 7
+    image push app.sif "oras://127.0.0.1:$registry/a:1" --plain-http
+    mkdir small
+    "${as_root[@]}" mount -t tmpfs -o size=128k,mode=1777 tmpfs small
+    refuses 5 image pull "oras://127.0.0.1:$registry/a:1" --plain-http --no-store -o small/x.sif
+    assert_line 'help: free some space there, or name a file elsewhere: -o FILE'
+    assert_equal "$(ls -A small)" ''
+    CYBELE_STORE=$place/small/store refuses 5 image pull "oras://127.0.0.1:$registry/a:1" --plain-http
+    assert_equal "$(ls -A small/store/tmp)" ''
+    "$CYBELECTL" sif new small/y.sif
+    refuses 5 image add small/y.sif y --link
+    assert_line 'help: leave --link out for a copy'
+    "${as_root[@]}" umount small
 }
