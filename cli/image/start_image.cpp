@@ -443,6 +443,9 @@ Result<std::string> start_image(const Session& caller, const StartOptions& optio
     Session session = caller;
     use_reference_cache(session);
     auto found = find_start_image(session, options);
+    if (found && options.request.image.writable) { // an overlay in the image would be written
+        found = changeable_image_path(session, *found);
+    }
     session.doing({}); // a start needs a process with one thread
     return found.map_error([&](const Error& error) { return with_own_options(session, error); });
 }

@@ -33,7 +33,8 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     }
     session.find_image =
         [&](const cybele::cli::StartOptions& options) -> cybele::Result<std::string> {
-        if (options.image.find(':') != std::string::npos) { // of the store, of a registry
+        // Of the store or of a registry; to be written, perhaps by a link into the store.
+        if (options.image.find(':') != std::string::npos || options.request.image.writable) {
             become_whole();
         }
         return options.image;

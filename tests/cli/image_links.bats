@@ -339,3 +339,21 @@ image() { "$CYBELECTL" image "$@"; }
     assert_line 'help: leave --link out for a copy'
     "${as_root[@]}" umount small
 }
+
+@test "a start with --writable does not write to the overlay of an image in the store" {
+    local -r mke2fs=$(PATH=$PATH:/sbin:/usr/sbin type -P mke2fs)
+    root_image
+    mkdir -p tree/upper tree/work
+    "$mke2fs" -q -t ext3 -d tree overlay.img 4096
+    "$CYBELECTL" sif add root.sif overlay.img --datatype 4 --parttype 4 --partfs 2 --partarch 2 --groupid 1
+    image add root.sif root
+    image copy store:root hard.sif --link
+    ln -s "$(image path root)" symbolic.sif
+    for name in store:root hard.sif symbolic.sif; do
+        refuses 255 "$CYBELECTL" exec --writable "$name" /bin/busybox touch /new
+        assert_line --partial 'an image in the store is never changed'
+        "$CYBELECTL" exec "$name" /bin/busybox true
+    done
+    image verify
+    cmp root.sif "$(image path root)"
+}
