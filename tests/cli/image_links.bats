@@ -341,7 +341,8 @@ image() { "$CYBELECTL" image "$@"; }
 }
 
 @test "a start with --writable does not write to the overlay of an image in the store" {
-    local -r mke2fs=$(PATH=$PATH:/sbin:/usr/sbin type -P mke2fs)
+    local mke2fs
+    mke2fs=$(PATH=$PATH:/sbin:/usr/sbin type -P mke2fs)
     root_image
     mkdir -p tree/upper tree/work
     "$mke2fs" -q -t ext3 -d tree overlay.img 4096

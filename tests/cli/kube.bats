@@ -233,6 +233,8 @@ END
     printf '\xef\xbb\xbf{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "X_x"}}\n' >pod.yaml
     run -3 "$CYBELECTL" kube check pod.yaml
     assert_line ' --> pod.yaml:1:58'
-    local -r caret=$(grep -o '^  | *^$' <<<"$output") line=$(grep 'apiVersion' <<<"$output")
+    local caret line
+    caret=$(grep -o '^  | *^$' <<<"$output")
+    line=$(grep 'apiVersion' <<<"$output")
     assert_equal "${line:${#caret}-1:5}" '"X_x"'
 }
