@@ -162,7 +162,7 @@ constexpr Field kSiteFields[] = {
     {"templates", &kPath, "folder with templates that replace embedded ones"},
     {"binds", &kBindList, "for each container, before those of the Job"},
     {"environment", &kEnvironment, "for each program; a Job's own values count more"},
-    {"verify", &kVerify, "as in a Job; demanded of every job"},
+    {"verify", &kVerify, "as in a Job; required of every Job with an `image`"},
     {"kubernetes", &kSiteKubernetes, "how Kubernetes reaches this site"},
 };
 constexpr Table kSiteTable{.title = "Site", .fields = kSiteFields};

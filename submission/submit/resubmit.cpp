@@ -162,12 +162,16 @@ Entry entry_of(const Json& record) {
 }
 
 tl::unexpected<Error> no_request(const Entry& job) {
+    const std::string file = shell_quote(job.job);
+    const bool is_document = job.job.ends_with(".yaml") || job.job.ends_with(".yml");
     return fail(ErrorCode::kInput,
                 problem("record-without-request",
                         "job " + job.id + " cannot be submitted again from its record"),
                 "the record does not hold what was asked for: it is of an earlier version, or of "
                 "`submit --script`",
-                "submit its document: cybelectl submit " + shell_quote(job.job));
+                is_document ? "submit its document: cybelectl submit " + file
+                            : "make a Job of it, which can be: cybelectl job convert " + file +
+                                  " -o job.yaml");
 }
 
 /// `%2` of an array, which stays.

@@ -703,7 +703,7 @@ PATTERNS
     mkdir recipes
     run -0 "$CYBELECTL" recipe import src/Dockerfile --name tool -o recipes/tool.yaml
     has recipes/tool.yaml 'from: ../src/run.sh$'
-    has recipes/tool.yaml 'from: ../src$'
+    has recipes/tool.yaml 'from: ../src/\.$'
     has recipes/tool.yaml 'from: .*/all/run.sh$'
     run -0 "$CYBELECTL" recipe check recipes/tool.yaml --strict
     run -0 "$CYBELECTL" recipe import src/Dockerfile --name tool -o src/tool.yaml
