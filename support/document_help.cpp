@@ -452,7 +452,7 @@ help_for_value(const Shape& shape, const yaml::Node& value, const yaml::Source& 
     if ((shape.type == Type::kText || shape.type == Type::kValue) && is_pair) { // `a: b`, which yaml reads as a map
         const std::string text =
             value.entries.front().first.scalar + ": " + value.entries.front().second.scalar;
-        return "put quotes around it: `" + yaml::flow_value(text) + "`";
+        return write(yaml::flow_value(text));
     }
     if (value.kind == Kinds::kSequence && value.items.size() == 1 &&
         value.items.front().kind == Kinds::kScalar && !flow.empty()) {

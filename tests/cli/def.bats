@@ -161,6 +161,7 @@ assert run["results"] and all(r["ruleId"] in known for r in run["results"])'
     printf 'Bootstrap: localimage\nFrom: /b\n%%post\necho {{ a }}\n%%arguments\na=1\n' >CD027.def
     printf 'Bootstrap: localimage\nFrom: /b\n%%post\nexport A=$(f "a b" c)\necho $A\n' >CD107.def
     printf 'Bootstrap: localimage\nFrom: /b\n%%post\nA=`date`\necho "$A"\n' >CD110.def
+    printf 'Bootstrap: localimage\nFrom: /b\n%%post\necho "a\n' >CD112.def
     printf 'Bootstrap: localimage\nFrom: /b\n%%files\nnowhere /x\n' >CD405.def
     local rule severity count=0 errors
     local -a options
