@@ -215,11 +215,6 @@ void add_batch(const Rendering& rendering, Values& values) {
     // Counted and chosen by the script itself.
     values["gpu-variable"] = false;
     values["is-measured"] = rendering.plan.nodes == 1 && !rendering.dialect.has("srun");
-    // In the background a shell ignores these signals, which a script may trap.
-    values["signal-of-keyboard"] = true;
-    if (!job.signal) {
-        values["signal-name"] = "INT and QUIT"; // for the comment there
-    }
 }
 
 } // namespace cybele::schedulers

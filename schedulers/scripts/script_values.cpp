@@ -26,8 +26,6 @@ using templates::Values;
 /// The signals that the launchers of ranks pass on; at others mpirun ends them, and srun keeps INT
 /// to itself.
 constexpr std::array<std::string_view, 3> kForwarded{"USR1", "USR2", "TERM"};
-/// The signals that a program in the background ignores, unless it is started otherwise.
-constexpr std::array<std::string_view, 2> kOfKeyboard{"INT", "QUIT"};
 
 template <class Words>
 bool is_listed_word(const Words& words, std::string_view word) {
@@ -238,7 +236,6 @@ void add_signal_handling(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
     values["signal-timer"] = false;
     values["signal-trap"] = false;
-    values["signal-of-keyboard"] = false;
     values["signal-name"] = "";
     values["signal-delay"] = "";
     values["signals-all"] = rendering.dialect.has("signals-all");
@@ -258,7 +255,6 @@ void add_signal_handling(const Rendering& rendering, Values& values) {
             "use `USR1`"));
     }
     values["signal-trap"] = !is_any;
-    values["signal-of-keyboard"] = is_listed_word(kOfKeyboard, name);
     values["signal-name"] = std::string(name);
     if (job.signal->before < std::chrono::seconds(60)) {
         rendering.faults.add(

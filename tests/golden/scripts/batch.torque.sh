@@ -136,16 +136,8 @@ make_private_folder() { # where all nodes of the job share it, if the script nee
     private=$(umask 077 && mktemp -d "$place/.cybelectl-batch.XXXXXX")
 }
 
-launch() { # PROGRAM ARGUMENT...
-    # In the background a program ignores INT and QUIT, unless its shell resets that.
-    (
-        trap - INT QUIT
-        if declare -F -- "$1" >/dev/null; then
-            "$@"
-        else
-            exec "$@"
-        fi
-    ) <&0 {idle}<&- &
+launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") <&0 {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`

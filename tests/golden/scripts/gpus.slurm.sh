@@ -70,8 +70,8 @@ set_variables() { # NAME=VALUE...: for this script, and by options for the conta
     options+=("${@/#/--env=}")
 }
 
-launch() { # PROGRAM ARGUMENT...
-    "$@" {idle}<&- &
+launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`

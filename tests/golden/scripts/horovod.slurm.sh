@@ -113,9 +113,9 @@ check_ranks() { # RANKS PROBE; each rank prints "cybelectl-probe rank 0 of 4"
         "use an MPI of the image's family (no --cleanenv, no --containall)"
 }
 
-launch() { # PROGRAM ARGUMENT...
+launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
     [ "$ended" = no ] || exit 143
-    "$@" {idle}<&- &
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`

@@ -164,7 +164,7 @@ need_cpus() { # RANKS THREADS
             'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
-launch() { # PROGRAM ARGUMENT...
+launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
     if [ -n "${row_cpus:-}" ]; then
         if declare -F -- "$1" >/dev/null; then
             taskset -pc "$row_cpus" "$BASHPID" >/dev/null 2>&1 || :
@@ -172,7 +172,7 @@ launch() { # PROGRAM ARGUMENT...
             set -- taskset -c "$row_cpus" "$@"
         fi
     fi
-    "$@" {idle}<&- {ends}<&- &
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") {idle}<&- {ends}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`

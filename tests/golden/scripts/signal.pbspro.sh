@@ -56,8 +56,8 @@ send_signal_after() { # SECONDS SIGNAL: the scheduler sends none before the end
     ) </dev/null >/dev/null 2>&1 &
 }
 
-launch() { # PROGRAM ARGUMENT...
-    "$@" {idle}<&- &
+launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`

@@ -86,7 +86,7 @@ serve_node() { # runs on each node
     node=$(uname -n)
     export CYBELE_NODE=$private/$node # marks what this node starts
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl-spark.XXXXXX") || exit 1
-    "${on_node[@]}" &
+    (trap - INT QUIT; "${on_node[@]}") & # else it ignores them
     process=$!
     trap 'kill "$process" 2>/dev/null' TERM INT HUP
     trap 'kill -s USR1 "$process" 2>/dev/null' USR1
@@ -187,7 +187,7 @@ ask_master() { # of the state of Spark: JSON on one line
 
 start_workers() {
     local alive=0 what=''
-    (on_each_node spark_worker) </dev/null &
+    (trap - INT QUIT; on_each_node spark_worker) </dev/null &
     workers_process=$!
     while [ "${alive:-0}" -lt 1 ]; do
         [ "$SECONDS" -lt "$deadline" ] ||
@@ -234,9 +234,9 @@ stop_spark() { # workers, then the master
     kill_marked "CYBELE_LAUNCH=$private"
 } 2>/dev/null
 
-launch() { # PROGRAM ARGUMENT...
+launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
     [ "$ended" = no ] || exit 143
-    "$@" {idle}<&- &
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`

@@ -213,7 +213,7 @@ serve_node() { # FOLDER [lifeline]: runs on each node
     export CYBELE_NODE=$private/$node # marks what this node starts
     # shellcheck source=/dev/null
     . "$private/words"
-    "${on_node[@]}" &
+    (trap - INT QUIT; exec "${on_node[@]}") & # else it ignores them
     process=$!
     trap 'kill "$process" 2>/dev/null' TERM INT HUP
     trap 'kill -s USR1 "$process" 2>/dev/null' USR1
@@ -265,8 +265,8 @@ sweep_node() { # PROCESS FOLDER NODE: when the process has ended, nothing of it 
     fi
 }
 
-launch() { # PROGRAM ARGUMENT...
-    "$@" {idle}<&- &
+launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`

@@ -80,6 +80,26 @@ TEST_CASE("an element of a sweep runs its own row, or its rows, and each has a r
     CHECK_FALSE(fs::exists(record / "4"));
 }
 
+TEST_CASE("a program can be interrupted, whatever starts it: it does not ignore INT and QUIT") {
+    Bench bench;
+    constexpr const char* kShowIgnored = "grep SigIgn /proc/self/status\n";
+    constexpr const char* kNone = "SigIgn:\t0000000000000000\n";
+    for (const char* name : {"mpirun", "python3", "show"}) {
+        bench.program(name, kShowIgnored);
+    }
+    for (const std::string launch :
+         {"", "launch: {kind: mpi, guard: false, allow-root: true}\n", "launch: torch\n"}) {
+        CAPTURE(launch);
+        CHECK(bench.run("command: [show]\n" + launch).output == kNone);
+    }
+    bench.variables["CYBELE_ARRAY_INDEX"] = "0";
+    CHECK(bench
+              .run("command: [show, '@{a}']\noutput: {stdout: 'row-%a'}\n"
+                   "sweep: {a: [1, 2, 3], pack: 2}\n")
+              .ok());
+    CHECK(read_file(bench.work / "row-row1").value() == kNone);
+}
+
 TEST_CASE("the index comes from the scheduler's variable in every dialect") {
     struct Row {
         const char* dialect;
