@@ -20,7 +20,13 @@ main() {
     # shellcheck source=/dev/null
     . /dev/fd/9 9<<'END-OF-SETUP'
 export LEVEL=3
+
+cybele_own_values[5]=read
 END-OF-SETUP
+    # bash leaves a text with a syntax error with 2.
+    [ $? -ne 2 ] || [ "${cybele_own_values[5]:-}" = read ] ||
+        refuse 'the set-up has a syntax error' 'bash could not read it to its end' \
+            'correct `setup`; the message of bash is above'
     set -euo pipefail
     # Variables of this script that the set-up may have used, too.
     name=${cybele_own_values[0]} here=${cybele_own_values[1]} record=${cybele_own_values[2]}

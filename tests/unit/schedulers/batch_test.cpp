@@ -246,6 +246,19 @@ TEST_CASE("set-up comes before the program, teardown after it") {
     CHECK(bench.run(batch("setup: cd /\n", "pwd\n")).output == "/\n");
 }
 
+TEST_CASE("a set-up that bash cannot read to its end starts no program; one that fails does") {
+    const Bench bench;
+    const auto outcome = bench.run("command: [echo, started]\nsetup: |\n  A=1\n  B=<NAME>\n");
+    CHECK(outcome.code == 1);
+    CHECK(outcome.output.empty());
+    CHECK(outcome.errors.find("error: the set-up has a syntax error\n") != std::string::npos);
+    for (const char* setup : {"false", "(exit 2)", "return 1", "return", "no-such-program"}) {
+        CAPTURE(std::string(setup));
+        CHECK(bench.run(fmt::format("command: [echo, started]\nsetup: {}\n", setup)).output ==
+              "started\n");
+    }
+}
+
 TEST_CASE("batch: signals reach the script, which may trap them") {
     const Bench bench;
     CHECK(bench.run(batch("", "trap 'echo trapped; exit 4' INT\nkill -s INT $$\nsleep 5\n")).code ==
