@@ -82,6 +82,7 @@ std::string launch_text(const TypedLaunch& launch) {
     put("exact", launch.is_exact ? "true" : "");
     put("launcher", launch.launcher);
     put("pmi", launch.pmi);
+    put("binding", launch.binding);
     put("threads", launch.threads);
     put("options", launch.options.empty() ? "" : flow_list(launch.options));
     return settings.empty() ? launch.kind : fmt::format("{{kind: {}{}}}", launch.kind, settings);
@@ -126,6 +127,20 @@ bool keeps_submit_folder(const BatchScript& script,
         why.push_back({0, "", "`-d` and `-w` of qsub set PBS_O_WORKDIR, too", ""});
     }
     return !is_lost;
+}
+
+/// `modules` end a job whose module is missing, where a script goes on.
+void tell_modules(const BatchScript& script, Conversion& into) {
+    const auto load =
+        std::find_if(script.commands.begin(),
+                     script.commands.end(),
+                     [](const ShellCommand& command) { return command.program() == "module"; });
+    if (load != script.commands.end() && into.yaml.find("\nmodules: [") != std::string::npos) {
+        into.notes.push_back({load->line,
+                              "module load",
+                              "as `modules` it ends the job where a module cannot be loaded",
+                              "write it under `setup` if the script shall go on without it"});
+    }
 }
 
 /// The Job of a launch that is understood; unset where its document would not be one.
@@ -213,6 +228,7 @@ convert_script(const Explanation& explanation, const std::string& name, Unplaced
     // The body of a script is of the host: a caller that adds an image would move it into that.
     if (typed && (unplaced == UnplacedTasks::kAnywhere || !typed->has_body)) {
         tell_typed(explanation.script, *typed);
+        tell_modules(explanation.script, *typed);
         return std::move(*typed);
     }
     CYBELE_TRY(Conversion conversion, convert_to_batch(explanation, name));

@@ -159,7 +159,7 @@ constexpr std::array kRows{
     OptionRow{kBoth, "-l", "", kYes, "list", ""},
     OptionRow{kBoth, "-q", "", kYes, "queue", ""},
     OptionRow{kBoth, "-A", "", kYes, "account", ""},
-    OptionRow{kPbspro, "-P", "", kYes, "account", ""},
+    OptionRow{kPbspro, "-P", "", kYes, "project", kAsWritten},
     OptionRow{kTorque, "-P", "", kYes, "proxy-user", kSubmit},
     OptionRow{kTorque, "-t", "", kYes, "array", ""},
     OptionRow{kPbspro, "-J", "", kYes, "array", ""},

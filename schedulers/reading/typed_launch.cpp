@@ -191,6 +191,10 @@ private:
         if (!is_read) {
             return false;
         }
+        // A launch of ours would bind each rank to its cores; a script's own is bound less, if at
+        // all.
+        const bool may_be_bound = script_.reader == Reader::kSlurm || has_whole_nodes();
+        launch.binding = !is_srun && may_be_bound && !options_.gets_image ? "none" : "";
         return (has_count || stop(first, "it says no number of ranks (`-n`)")) &&
                (is_srun || may_be_open_mpi(script_, has_container()) ||
                 stop(first,
@@ -215,24 +219,16 @@ private:
                });
     }
 
+    [[nodiscard]] bool has_whole_nodes() const {
+        return options_.fields.contains("resources.exclusive");
+    }
+
     /// `--exclusive` without a number of cores for each rank.
     [[nodiscard]] bool has_free_cores() const {
-        return options_.fields.contains("resources.exclusive") &&
-               !options_.fields.contains("resources.cpus-per-task");
+        return has_whole_nodes() && !options_.fields.contains("resources.cpus-per-task");
     }
 
     bool take_srun_option(const std::string& name, const std::string& value) {
-        constexpr std::array<std::string_view, 11> kPassed{"--cpu-bind",
-                                                           "--cpu_bind",
-                                                           "--distribution",
-                                                           "-m",
-                                                           "--hint",
-                                                           "--unbuffered",
-                                                           "-u",
-                                                           "--label",
-                                                           "-l",
-                                                           "--gpu-bind",
-                                                           "--mem-bind"};
         const auto number = whole_number(value);
         if (name == "-N" || name == "--nodes") {
             return number == place_.nodes;
@@ -251,14 +247,16 @@ private:
             return value == "ALL"; // as without it
         }
         if (name == "--mpi") {
-            const bool has_field = value == "pmix" || value == "pmi2";
-            launch.pmi = has_field ? value : launch.pmi;
-            if (value.starts_with("pmix_v")) {
+            const bool is_known = value == "pmix" || value == "pmi2" || value.starts_with("pmix_v");
+            // The field `pmi` would also bind each rank to its cores, and end all with the first.
+            if (options_.gets_image && !value.starts_with("pmix_v")) {
+                launch.pmi = is_known ? value : launch.pmi;
+            } else {
                 launch.options.push_back(name + "=" + value);
             }
-            return has_field || value.starts_with("pmix_v");
+            return is_known;
         }
-        if (is_one_of(name, kPassed)) {
+        if (is_passed_to_srun(name)) {
             launch.options.push_back(value.empty()            ? name
                                      : name.starts_with("--") ? name + "=" + value
                                                               : name + value);
@@ -271,7 +269,9 @@ private:
     bool take_container(const TypedSetup& setup) {
         const std::size_t begin = at_;
         const std::size_t known = reasons.size();
-        if (raw_.empty() && !setup.changes_directory && take_image()) {
+        // What is read from elsewhere may set variables that a container of ours would not see.
+        const bool is_known = !setup.reads_elsewhere || options_.gets_image;
+        if (raw_.empty() && !setup.changes_directory && is_known && take_image()) {
             return true;
         }
         if (launch.kind != "mpi" || begin >= words_.size()) {
@@ -438,9 +438,9 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
     // made for a new image need not do what the script did there.
     const bool has_cores =
         launch.kind != "serial" || options.fields.contains("resources.cpus-per-task");
-    launch.threads = setup->threads                    ? std::to_string(*setup->threads)
-                     : options.gets_image && has_cores ? ""
-                                                       : "own";
+    launch.threads = setup->threads ? std::to_string(*setup->threads)
+                     : options.gets_image && has_cores && !setup->keeps_threads ? ""
+                                                                                : "own";
     return launch;
 }
 

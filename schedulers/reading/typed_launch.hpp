@@ -15,6 +15,7 @@ struct TypedLaunch {
     std::string kind; ///< serial, mpi
     std::string launcher;
     std::string pmi;
+    std::string binding;
     std::string image;
     std::vector<std::string> options; ///< of the launcher
     std::vector<std::string> binds;

@@ -98,6 +98,21 @@ bool is_bound_word(const BatchScript& script, const std::string& word) {
     return !is_free_word(script, word) && !is_limit_of_pbs(word);
 }
 
+bool is_passed_to_srun(std::string_view option) {
+    constexpr std::array<std::string_view, 11> kPassed{"--cpu-bind",
+                                                       "--cpu_bind",
+                                                       "--distribution",
+                                                       "-m",
+                                                       "--hint",
+                                                       "--unbuffered",
+                                                       "-u",
+                                                       "--label",
+                                                       "-l",
+                                                       "--gpu-bind",
+                                                       "--mem-bind"};
+    return is_one_of(option, kPassed);
+}
+
 std::size_t line_of_word(const BatchScript& script, std::string_view word) {
     const auto found =
         std::find_if(script.directives.begin(),

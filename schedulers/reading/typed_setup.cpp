@@ -30,8 +30,9 @@ struct KeptLine {
     bool is_constant = false;                                ///< known values alone …
     std::vector<std::pair<std::string, std::string>> values; ///< … with their names
     bool is_exported = false;
-    bool is_needed = true;  ///< false: where no later line reads a name, a field says the same
-    bool is_option = false; ///< of the shell, for the lines that come later
+    bool is_needed = true;     ///< false: where no later line reads a name, a field says the same
+    bool is_option = false;    ///< of the shell, for the lines that come later
+    bool sets_threads = false; ///< `OMP_NUM_THREADS`
 };
 
 /// The set-up, statement by statement.
@@ -41,7 +42,7 @@ public:
         : options_(options), place_(place), starts_at_home_(starts_at_home_of(script)) {
         add_constants(script);
         if (std::string start = start_of_shell(script).value_or(""); !start.empty()) {
-            lines_.push_back({std::move(start), false, {}, false, true, false});
+            lines_.push_back({std::move(start), false, {}, false, true});
             is_prepared_ = true; // modules come after the profile
         }
     }
@@ -174,7 +175,7 @@ private:
 
     /// `NAME=VALUE …` and `export NAME=VALUE …`.
     bool take_values(const ShellCommand& command, const std::string& text, bool is_exported) {
-        KeptLine line{text, true, {}, is_exported, true, false};
+        KeptLine line{text, true, {}, is_exported, true};
         for (std::size_t index = is_exported ? 1 : 0; index < command.words.size(); ++index) {
             const std::string& raw = command.words[index].raw;
             const auto equals = raw.find('=');
@@ -194,6 +195,7 @@ private:
             if (is_exported && name == "OMP_NUM_THREADS") {
                 setup_.threads = value ? whole_number(*value) : std::nullopt;
                 line.is_needed = command.words.size() != 2;
+                line.sets_threads = true;
                 if (!setup_.threads || *setup_.threads == 0) {
                     return false;
                 }
@@ -238,9 +240,13 @@ private:
     bool take_lines(const Statement& statement) {
         constexpr std::array<std::string_view, 4> kNotBefore{"exec", "return", "set", "shopt"};
         constexpr std::array<std::string_view, 3> kMoves{"cd", "pushd", "popd"};
+        constexpr std::array<std::string_view, 9> kReadsElsewhere{
+            "source", ".", "eval", "module", "ml", "conda", "mamba", "micromamba", "spack"};
         for (const ShellCommand* command : statement.commands) {
             const std::string_view name = command->program();
             for (const ShellWord& word : command->words) {
+                setup_.reads_elsewhere =
+                    setup_.reads_elsewhere || is_one_of(word.text, kReadsElsewhere);
                 if (is_one_of(word.text, kNotBefore) ||
                     (is_one_of(word.text, kMoves) && !leaves_directory())) {
                     return false;
@@ -262,7 +268,7 @@ private:
             }
             is_prepared_ = is_prepared_ || (name != "echo" && name != "date" && name != "printf");
         }
-        lines_.push_back({statement.text, false, {}, false, true, false});
+        lines_.push_back({statement.text, false, {}, false, true});
         return true;
     }
 
@@ -275,6 +281,10 @@ private:
     /// Which lines stay, and which become variables of the environment.
     bool settle(const std::string& launch) {
         std::string later;
+        setup_.keeps_threads = setup_.threads && setup_.reads_elsewhere;
+        if (setup_.keeps_threads) {
+            setup_.threads.reset();
+        }
         bool is_last = true; // so far: the environment is set after the set-up
         for (auto line = lines_.rbegin(); line != lines_.rend(); ++line) {
             if (line->is_option && later.empty()) {
@@ -287,11 +297,12 @@ private:
                            (mentions(launch, value.first) &&
                             !setup_.constants.contains(value.first));
                 });
-            if (is_last && line->is_exported && line->is_constant && !is_read &&
+            const bool stays = setup_.keeps_threads && line->sets_threads;
+            if (is_last && line->is_exported && line->is_constant && !is_read && !stays &&
                 becomes_field(*line)) {
                 continue;
             }
-            if (line->is_needed || is_read) {
+            if (line->is_needed || is_read || stays) {
                 if (std::any_of(line->values.begin(), line->values.end(), [](const auto& value) {
                         return is_thread_variable(value.first) && value.first != "OMP_NUM_THREADS";
                     })) {

@@ -38,6 +38,8 @@ struct TypedSetup {
     Constants constants;            ///< what the launch's own words may name
     std::set<std::string> exported; ///< what each process that the script starts has
     std::string last_options;       ///< `set -e` and its like that no line of `text` comes after
+    bool reads_elsewhere = false;   ///< `source`, `eval` and their like may set any variable
+    bool keeps_threads = false;     ///< the text sets the number, among lines that may do so, too
     bool enters_submit_directory = false;
     bool changes_directory = false;    ///< to one that the launch starts in
     bool hides_from_container = false; ///< it sets what a container of ours would not see

@@ -141,8 +141,11 @@ void add_batch_head(const Rendering& rendering, Values& values) {
     for (const SaidField& row : kSaidFields) {
         values[row.name] = job.says(row.field) || !(is_as_written || is_left);
     }
-    // From Slurm 24.11 on srun takes a number of cores over, and then binds to so many.
-    if (job.launch.pmi == "default" && !job.says("resources.cpus-per-task")) {
+    // From Slurm 24.11 on srun takes a number of cores over, and then binds to so many; the srun by
+    // which mpirun starts its daemons has done so before, too.
+    const bool counts_itself =
+        job.launch.pmi == "default" || (job.launch.has_own_threads && job.launch.binding == "none");
+    if (counts_itself && !job.says("resources.cpus-per-task")) {
         values["says-cpus-per-task"] = false;
     }
     if (!is_as_written) {

@@ -52,6 +52,19 @@ TEST_CASE("a converted script of Slurm says the numbers of the first one, and no
             "--kill-on-bad-exit=0",
             "--kill-on-bad-exit=1",
             "OMP_PLACES"},
+        Row{"#SBATCH -N 4 --ntasks-per-node=1\nsrun --mpi=pmix ./x\n",
+            "--ntasks-per-node=1 --mpi=pmix)\n",
+            "--kill-on-bad-exit",
+            "cpus-per-task"},
+        // Ranks of mpirun have the cores that they had.
+        Row{"#SBATCH -N 4 --ntasks-per-node=1 --exclusive\nmodule load openmpi\nmpirun -np 4 ./x\n",
+            "--map-by ppr:1:node --bind-to none)\n",
+            "cpus-per-task",
+            "PE="},
+        Row{"#SBATCH -N 1 -n 4 -c 2\nmodule load openmpi\nmpirun -np 4 ./x\n",
+            "--bind-to none)\n",
+            "--bind-to core",
+            "PE="},
     };
     for (const Row& row : kRows) {
         CAPTURE(row.script);
@@ -70,6 +83,54 @@ TEST_CASE("a converted script of Slurm says the numbers of the first one, and no
         CHECK_MESSAGE(text.find(row.says) != std::string::npos, text);
         CHECK_MESSAGE(text.find(row.lacks1) == std::string::npos, text);
         CHECK_MESSAGE(text.find(row.lacks2) == std::string::npos, text);
+    }
+}
+
+TEST_CASE(
+    "what a script reads from elsewhere keeps its place before and after what it may change") {
+    struct Row {
+        const char* body;
+        const char* yaml; ///< a part of the Job
+    };
+    constexpr std::array kRows{
+        // A container of ours would not see each variable of the host.
+        Row{"source s.sh\nsrun apptainer exec i.sif p\n",
+            "command: [\"apptainer\", \"exec\", \"i.sif\", \"p\"]\n"},
+        Row{"eval \"$(conda shell.bash hook)\"\nconda activate a\nsrun apptainer exec i.sif p\n",
+            "command: [\"apptainer\", \"exec\", \"i.sif\", \"p\"]\n"},
+        Row{"echo a\nsrun apptainer exec i.sif p\n", "image: \"i.sif\"\n"},
+        Row{"source s.sh\nexport OMP_NUM_THREADS=1\nsrun ./p\n",
+            "setup: |\n  source s.sh\n  export OMP_NUM_THREADS=1\n"},
+        Row{"export OMP_NUM_THREADS=1\nsource s.sh\nsrun ./p\n",
+            "setup: |\n  export OMP_NUM_THREADS=1\n  source s.sh\n"},
+        Row{"export OMP_NUM_THREADS=1\nsource s.sh\nsrun ./p\n", "threads: own}\n"},
+        Row{"export OMP_NUM_THREADS=1\nmkdir a\nsrun ./p\n", "threads: 1}\n"}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.body);
+        const auto explanation =
+            explain_script(std::string("#!/bin/bash\n#SBATCH -N 1 -n 4\n") + row.body, "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        CHECK_MESSAGE(conversion->yaml.find(row.yaml) != std::string::npos, conversion->yaml);
+    }
+}
+
+TEST_CASE("`-A` and `-P` of OpenPBS are two attributes of the job") {
+    for (const char* lines : {"#PBS -P proj\n#PBS -A acct\n", "#PBS -A acct\n#PBS -P proj\n"}) {
+        const auto explanation = explain_script(
+            std::string("#!/bin/bash\n#PBS -l select=1:ncpus=1\n") + lines + "./p\n", "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        CHECK(conversion->yaml.find("account: \"acct\"\n") != std::string::npos);
+        CHECK(conversion->yaml.find("- \"-P proj\"\n") != std::string::npos);
+        const auto job = launchers::read_job(conversion->yaml, "s.yaml");
+        REQUIRE(job.has_value());
+        RenderInput input;
+        input.job = &*job;
+        input.dialect = "pbspro";
+        const auto script = render_script(input);
+        REQUIRE_MESSAGE(script.has_value(), format_text(script.error().faults()));
+        CHECK(script->text.find("#PBS -P proj\n") != std::string::npos);
     }
 }
 

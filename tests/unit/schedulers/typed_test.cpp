@@ -20,10 +20,11 @@ TEST_CASE("what a script runs becomes launch, image and command") {
     };
     constexpr std::array kRows{
         Row{"module load openmpi/4.1\nmpirun -np 4 ./a.out x\n",
-            "command: [\"./a.out\", \"x\"]\nlaunch: {kind: mpi, launcher: mpirun, threads: own}\n"},
+            "command: [\"./a.out\", \"x\"]\n"
+            "launch: {kind: mpi, launcher: mpirun, binding: none, threads: own}\n"},
         Row{"srun --mpi=pmix apptainer exec -B /a:/b i.sif p\n",
-            "image: \"i.sif\"\ncommand: [\"p\"]\nlaunch: {kind: mpi, launcher: srun, pmi: pmix, "
-            "threads: own}\n"},
+            "image: \"i.sif\"\ncommand: [\"p\"]\nlaunch: {kind: mpi, launcher: srun, "
+            "pmi: default, threads: own, options: [\"--mpi=pmix\"]}\n"},
         Row{"srun --mpi=pmix apptainer exec -B /a:/b i.sif p\n", "binds: [\"/a:/b\"]\n"},
         Row{"module load a openmpi\nexport A='b c'\nmpirun -n 4 ./p\n",
             "modules: [\"a\", \"openmpi\"]\nenvironment:\n  A: \"b c\"\n"},
