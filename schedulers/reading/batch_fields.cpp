@@ -136,10 +136,9 @@ bool take_array(Fields& fields, const Directive& directive) {
     const auto forms = array_forms(indexes);
     const auto has = [&](std::string_view form) { return forms.contains(form); };
     // Forms that the batch system of the script may not know are left to it.
-    const bool is_known = fields.script.reader == Reader::kTorque ? !has("step")
-                          : fields.script.reader == Reader::kPbspro
-                              ? !has("list") && !has("single") && !has("limit")
-                              : true;
+    const bool is_known = fields.script.reader == Reader::kTorque   ? !has("step")
+                          : fields.script.reader == Reader::kPbspro ? !has("list") && !has("single")
+                                                                    : true;
     return is_known && launchers::check_array(indexes).because.empty() &&
            fields.put("array", yaml_quote(indexes));
 }
@@ -327,7 +326,8 @@ bool take_tasks(Fields& fields, const Directive& directive) {
     if (tasks && each != nullptr) {
         const auto most = count_of(each->value);
         const auto of = nodes == nullptr ? std::optional<std::uint64_t>() : count_of(nodes->value);
-        if (!most || !of || *tasks > *most * *of) {
+        const bool is_one = tasks == 1U && most == 1U && nodes == nullptr;
+        if (!is_one && (!most || !of || *tasks > *most * *of)) {
             return false;
         }
     }
@@ -428,6 +428,13 @@ void take_option(Fields& fields, const Directive& directive) {
     const Take take = row != kFieldRows.end() ? row->take : find_option_take(directive);
     if (take != nullptr && take(fields, directive)) {
         ++options.in_fields;
+        return;
+    }
+    if (!fields.is_slurm() && directive.need == "workdir") {
+        options.refused.push_back({directive.line,
+                                   directive.option + " " + directive.value,
+                                   "the path has characters that `workdir` of a Job cannot have",
+                                   "write `workdir` into the Job yourself"});
         return;
     }
     std::string word = word_of(fields, directive);

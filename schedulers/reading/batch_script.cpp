@@ -273,6 +273,24 @@ const Directive* BatchScript::find(std::string_view need) const {
     return found == directives.rend() ? nullptr : &*found;
 }
 
+std::size_t line_of_burst_buffer(const BatchScript& script) {
+    const bool is_slurm = script.reader == Reader::kSlurm;
+    const std::size_t end =
+        script.first_command == 0 ? script.lines.size() + 1 : script.first_command;
+    for (std::size_t line = 1; line < end && is_slurm; ++line) {
+        const std::string& text = script.lines[line - 1];
+        if (text.starts_with("#DW ") || text.starts_with("#BB ")) {
+            return line;
+        }
+    }
+    return 0;
+}
+
+bool is_ignored_comment(const BatchScript& script, const OddLine& odd) {
+    return script.reader == Reader::kTorque && odd.why == OddLine::Why::kExtra &&
+           odd.text.starts_with('#');
+}
+
 std::size_t BatchScript::line_of(std::string_view need) const {
     const Directive* found = find(need);
     return found == nullptr ? 0 : found->line;

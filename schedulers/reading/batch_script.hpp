@@ -55,6 +55,13 @@ struct BatchScript {
     [[nodiscard]] std::size_t line_of(std::string_view need) const;
 };
 
+/// The first line for a burst buffer of Slurm (`#DW`, `#BB`), which counts in the head of a script
+/// only; 0: none.
+[[nodiscard]] std::size_t line_of_burst_buffer(const BatchScript& script);
+
+/// A comment after the options of a line, which TORQUE ignores.
+[[nodiscard]] bool is_ignored_comment(const BatchScript& script, const OddLine& odd);
+
 /// Reads a script by the rules of its batch system: Slurm where there are `#SBATCH` lines, else
 /// OpenPBS for `select`, else TORQUE; `reader` says it instead unless it is kNone. Pure. A text
 /// that is no script (NUL bytes) is kInput.

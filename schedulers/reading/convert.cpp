@@ -129,6 +129,53 @@ bool keeps_submit_folder(const BatchScript& script,
     return !is_lost;
 }
 
+/// What the batch system of the script does with it: its comments, options of a plugin, of a site.
+void tell_reading(const BatchScript& script, Conversion& into) {
+    const auto comment =
+        std::find_if(script.odd.begin(), script.odd.end(), [&](const OddLine& odd) {
+            return is_ignored_comment(script, odd);
+        });
+    if (comment != script.odd.end()) {
+        into.notes.push_back({comment->line,
+                              comment->text,
+                              "TORQUE ignores comments after options, and OpenPBS rejects them",
+                              "the Job is written without them"});
+    }
+    for (const Directive& directive : script.directives) {
+        const bool is_of_plugin = directive.need.empty() && script.reader == Reader::kSlurm;
+        const bool is_of_pbspro = script.reader == Reader::kTorque &&
+                                  (directive.need == "-l ncpus" || directive.need == "-l wd" ||
+                                   directive.need == "-l storage");
+        const bool is_left =
+            std::any_of(into.left.begin(), into.left.end(), [&](const Remainder& each) {
+                return each.line == directive.line;
+            });
+        if (is_of_plugin && !is_left) {
+            into.notes.push_back(
+                {directive.line,
+                 directive.option,
+                 "sbatch itself has no such option; a plugin of the site may add it",
+                 "check its spelling"});
+        }
+        if (is_of_pbspro) {
+            into.notes.push_back({directive.line,
+                                  directive.option,
+                                  "the script is read as one of TORQUE",
+                                  "for PBS Pro and OpenPBS, convert it with `--scheduler pbspro`"});
+            break;
+        }
+    }
+}
+
+void sort_by_line(Conversion& conversion) {
+    for (auto* list : {&conversion.left, &conversion.notes, &conversion.why_batch}) {
+        std::stable_sort(
+            list->begin(), list->end(), [](const Remainder& left, const Remainder& right) {
+                return left.line < right.line;
+            });
+    }
+}
+
 /// `modules` end a job whose module is missing, where a script goes on.
 void tell_modules(const BatchScript& script, Conversion& into) {
     const auto load =
@@ -229,18 +276,16 @@ convert_script(const Explanation& explanation, const std::string& name, Unplaced
     if (typed && (unplaced == UnplacedTasks::kAnywhere || !typed->has_body)) {
         tell_typed(explanation.script, *typed);
         tell_modules(explanation.script, *typed);
+        tell_reading(explanation.script, *typed);
+        sort_by_line(*typed);
         return std::move(*typed);
     }
     CYBELE_TRY(Conversion conversion, convert_to_batch(explanation, name));
+    tell_reading(explanation.script, conversion);
     if (!typed) {
         conversion.why_batch = std::move(why);
     }
-    const auto by_line = [](const Remainder& left, const Remainder& right) {
-        return left.line < right.line;
-    };
-    std::stable_sort(conversion.left.begin(), conversion.left.end(), by_line);
-    std::stable_sort(conversion.notes.begin(), conversion.notes.end(), by_line);
-    std::stable_sort(conversion.why_batch.begin(), conversion.why_batch.end(), by_line);
+    sort_by_line(conversion);
     return conversion;
 }
 

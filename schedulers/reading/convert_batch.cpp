@@ -65,6 +65,9 @@ constexpr std::string_view kWriteForSlurm =
 /// Comments that only look like directives are no change; the others may be meant.
 void tell_odd_lines(const BatchScript& script, Conversion& into) {
     for (const OddLine& odd : script.odd) {
+        if (is_ignored_comment(script, odd)) {
+            continue; // convert.cpp says it once
+        }
         const auto* const row =
             std::find_if(kOddReasons.begin(), kOddReasons.end(), [&](const OddReason& each) {
                 return each.why == odd.why;
@@ -260,19 +263,6 @@ check_written(const Conversion& conversion, const std::string& body, const Batch
 }
 
 } // namespace
-
-std::size_t line_of_burst_buffer(const BatchScript& script) {
-    const bool is_slurm = script.reader == Reader::kSlurm;
-    const std::size_t end =
-        script.first_command == 0 ? script.lines.size() + 1 : script.first_command;
-    for (std::size_t line = 1; line < end && is_slurm; ++line) {
-        const std::string& text = script.lines[line - 1];
-        if (text.starts_with("#DW ") || text.starts_with("#BB ")) {
-            return line;
-        }
-    }
-    return 0;
-}
 
 const Directive* signal_not_passed_on(const BatchScript& script, LaunchOf launch) {
     constexpr std::array<std::string_view, 6> kPassed{"USR1", "USR2", "TERM", "10", "12", "15"};

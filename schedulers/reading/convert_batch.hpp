@@ -27,10 +27,6 @@ void write_words(const BatchScript& script,
 /// The body: all lines but the first with `#!` and those of directives.
 [[nodiscard]] std::string body_of(const BatchScript& script);
 
-/// The first line for a burst buffer of Slurm (`#DW`, `#BB`), which counts in the head of a script
-/// only; 0: none.
-[[nodiscard]] std::size_t line_of_burst_buffer(const BatchScript& script);
-
 /// The option that asks for a signal to the script that a Job does not pass on; nullptr: none.
 enum class LaunchOf { kTyped, kBatch };
 [[nodiscard]] const Directive* signal_not_passed_on(const BatchScript& script, LaunchOf launch);

@@ -53,9 +53,14 @@ std::string gpu_value(const Fields& fields, const std::string& text, std::string
                        form.empty() ? "" : fmt::format(", form: {}", form));
 }
 
+constexpr char kGpusPerTaskField[] = "resources.gpus-per-task";
+
 template <const char* kField>
 bool take_gpus_of(Fields& fields, const Directive& directive) {
     const std::string value = gpu_value(fields, directive.value, "");
+    if (kField == kGpusPerTaskField && fields.has("tasks") && !fields.has("nodes")) {
+        return false; // Slurm chooses the nodes, and a Job has as many GPUs on each
+    }
     return gpu_forms(fields) == 1 && !value.empty() && fields.put(kField, value);
 }
 
@@ -257,7 +262,6 @@ bool take_mail(Fields& fields, const Directive& /*directive*/) {
 }
 
 constexpr char kGpusField[] = "resources.gpus";
-constexpr char kGpusPerTaskField[] = "resources.gpus-per-task";
 constexpr char kHostsField[] = "resources.hosts";
 constexpr char kExcludeField[] = "resources.exclude";
 constexpr char kThreadsField[] = "resources.threads-per-core";

@@ -200,6 +200,21 @@ constexpr std::array kRows{
     OptionRow{kPbspro, "-G", "", kNo, "gui", kSubmit},
 };
 
+/// A letter more, less or changed, or two that are swapped: a plugin may have names that are
+/// further from those of sbatch.
+bool is_one_edit(std::string_view a, std::string_view b) {
+    while (!a.empty() && !b.empty() && a.front() == b.front()) {
+        a.remove_prefix(1);
+        b.remove_prefix(1);
+    }
+    while (!a.empty() && !b.empty() && a.back() == b.back()) {
+        a.remove_suffix(1);
+        b.remove_suffix(1);
+    }
+    const bool is_swapped = a.size() == 2 && b.size() == 2 && a[0] == b[1] && a[1] == b[0];
+    return (a.size() <= 1 && b.size() <= 1) || is_swapped;
+}
+
 } // namespace
 
 const OptionRow* find_option(Reader reader, std::string_view option) {
@@ -225,14 +240,15 @@ const OptionRow* find_option(Reader reader, std::string_view option) {
 }
 
 std::string nearest_option(Reader reader, std::string_view option) {
+    const std::string_view name = option.substr(0, option.find('='));
     std::vector<std::string_view> known;
     for (const OptionRow& row : kRows) {
-        if (!row.longer.empty() &&
-            row.readers.find(reader_text(reader)) != std::string_view::npos) {
+        if (!row.longer.empty() && is_one_edit(name, row.longer) && row.need != "usage" &&
+            row.need != "help" && row.readers.find(reader_text(reader)) != std::string_view::npos) {
             known.push_back(row.longer);
         }
     }
-    return nearest(option.substr(0, option.find('=')), known);
+    return nearest(name, known);
 }
 
 std::string spelling_help(Reader reader, std::string_view option) {

@@ -17,12 +17,17 @@ constexpr std::string_view kSetupPrograms =
     "pwd exit printf nvidia-smi rocm-smi sleep whoami which type command uname env printenv lscpu "
     "free df ls cat rm cp mv ln touch chmod umask shopt true : test [ [[ spack nproc tar rsync "
     "declare typeset readonly alias basename dirname head tail wc hash pip pip3 ";
+/// Words that are no program, and that a set-up before a launch cannot have.
+constexpr std::string_view kShellWords = " shift break continue let local return ";
 /// What only passes lines on, between pipes.
 constexpr std::string_view kFilters = " grep egrep fgrep sed awk sort uniq cut tr tee head tail ";
 /// What is not one launch, whatever it starts.
 constexpr std::string_view kOtherPrograms =
     " for while until case select function do done esac { } wait trap eval coproc "
     "sbatch qsub parallel xargs docker podman shifter ";
+
+constexpr std::string_view kFunction = "it defines a function";
+constexpr std::string_view kPart = "it is a part of a function, a subshell or an array";
 
 bool is_in_list(std::string_view list, std::string_view word) {
     return !word.empty() && word.find(' ') == std::string_view::npos &&
@@ -152,6 +157,14 @@ odd_start(const BatchScript& script, const Statement& statement, const ShellComm
     if (!is_array_word(statement, command) &&
         (!is_plain_operator(command.before) || !is_plain_operator(command.after))) {
         const auto& odd = is_plain_operator(command.after) ? command.before : command.after;
+        if (odd == "(" || odd == ")") {
+            const std::string& last = command.words.back().raw;
+            const bool is_array = !last.empty() && last.back() == '=';
+            const bool is_function = command.after == "(" && command.words.size() == 1;
+            return std::string(is_array      ? "it sets an array among other words"
+                               : is_function ? kFunction
+                                             : kPart);
+        }
         return "`" + odd + "` starts it in a way that no typed launch has";
     }
     return !is_read_by_bash(script) && has_redirection_of_bash(command)
@@ -163,8 +176,9 @@ odd_start(const BatchScript& script, const Statement& statement, const ShellComm
 /// function say nothing new.
 void add_reason(const ShellCommand& command, std::string because, std::vector<Remainder>& why) {
     constexpr std::string_view kInner = " do done esac } ";
-    const bool is_told = std::any_of(
-        why.begin(), why.end(), [&](const Remainder& each) { return each.because == because; });
+    const bool is_told = std::any_of(why.begin(), why.end(), [&](const Remainder& each) {
+        return each.because == because || (because == kPart && each.because == kFunction);
+    });
     if (!is_told && (why.empty() || !is_in_list(kInner, command.words.front().text))) {
         why.push_back({command.line, text_of_command(command), std::move(because), ""});
     }
@@ -195,6 +209,12 @@ bool ends_with_code_of_launch(const Body& body) {
 }
 
 std::optional<Body> body_with_one_launch(const BatchScript& script, std::vector<Remainder>& why) {
+    constexpr std::string_view kShells = " bash sh dash ksh zsh ";
+    const std::string shell = shell_name_of(script);
+    if (!shell.empty() && !is_in_list(kShells, shell)) {
+        why.push_back({1, script.lines.front(), "the script is for " + shell, ""});
+        return std::nullopt;
+    }
     const auto path = std::find_if(script.lines.begin(), script.lines.end(), reads_path);
     if (path != script.lines.end()) {
         why.push_back({static_cast<std::size_t>(path - script.lines.begin()) + 1,
@@ -214,6 +234,10 @@ std::optional<Body> body_with_one_launch(const BatchScript& script, std::vector<
             depth += command->words.front().raw == "if" ? 1 : 0;
             depth -= command->words.front().raw == "fi" ? 1 : 0;
             statement.is_conditional = statement.is_conditional || is_conditional;
+            if (is_in_list(kShellWords, program)) {
+                add_reason(*command, "no typed launch has these words of the shell", why);
+                continue;
+            }
             if (std::string odd = odd_start(script, statement, *command); !odd.empty()) {
                 add_reason(*command, std::move(odd), why);
                 continue;

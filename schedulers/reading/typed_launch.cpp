@@ -399,7 +399,7 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
         stop(command_text, "the script reads its arguments");
     }
     if (!start_of_shell(script)) {
-        stop(command_text, "the script is not read by a plain bash or sh");
+        stop(command_text, shell_without_launch(script));
     }
     if (last.commands.size() != 1 || last.is_conditional) {
         stop(command_text, "it is a part of a condition, a pipe or a list of commands");
@@ -473,10 +473,7 @@ typed_launch(const BatchScript& script, const BatchOptions& options, std::vector
     }
     for (const std::string& word : words) {
         if (!is_launch_word(script, word)) {
-            why.push_back({line_of_word(script, word),
-                           word,
-                           "a Job has no field for it, and it may change what a launch starts",
-                           ""});
+            why.push_back({line_of_word(script, word), word, reason_of_word(script, word), ""});
         }
     }
     if (const std::string_view name = variable_of_submission(script); !name.empty()) {

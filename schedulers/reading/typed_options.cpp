@@ -113,6 +113,15 @@ bool is_passed_to_srun(std::string_view option) {
     return is_one_of(option, kPassed);
 }
 
+std::string reason_of_word(const BatchScript& script, std::string_view word) {
+    constexpr std::array<std::string_view, 3> kOfPbs{"-o ", "-e ", "-j "};
+    constexpr std::array<std::string_view, 2> kOfSlurm{"--output", "--error"};
+    const bool is_of_output =
+        is_of_pbs(script) ? starts_with_one_of(word, kOfPbs) : is_option_of(word, kOfSlurm);
+    return is_of_output ? "it names outputs in a form that no field has"
+                        : "a Job has no field for it, and it may change what a launch starts";
+}
+
 std::size_t line_of_word(const BatchScript& script, std::string_view word) {
     const auto found =
         std::find_if(script.directives.begin(),

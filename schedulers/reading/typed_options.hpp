@@ -20,6 +20,9 @@ namespace cybele::schedulers {
 /// tasks start, whose outputs are whose, which variables the script has.
 [[nodiscard]] bool is_bound_word(const BatchScript& script, const std::string& word);
 
+/// Why no typed launch has the word.
+[[nodiscard]] std::string reason_of_word(const BatchScript& script, std::string_view word);
+
 /// Options of srun that may be options of a launch.
 [[nodiscard]] bool is_passed_to_srun(std::string_view option);
 

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 namespace cybele::schedulers {
 namespace {
 
@@ -72,6 +74,19 @@ bool may_start_tasks(const ShellCommand& command) {
            });
 }
 
+/// Whether a line starts tasks itself, in a function or a loop, too.
+bool calls_launcher(const BatchScript& script) {
+    constexpr std::array<std::string_view, 4> kPrinting{"echo", "printf", "module", "ml"};
+    return std::any_of(
+        script.commands.begin(), script.commands.end(), [&](const ShellCommand& command) {
+            return !is_one_of(command.program(), kPrinting) &&
+                   std::any_of(
+                       command.words.begin(), command.words.end(), [](const ShellWord& word) {
+                           return is_launcher_name(name_of_path(word.text));
+                       });
+        });
+}
+
 /// Options that a Job's own array, folder or submission would contradict.
 bool is_own_word(const std::string& word) {
     constexpr std::array<std::string_view, 13> kOwn{"--array",
@@ -122,8 +137,8 @@ bool has_numbers_of_default(const BatchScript& script, const BatchOptions& optio
 }
 
 bool is_launcher_name(std::string_view name) {
-    constexpr std::array<std::string_view, 7> kLaunchers{
-        "srun", "orterun", "prun", "ibrun", "aprun", "jsrun", "pbsdsh"};
+    constexpr std::array<std::string_view, 8> kLaunchers{
+        "srun", "orterun", "prun", "ibrun", "aprun", "jsrun", "pbsdsh", "mpibind"};
     return name.starts_with("mpirun") || name.starts_with("mpiexec") || is_one_of(name, kLaunchers);
 }
 
@@ -158,6 +173,18 @@ std::optional<std::string> start_of_shell(const BatchScript& script) {
                                                                             : "set -e\n" + text;
 }
 
+std::string shell_without_launch(const BatchScript& script) {
+    const std::vector<std::string> words = shell_words_of(script);
+    if (words.empty() || !script.lines.front().starts_with("#!")) {
+        return "no first line names the shell that reads the script";
+    }
+    return words.size() > 1 && name_of_path(words[0]) != "env"
+               ? fmt::format("the first line gives `{}` to {}, which no typed launch does",
+                             words[1],
+                             shell_name_of(script))
+               : fmt::format("the script is for {}, not for bash or sh", shell_name_of(script));
+}
+
 std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
                                             const BatchOptions& options,
                                             const Body& body,
@@ -181,10 +208,9 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
                       std::none_of(options.words.begin(), options.words.end(), is_own_word));
     // Another script may start as many processes as there are tasks: with one there are none.
     const bool is_script = is_one_of(program, kShells) || program.ends_with(".sh");
-    if (!is_right || text.size() > kMostText || (is_script && is_exact) ||
-        (program != "srun" && is_launcher_name(program)) || !is_shell_of_text(script) ||
-        has_directives(text) || signal_not_passed_on(script, LaunchOf::kTyped) != nullptr ||
-        is_in_private_folder(script)) {
+    if (!is_right || text.size() > kMostText || (is_script && is_exact) || calls_launcher(script) ||
+        !is_shell_of_text(script) || has_directives(text) ||
+        signal_not_passed_on(script, LaunchOf::kTyped) != nullptr || is_in_private_folder(script)) {
         return std::nullopt;
     }
     TypedLaunch launch;

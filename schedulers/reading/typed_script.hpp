@@ -17,6 +17,9 @@ namespace cybele::schedulers {
 /// What `bash -l` or `bash -e` does before the script's first line; unset: another shell.
 [[nodiscard]] std::optional<std::string> start_of_shell(const BatchScript& script);
 
+/// Why no typed launch has the shell of the script.
+[[nodiscard]] std::string shell_without_launch(const BatchScript& script);
+
 /// `mpirun`, and its many names: `mpirun.openmpi`, `mpiexec_mpt`, `mpiexec.hydra`.
 [[nodiscard]] bool is_launcher_name(std::string_view name);
 

@@ -94,7 +94,7 @@ void note_unused_hosts(const Rendering& rendering, std::size_t count) {
     rendering.faults.add(std::move(note));
 }
 
-/// sbatch starts no job on fewer nodes than are named.
+/// More nodes than the job has: whether sbatch accepts them depends on its version.
 void check_listed_hosts(const Rendering& rendering) {
     const Job& job = *rendering.input.job;
     std::size_t count = 0;
@@ -107,13 +107,15 @@ void check_listed_hosts(const Rendering& rendering) {
     if (job.launch.asks_as_written() && !job.says("resources.nodes")) {
         note_unused_hosts(rendering, count);
     } else if (count > rendering.plan.nodes) {
-        rendering.faults.add(job.fault_at(
+        Fault note = job.fault_at(
             "resources.hosts",
             problem("hosts-count",
                     fmt::format(
                         "`hosts` names {} nodes, and the job has {}", count, rendering.plan.nodes)),
-            "sbatch starts no job on fewer nodes than are named",
-            fmt::format("write `nodes: {}`", count)));
+            "sbatch of Slurm 22.05 rejects that; from 23.02 on it is accepted",
+            fmt::format("write `nodes: {}`, or name fewer", count));
+        note.is_warning = true;
+        rendering.faults.add(std::move(note));
     }
 }
 

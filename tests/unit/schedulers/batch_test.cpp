@@ -450,7 +450,7 @@ TEST_CASE("directives: those of the Site, of its queue and of the Job come in th
         "kind: Job\nname: run\nqueue: q\ndirectives: {slurm: [--mem=0]}\n" + batch("", "true\n"));
     const auto site = launchers::read_site(
         "kind: Site\nname: hall\nscheduler: slurm\ndirectives: {slurm: [--reboot]}\nqueues:\n"
-        "  - {name: p}\n  - {name: q, directives: {slurm: [--switches=1, --bad=2]}}\n",
+        "  - {name: p}\n  - {name: q, directives: {slurm: [--switches=1, --rebooot=2]}}\n",
         "site.yaml");
     REQUIRE(site.has_value());
     RenderInput input;

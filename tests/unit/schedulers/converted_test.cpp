@@ -134,6 +134,69 @@ TEST_CASE("`-A` and `-P` of OpenPBS are two attributes of the job") {
     }
 }
 
+TEST_CASE("each converted Job is one that its batch system's scripts are rendered from") {
+    struct Row {
+        const char* script;
+        const char* dialect;
+        const char* yaml; ///< a part of the Job
+    };
+    constexpr std::array kRows{
+        Row{"#SBATCH -n 1 --image=a/b:1 --module=gpu\nsrun shifter ./p\n",
+            "slurm",
+            "    - \"--image=a/b:1\"\n    - \"--module=gpu\"\n"},
+        Row{"#SBATCH -N 1 -w a[1-2]\n./p\n", "slurm", "hosts: [\"a[1-2]\"]\n"},
+        Row{"#SBATCH --gpus-per-task=a100:1 -n 4\n./p\n", "slurm", "--gpus-per-task=a100:1"},
+        Row{"#SBATCH --ntasks=1 --ntasks-per-node=1\n./p &\nwait\n", "slurm", "  tasks: 1\n"},
+        Row{"#PBS -J 1-100:10%5\n#PBS -l select=1:ncpus=1\n./p\n",
+            "pbspro",
+            "array: \"1-100:10%5\"\n"},
+        Row{"#PBS -l nodes=1:ppn=2\n#PBS -d </path>\n./p; ./q\n", "torque", "launch: batch\n"},
+        // Scripts that start tasks themselves do so from a batch launch.
+        Row{"#SBATCH -n 1\nrun() {\nsrun -n 1 ./p\n}\nrun\n", "slurm", "launch: batch\n"},
+        Row{"#SBATCH -n 1\nsrun -n 1 ./p > log\n", "slurm", "launch: batch\n"},
+        Row{"#PBS -l nodes=1:ppn=1\nmpibind ./p $A\n", "torque", "launch: batch\n"}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.script);
+        const auto explanation = explain_script(std::string("#!/bin/bash\n") + row.script, "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE_MESSAGE(conversion.has_value(), format_text(conversion.error().faults()));
+        CHECK_MESSAGE(conversion->yaml.find(row.yaml) != std::string::npos, conversion->yaml);
+        const auto job = launchers::read_job(conversion->yaml, "s.yaml");
+        REQUIRE_MESSAGE(job.has_value(), format_text(job.error().faults()));
+        RenderInput input;
+        input.job = &*job;
+        input.dialect = row.dialect;
+        const auto script = render_script(input);
+        CHECK_MESSAGE(script.has_value(), format_text(script.error().faults()));
+    }
+}
+
+TEST_CASE("what keeps a script a batch launch is said once, and as it is") {
+    struct Row {
+        const char* script;
+        std::vector<std::string> because;
+    };
+    const std::array rows{
+        Row{"#!/bin/csh\n#SBATCH -n 1\nforeach a (1 2)\n./p (x)\nend\n", {"the script is for csh"}},
+        Row{"#!/bin/bash -x\n#SBATCH -N 1 -n 2\nsrun ./p\n",
+            {"the first line gives `-x` to bash, which no typed launch does"}},
+        Row{"#!/bin/bash\n#SBATCH -n 1\na() {\n./p\n}\nb() {\n./q\n}\n",
+            {"it defines a function", "it is a second program; the first one is at line 4"}},
+        Row{"#!/bin/bash\n#SBATCH -n 1\nshift\n./p\n",
+            {"no typed launch has these words of the shell"}}};
+    for (const Row& row : rows) {
+        CAPTURE(row.script);
+        const auto explanation = explain_script(row.script, "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        std::vector<std::string> because;
+        for (const Remainder& why : conversion->why_batch) {
+            because.push_back(why.because);
+        }
+        CHECK(because == row.because);
+    }
+}
+
 TEST_CASE("`-d` and `-w` of TORQUE also say where outputs go, and what PBS_O_WORKDIR is") {
     struct Row {
         const char* script;

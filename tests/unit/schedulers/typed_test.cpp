@@ -391,10 +391,10 @@ TEST_CASE("notes of a conversion say what is there, and once") {
     }
     CHECK(secrets == std::vector<std::string>{"A_TOKEN", "TOKENIZER_API_KEY"});
     const Conversion commented = converted("#PBS -q a # the large queue\n./p \"$1\"\n");
-    REQUIRE(commented.left.size() == 1);
-    CHECK(commented.left[0].text == "# the large queue");
-    REQUIRE(commented.notes.size() == 1);
-    CHECK(commented.notes[0].because.find("arguments") != std::string::npos);
+    CHECK(commented.left.empty());
+    REQUIRE(commented.notes.size() == 2);
+    CHECK(commented.notes[0].text == "# the large queue");
+    CHECK(commented.notes[1].because.find("arguments") != std::string::npos);
     // A script gets these itself; a signal that stops it is not passed on.
     CHECK(converted("#SBATCH -n 1 -t 10 --signal=B:INT@60 -i in.dat\n./p & ./q\n").left.empty());
     const Conversion unheard = converted("#SBATCH -n 1 -t 10 --signal=B:TSTP@60\n./p & ./q\n");
