@@ -186,7 +186,7 @@ void tell_modules(const BatchScript& script, Conversion& into) {
         into.notes.push_back({load->line,
                               "module load",
                               "as `modules` it ends the job where a module cannot be loaded",
-                              "write it under `setup` if the script shall go on without it"});
+                              "write it under `setup` if the script also works without it"});
     }
 }
 
