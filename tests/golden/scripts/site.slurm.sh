@@ -35,7 +35,7 @@ main() {
         --kill-on-bad-exit=1 --verbose)
     echo 'cybelectl: job wheat, 2 nodes, 8 ranks, 1 thread each,' \
         'MPI of the host: openmpi 5.0.7, in the image: openmpi 4.1.4, no signature required' >&2
-    # An srun of Slurm 22.05 to 24.05 does not read this number from the allocation.
+    # An srun of Slurm 22.05 to 23.02 does not read this number from the allocation.
     export SRUN_CPUS_PER_TASK=1 SLURM_CPUS_PER_TASK=1
     check_launcher srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1
     check_ranks 8 /opt/cybelectl/bin/mpi-probe # else N copies of one rank could run and end with 0

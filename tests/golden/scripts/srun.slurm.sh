@@ -31,7 +31,7 @@ main() {
         --kill-on-bad-exit=1)
     echo 'cybelectl: job steps, 2 nodes, 4 ranks, 2 threads each,' \
         'MPI in the image: openmpi 4.1.4, no signature required' >&2
-    # An srun of Slurm 22.05 to 24.05 does not read this number from the allocation.
+    # An srun of Slurm 22.05 to 23.02 does not read this number from the allocation.
     export SRUN_CPUS_PER_TASK=2 SLURM_CPUS_PER_TASK=2
     check_launcher srun --mpi=none --nodes=2 --ntasks=2 --ntasks-per-node=1
     check_ranks 4 /opt/cybelectl/bin/mpi-probe # else N copies of one rank could run and end with 0
