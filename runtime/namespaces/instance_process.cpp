@@ -42,6 +42,7 @@ int collect(pid_t program) {
 [[noreturn]] void be_first_of_instance(pid_t program, const sigset_t& all) {
     keep_only({});
     (void)prctl(PR_SET_NAME, "cybelectl-inst");
+    (void)std::signal(SIGPIPE, SIG_DFL); // NOLINT: as in Apptainer; nothing is written here
     for (int ended_by = 0;;) {
         int number = 0;
         if (sigwait(&all, &number) != 0) {

@@ -151,6 +151,14 @@ std::optional<ExecFailure> receive_failure(int fd) {
     std::_Exit(wait_as_first_process(program));
 }
 
+/// The program's own signals, as in Apptainer: this process ignores SIGPIPE, and a shell has each
+/// command that it starts with `&` ignore SIGINT and SIGQUIT. SIGHUP stays as nohup set it.
+void restore_signals() {
+    for (const int number : {SIGPIPE, SIGINT, SIGQUIT}) {
+        (void)std::signal(number, SIG_DFL); // NOLINT: followed by exec
+    }
+}
+
 } // namespace
 
 ExecFailure start_inside(Sandbox sandbox, const std::function<Result<void>()>& entered) {
@@ -162,6 +170,7 @@ ExecFailure start_inside(Sandbox sandbox, const std::function<Result<void>()>& e
             return {prepared.error(), 255};
         }
     }
+    restore_signals();
     if (sandbox.otherwise) {
         std::array<char, 4096> where = {};
         if (getcwd(where.data(), where.size()) != nullptr) {
