@@ -237,7 +237,7 @@ constexpr StartOption kOptions[] = {
     {"--keep-privs", "", "KEEP_PRIVS", Use::kFlag, "root keeps its capabilities (the default)",
      unset_flag<&Request::user, &runtime::UserOptions::no_privs>},
     {"--no-privs", "", "NO_PRIVS", Use::kFlag, "root gives up its capabilities", set_flag<&Request::user, &runtime::UserOptions::no_privs>},
-    {"--add-caps", "NAMES", "ADD_CAPS", Use::kOnce, "capabilities that root keeps despite --no-privs",
+    {"--add-caps", "NAMES", "ADD_CAPS", Use::kOnce, "capabilities that root keeps despite --no-privs, or that a user has in the container",
      set_text<&Request::user, &runtime::UserOptions::add_caps>},
     {"--drop-caps", "NAMES", "DROP_CAPS", Use::kOnce, "capabilities that root gives up", set_text<&Request::user, &runtime::UserOptions::drop_caps>},
     {"--security", "SPEC", "SECURITY", Use::kList,

@@ -56,6 +56,10 @@ std::string to_json(const Instance& one) {
                                    {"start", one.start},
                                    {"image", one.image},
                                    {"home", one.home},
+                                   {"fakeroot", one.fakeroot},
+                                   {"noPrivs", one.no_privs},
+                                   {"addCaps", one.add_caps},
+                                   {"dropCaps", one.drop_caps},
                                    {"logOutPath", one.log_out},
                                    {"logErrPath", one.log_err}};
     return record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
@@ -69,6 +73,11 @@ std::string text_in(const nlohmann::json& record, const char* name) {
 pid_t number_in(const nlohmann::json& record, const char* name) {
     const auto found = record.find(name);
     return found != record.end() && found->is_number_integer() ? found->get<pid_t>() : 0;
+}
+
+bool is_set_in(const nlohmann::json& record, const char* name) {
+    const auto found = record.find(name);
+    return found != record.end() && found->is_boolean() && found->get<bool>();
 }
 
 /// Nothing where the file is no record.
@@ -85,6 +94,10 @@ std::optional<Instance> read_record(const fs::path& file) {
     one.start = text_in(record, "start");
     one.image = text_in(record, "image");
     one.home = text_in(record, "home");
+    one.fakeroot = is_set_in(record, "fakeroot");
+    one.no_privs = is_set_in(record, "noPrivs");
+    one.add_caps = text_in(record, "addCaps");
+    one.drop_caps = text_in(record, "dropCaps");
     one.log_out = text_in(record, "logOutPath");
     one.log_err = text_in(record, "logErrPath");
     return one;
@@ -116,6 +129,17 @@ Result<void> make_private(const fs::path& folder) {
     }
     (void)chmod(folder.c_str(), S_IRWXU);
     return {};
+}
+
+/// Who a program is that joins is decided by the start of the instance; lists are both.
+void take_user_options(UserOptions& user, const Instance& one) {
+    const auto join = [](std::string& list, const std::string& other) {
+        list += (list.empty() || other.empty() ? "" : ",") + other;
+    };
+    user.fakeroot = one.fakeroot;
+    user.no_privs = user.no_privs || one.no_privs;
+    join(user.add_caps, one.add_caps);
+    join(user.drop_caps, one.drop_caps);
 }
 
 /// What the process that keeps the container is given.
@@ -259,6 +283,10 @@ start_instance(const Request& request, const Environment& environment, const std
         CYBELE_TRY(const Home home, home_of(request, environment));
         one.home = home.target.native();
     }
+    one.fakeroot = request.user.fakeroot;
+    one.no_privs = request.user.no_privs;
+    one.add_caps = request.user.add_caps;
+    one.drop_caps = request.user.drop_caps;
     one.log_out = (folders.logs / (name + ".out")).native();
     one.log_err = (folders.logs / (name + ".err")).native();
     Streams streams;
@@ -300,6 +328,11 @@ Result<int> start_in_instance(const Request& request, const Environment& environ
     inside.instance.name = name;
     if (inside.files.home.empty() && !found.front().home.empty()) {
         inside.files.home = found.front().home + ":" + found.front().home;
+    }
+    take_user_options(inside.user, found.front());
+    if (request.user.fakeroot && request.manner.tells_as_reference) {
+        constexpr std::string_view kLine = "INFO:    --fakeroot ignored when joining instance\n";
+        (void)!write(STDERR_FILENO, kLine.data(), kLine.size());
     }
     return start_in(found.front().pid, inside, environment);
 }

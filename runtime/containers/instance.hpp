@@ -23,7 +23,11 @@ struct Instance {
     std::string
         start; ///< start time of `pid`, so that a later process of that number is no instance
     std::string image;
-    std::string home; ///< of --home, as it is inside; empty: the user's own
+    std::string home;      ///< of --home, as it is inside; empty: the user's own
+    bool fakeroot = false; ///< what it was started with, which those that join have, too
+    bool no_privs = false;
+    std::string add_caps;
+    std::string drop_caps;
     std::string log_out;
     std::string log_err;
 };

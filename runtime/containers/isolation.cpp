@@ -279,6 +279,22 @@ Result<std::optional<std::vector<int>>> kept_capabilities(const Request& request
     return std::optional(kept);
 }
 
+Result<std::vector<int>> given_capabilities(const Request& request) {
+    if (!request.manner.is_compatible) {
+        return std::vector<int>();
+    }
+    CYBELE_TRY(
+        std::vector<int> given,
+        read_capabilities(known_capabilities(request, request.user.add_caps, false), "--add-caps"));
+    CYBELE_TRY(const std::vector<int> dropped,
+               read_capabilities(known_capabilities(request, request.user.drop_caps, true),
+                                 "--drop-caps"));
+    std::erase_if(given, [&](int number) {
+        return std::find(dropped.begin(), dropped.end(), number) != dropped.end();
+    });
+    return given;
+}
+
 Result<std::string> resolv_conf_of(const std::string& servers) {
     std::string text;
     for (const std::string& server : list_words({servers})) {

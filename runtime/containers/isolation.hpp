@@ -22,6 +22,10 @@ namespace cybele::runtime {
 /// The capabilities that root keeps; nothing where it keeps all that it has.
 [[nodiscard]] Result<std::optional<std::vector<int>>> kept_capabilities(const Request& request);
 
+/// Those of --add-caps that a user's program has in the container's user namespace, as in
+/// Apptainer; none by our own name.
+[[nodiscard]] Result<std::vector<int>> given_capabilities(const Request& request);
+
 /// The text of resolv.conf(5) that names the servers of --dns. kUsage: an address that is none.
 [[nodiscard]] Result<std::string> resolv_conf_of(const std::string& servers);
 

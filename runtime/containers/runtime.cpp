@@ -55,6 +55,7 @@ struct Preparation {
     PayloadEnvironment layers; ///< last, while others are asked
     bool is_root = false;
     std::optional<std::vector<int>> kept_capabilities;
+    std::vector<int> given_capabilities; ///< of a user
     Security security;
     std::vector<FuseRequest> fuse;
 };
@@ -73,7 +74,11 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
     all.mounts = std::move(plan.mounts);
     all.is_root = namespaces::is_privileged_root() && !request.isolation.userns;
     CYBELE_CHECK(check_isolation(request, all.is_root));
-    CYBELE_TRY(all.kept_capabilities, kept_capabilities(request));
+    if (all.is_root || request.user.fakeroot) {
+        CYBELE_TRY(all.kept_capabilities, kept_capabilities(request));
+    } else {
+        CYBELE_TRY(all.given_capabilities, given_capabilities(request));
+    }
     CYBELE_TRY(all.security, read_security(request.user.security, request.manner.is_compatible));
     CYBELE_TRY(all.fuse, read_fuse_requests(request.devices.fuse_mounts));
     return all;
@@ -168,6 +173,9 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
         };
     }
     sandbox.kept_capabilities = all.kept_capabilities;
+    sandbox.given_capabilities = all.given_capabilities;
+    sandbox.forbids_new_privileges =
+        request.manner.is_compatible && request.user.fakeroot && !all.is_root;
     if (request.user.no_umask) {
         sandbox.umask = kUsualMask;
     }

@@ -97,7 +97,7 @@ struct UserOptions {
     bool ignore_subuid = false;        ///< --fakeroot maps the caller only
     bool no_umask = false;             ///< 0022 inside
     bool no_privs = false;             ///< root gives up its capabilities
-    std::string add_caps;              ///< --add-caps: kept by root despite --no-privs
+    std::string add_caps;              ///< --add-caps: kept despite --no-privs, or given to a user
     std::string drop_caps;             ///< --drop-caps: given up by root
     std::vector<std::string> security; ///< --security: uid:N, gid:N, seccomp:FILE
 };

@@ -34,7 +34,10 @@ bool is_privileged_root() {
     return geteuid() == 0 && has_capability(CAP_SYS_ADMIN);
 }
 
-Result<void> keep_capabilities(std::span<const int> kept) {
+namespace {
+
+/// With `is_passed_on`, programs that are started next have them, too.
+Result<void> keep_only_these(std::span<const int> kept, bool is_passed_on) {
     CapabilitySets now;
     if (syscall(SYS_capget, &now.header, now.data) != 0) {
         return fail(system_error("cannot give up capabilities", errno));
@@ -45,6 +48,7 @@ Result<void> keep_capabilities(std::span<const int> kept) {
         const unsigned bit = 1U << (static_cast<unsigned>(capability) % 32U);
         left.data[word].permitted |= now.data[word].permitted & bit;
         left.data[word].effective |= now.data[word].permitted & bit;
+        left.data[word].inheritable |= is_passed_on ? now.data[word].permitted & bit : 0U;
     }
     // Refused for the first one that the kernel does not know; where the right is gone already, for
     // each. capset below is what must succeed.
@@ -58,14 +62,28 @@ Result<void> keep_capabilities(std::span<const int> kept) {
     if (syscall(SYS_capset, &left.header, left.data) != 0) {
         return fail(system_error("cannot give up capabilities", errno));
     }
+    for (std::size_t i = 0; is_passed_on && i < kept.size(); ++i) {
+        (void)prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, kept[i], 0, 0);
+    }
     return {};
 }
 
-Result<void> drop_all_privileges() {
+} // namespace
+
+Result<void> keep_capabilities(std::span<const int> kept) {
+    return keep_only_these(kept, false);
+}
+
+Result<void> forbid_new_privileges() {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) {
         return fail(system_error("cannot give up privileges", errno));
     }
-    return keep_capabilities({});
+    return {};
+}
+
+Result<void> drop_all_privileges(std::span<const int> given) {
+    CYBELE_CHECK(forbid_new_privileges());
+    return keep_only_these(given, true);
 }
 
 } // namespace cybele::namespaces

@@ -14,8 +14,12 @@ namespace cybele::namespaces {
 [[nodiscard]] bool is_privileged_root();
 
 /// no_new_privs, empty bounding, ambient, inheritable, permitted and effective sets. Capabilities
-/// that this process does not have are no hindrance. kEnvironment where the kernel refuses.
-[[nodiscard]] Result<void> drop_all_privileges();
+/// that this process does not have are no hindrance. kEnvironment where the kernel refuses. Those
+/// of `given` (CAP_… numbers) stay in each set, so that programs that are started have them.
+[[nodiscard]] Result<void> drop_all_privileges(std::span<const int> given = {});
+
+/// no_new_privs alone.
+[[nodiscard]] Result<void> forbid_new_privileges();
 
 /// Gives up all capabilities but those of `kept` (CAP_… numbers) that this process has, for good:
 /// also in the bounding set, so that no program gives them back. kEnvironment where the kernel

@@ -85,10 +85,14 @@ Result<void> finish_inside(Sandbox& sandbox, const std::function<Result<void>()>
     if (sandbox.umask) {
         umask(*sandbox.umask);
     }
+    if (sandbox.forbids_new_privileges) {
+        CYBELE_CHECK(forbid_new_privileges());
+    }
     if (sandbox.kept_capabilities && !sandbox.drop_privileges) {
         return keep_capabilities(*sandbox.kept_capabilities);
     }
-    return sandbox.drop_privileges ? drop_all_privileges() : Result<void>();
+    return sandbox.drop_privileges ? drop_all_privileges(sandbox.given_capabilities)
+                                   : Result<void>();
 }
 
 ExecFailure enter_and_exec(const Sandbox& sandbox) {

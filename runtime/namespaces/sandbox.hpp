@@ -85,6 +85,8 @@ struct Sandbox {
     bool new_pid_namespace = false;                       ///< with its own /proc
     bool is_first_process = false;                        ///< there the program is process 1 itself
     bool drop_privileges = false;                         ///< no_new_privs and no capabilities
+    std::vector<int> given_capabilities;                  ///< which drop_privileges leaves
+    bool forbids_new_privileges = false;                  ///< no_new_privs alone
     std::optional<std::vector<int>> kept_capabilities; ///< root's: the others go; unset: all stay
     std::vector<std::string> argv; ///< argv[0] looked up in the sandbox by PATH of `environment`
     EnvironmentMap environment;
