@@ -119,7 +119,7 @@ constexpr OtherFlag kFlags[] = {
     {"verify", "--json,-j", false, FlagKind::kOwn, ""},
     {"verify", "--legacy-insecure", false, FlagKind::kSame, "--legacy-insecure"},
     {"verify", "--local,-l", false, FlagKind::kNone, "keys are looked for in the keyrings of this machine only"},
-    {"verify", "--ocsp-verify", false, FlagKind::kNone, "revocation is always asked for where a certificate names a server"},
+    {"verify", "--ocsp-verify", false, FlagKind::kSame, "--revocation=hard"},
     {"verify", "--url,-u", kValue, FlagKind::kRefused, "no key server is asked; import the signer's key by `key import`"},
     {"cache list", "--type,-T", kValue, FlagKind::kOwn, ""},
     {"cache list", "--verbose,-v", false, FlagKind::kOwn, ""},
