@@ -437,11 +437,37 @@ Error with_own_options(const Session& session, const Error& error) {
     return Error(std::move(faults));
 }
 
+/// As Apptainer: where nothing can be stored, the image is for this start only.
+bool can_store(const Session& session) {
+    const auto tell = [&](const Error& error) {
+        Fault fault = error.faults().front();
+        fault.message.insert(0, "Cache disabled - ");
+        fault.help.clear();
+        fault.is_warning = true;
+        session.note({fault});
+    };
+    if (const auto store = open_store(session); !store) {
+        tell(store.error());
+        return false;
+    }
+    if (const auto cache = open_cache(session); !cache) {
+        tell(cache.error());
+        return false;
+    }
+    return true;
+}
+
 } // namespace
 
-Result<std::string> start_image(const Session& caller, const StartOptions& options) {
+Result<std::string> start_image(const Session& caller, const StartOptions& wish) {
     Session session = caller;
     use_reference_cache(session);
+    StartOptions options = wish;
+    const SchemeRow* const row = scheme_of(options.image);
+    const bool is_stored = row != nullptr && row->kind != Kind::kRefused;
+    if (!session.other_name.empty() && is_stored && !options.has_no_cache) {
+        options.has_no_cache = !can_store(session);
+    }
     auto found = find_start_image(session, options);
     if (found && options.request.image.writable) { // an overlay in the image would be written
         found = changeable_image_path(session, *found);
