@@ -35,12 +35,6 @@ constexpr std::size_t kUsualMounts = 16; // no limit
 constexpr const char* kUserFlags = "nosuid,nodev";
 const std::filesystem::path kLibraries = "/.singularity.d/libs";
 
-bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder) {
-    const auto [in_folder, in_path] =
-        std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-    return in_folder == folder.end() && in_path != path.end();
-}
-
 Mount bind(std::filesystem::path source, std::filesystem::path target) {
     Mount mount;
     mount.source = std::move(source);
@@ -244,12 +238,15 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
         mounts.back().is_named = !request.files.home.empty();
     }
     // A home directory that the user names is not undone by the real one, where the caller is in
-    // it.
+    // it. As in the reference, a directory below the place of another one comes back.
+    const bool is_covered = request.manner.is_compatible && home.source != home.target;
+    const bool is_below_home = lies_in(directory, home.target) && directory != home.target;
     const bool is_in_named_home = has_home && !request.files.home.empty() &&
-                                  (directory == home.target || lies_in(directory, home.target));
+                                  (directory == home.target || (is_below_home && !is_covered));
     if (!is_system_folder(directory.native()) && directory.is_absolute() && !is_in_named_home) {
         mounts.push_back(bind(directory, directory));
         mounts.back().skip_if_same = true;
+        mounts.back().is_named = has_home && is_covered && is_below_home;
     }
     if (has_home && home.is_missing) { // behind the working directory, in which it may be made
         mounts.push_back(fresh(Mount::Kind::kTmpfs, home.target, "mode=0755,size=64m"));
@@ -321,6 +318,31 @@ public:
         }
         return {};
     }
+    /// As the reference, where a bind lies over a directory above the working directory: that comes
+    /// back, unless the home directory shows it. The place of the home directory is made.
+    void uncover(std::vector<Mount>& planned, const Home& home, bool has_home) {
+        const auto covers = [&](const std::filesystem::path& path) {
+            return std::any_of(mounts_.begin(), mounts_.end(), [&](const Mount& one) {
+                const auto target = one.target.lexically_normal();
+                return lies_in(path, target) && path != target;
+            });
+        };
+        if (!is_compatible_) {
+            return;
+        }
+        if (has_home && covers(home.target)) {
+            place_ = bind(home.source, home.target);
+        }
+        const bool is_shown = has_home && lies_in(directory_, home.target);
+        const auto found = std::find_if(
+            planned.begin(), planned.end(), [](const Mount& one) { return one.skip_if_same; });
+        if (found != planned.end() && !is_shown && covers(directory_) &&
+            !targets_.contains(directory_ / "")) {
+            found->is_named = true;
+            mounts_.push_back(std::move(*found));
+            planned.erase(found);
+        }
+    }
     /// What lies below another one comes behind it.
     std::vector<Mount> take() {
         const auto depth = [](const Mount& mount) {
@@ -354,6 +376,11 @@ private:
     /// read-only. What cannot be made is reported when it is mounted.
     void make_inner_targets() const {
         for (const Mount& outer : mounts_) {
+            if (place_ && outer.image_source.empty() && !outer.skip_if_same &&
+                lies_in(place_->target, outer.target)) {
+                const UniqueFd root(open(outer.source.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+                make_inner_target(root.get(), outer, *place_);
+            }
             if (!is_compatible_ || !outer.is_read_only || !outer.image_source.empty()) {
                 continue;
             }
@@ -379,6 +406,7 @@ private:
     const std::filesystem::path& directory_;
     bool is_compatible_;
     std::vector<std::string>& warnings_;
+    std::optional<Mount> place_; ///< of the home directory, below a bind
     std::map<std::filesystem::path, std::pair<std::filesystem::path, bool>> targets_;
     std::vector<Mount> mounts_;
 };
@@ -433,38 +461,14 @@ Result<MountPlan> plan_mounts(const Request& request,
     for (const std::string_view variable : kBindVariables) {
         CYBELE_CHECK(binds.add(environment.get_or(variable, "")));
     }
+    const bool is_contained = request.isolation.contain || request.isolation.containall;
+    const bool has_home = !request.files.no_home && home.target != "/" && !is_contained;
+    binds.uncover(plan.mounts, home, has_home);
     for (Mount& mount : binds.take()) {
         plan.mounts.push_back(std::move(mount));
     }
     finish(plan.mounts, request, directory);
     return plan;
-}
-
-std::vector<NeededTarget> needed_targets(const std::vector<Mount>& mounts) {
-    std::vector<NeededTarget> needed;
-    for (std::size_t i = 0; i < mounts.size(); ++i) {
-        const Mount& mount = mounts[i];
-        const auto path = mount.target.lexically_normal();
-        const bool lies_on_mount = std::any_of(mounts.begin(),
-                                               mounts.begin() + static_cast<std::ptrdiff_t>(i),
-                                               [&](const Mount& earlier) {
-                                                   const auto folder =
-                                                       earlier.target.lexically_normal();
-                                                   return lies_in(path, folder) && path != folder;
-                                               });
-        if (lies_on_mount) {
-            continue;
-        }
-        NeededTarget target;
-        target.path = path;
-        target.is_optional = mount.is_optional;
-        struct stat status = {};
-        if (mount.source_fd >= 0 && fstat(mount.source_fd, &status) == 0) {
-            target.is_directory = S_ISDIR(status.st_mode);
-        }
-        needed.push_back(std::move(target));
-    }
-    return needed;
 }
 
 } // namespace cybele::runtime

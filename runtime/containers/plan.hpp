@@ -34,6 +34,9 @@ struct MountPlan {
                                             const Home& home,
                                             const std::filesystem::path& directory);
 
+/// Whether `path` is in `folder`, or in a folder below it.
+[[nodiscard]] bool lies_in(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 /// The mount points that the root file system must have: all that do not lie on an earlier mount.
 /// The sources have been opened.
 [[nodiscard]] std::vector<NeededTarget>
