@@ -4,6 +4,7 @@
 #include "images/container/environment_script.hpp"
 #include "runtime/containers/environment_files.hpp"
 #include "runtime/containers/known_environment.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -179,7 +180,7 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
                 // sh where the image lacks it
                 "/bin/sh",
                 "-c",
-                "command -v \"$0\" >/dev/null && exec \"$0\"; exec /bin/sh",
+                "command -v \"$0\" >/dev/null && exec \"$0\"; SHELL=/bin/sh exec /bin/sh",
                 request.program.shell};
         }
         if (!request.program.shell.empty()) {
@@ -255,6 +256,19 @@ EnvironmentMap seen_by_files(const PayloadEnvironment& layers) {
     return seen;
 }
 
+/// Of a function that bash exports, or with a dot: small shells remove them from the environment.
+std::string give_back_odd_names(const EnvironmentMap& host) {
+    constexpr std::size_t kMostOfScript = kMostScript / 2;
+    std::string words;
+    for (const auto& [name, value] : host) {
+        const std::string word = ' ' + shell_quote(name + '=' + value);
+        if (!is_variable_name(name) && words.size() + word.size() < kMostOfScript) {
+            words += word;
+        }
+    }
+    return words.empty() ? words : "! command -v env >/dev/null || exec env" + words + " \"$@\"\n";
+}
+
 Program make_script(const std::vector<std::string>& action, const PayloadEnvironment& layers) {
     Program program;
     program.environment = seen_by_files(layers);
@@ -271,11 +285,14 @@ Program make_script(const std::vector<std::string>& action, const PayloadEnviron
     }
     tail += path_changes(layers);
     tail += kPrompt;
+    tail += give_back_odd_names(layers.host);
     tail += "exec \"$@\"\n";
     std::string script(layers.is_old_image ? kReadOldEnvironment : images::kReadEnvironmentFiles);
     for (const auto& [name, value] : layers.host) {
         std::string line;
-        restore(line, name, value);
+        if (is_variable_name(name)) {
+            restore(line, name, value);
+        }
         if (script.size() + tail.size() + line.size() < kMostScript) {
             script += line;
         } else {
