@@ -138,7 +138,12 @@ std::string shown_faults(const std::vector<Fault>& faults, bool is_coloured, boo
 std::string shown_faults_as_apptainer(const std::vector<Fault>& faults) {
     std::string text;
     for (const Fault& fault : faults) {
-        text += (fault.is_warning ? "WARNING: " : "FATAL:   ") + printable(fault.message) +
+        const bool has_place = fault.where && !fault.where->file.empty() && fault.where->line > 0;
+        text += (fault.is_warning ? "WARNING: " : "FATAL:   ") +
+                (has_place ? printable(fault.where->file) + ", line " +
+                                 std::to_string(fault.where->line) + ": "
+                           : std::string()) +
+                printable(fault.message) +
                 (fault.because.empty() ? "" : ": " + printable_lines(fault.because)) +
                 (fault.help.empty() ? "" : "; " + printable(fault.help)) +
                 printable(reference_words(fault)) + "\n";

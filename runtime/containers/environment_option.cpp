@@ -157,13 +157,16 @@ void AssignmentReader::take_word(std::size_t begin) {
     const std::size_t equals = word_.find('=');
     if (equals != std::string::npos && is_variable_name(word_.substr(0, equals))) {
         variables_[word_.substr(0, equals)] = word_.substr(equals + 1);
-    } else if (word_ == "export") {
+    } else if (word_ == "export" || word_ == "declare") { // `export -p` writes declare -x
         is_exported_ = true;
+    } else if (is_exported_ && word_ == "-x") {
+        return;
     } else if (!is_exported_ || !is_variable_name(word_)) {
         fault(begin,
               problem("environment-not-assignment", "this sets no variable"),
               "the file holds NAME=VALUE, and a name has letters, digits and _ only",
               "write NAME=VALUE, with quotes around a value that has blanks");
+        skip_line();
     }
 }
 
