@@ -65,16 +65,33 @@ attempt(const char* way, const MountRequest& request, const std::function<Mounti
 
 } // namespace
 
+namespace {
+
+// One start per process.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+Manner manner_of_speech;
+
+} // namespace
+
+void speak_as(const Manner& manner) {
+    manner_of_speech = manner;
+}
+
 void tell_if(bool is_wanted, const std::string& text) {
     if (!is_wanted) {
         return;
     }
-    const std::string line = "info: " + text + '\n';
+    if (manner_of_speech.is_compatible && !manner_of_speech.tells_as_reference) {
+        return;
+    }
+    const std::string line =
+        (manner_of_speech.is_compatible ? "INFO:    " : "info: ") + text + '\n';
     (void)!write(STDERR_FILENO, line.data(), line.size());
 }
 
 void warn(const std::string& text) {
-    const std::string line = "warning: " + text + '\n';
+    const std::string line =
+        (manner_of_speech.is_compatible ? "WARNING: " : "warning: ") + text + '\n';
     (void)!write(STDERR_FILENO, line.data(), line.size());
 }
 

@@ -45,6 +45,10 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
 /// A line on standard error, for -v.
 void tell_if(bool is_wanted, const std::string& text);
 
+/// How tell_if() and warn() write their lines from now on: by the name of Apptainer as there, which
+/// writes no line with -q or -s.
+void speak_as(const Manner& manner);
+
 /// A warning on standard error.
 void warn(const std::string& text);
 

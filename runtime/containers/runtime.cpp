@@ -194,6 +194,10 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
             fall_back_to_known_locale(all.layers.host, "/");
         }
         const ImageTraits traits = traits_of_this_root(request.program.action, request.program.app);
+        if (request.manner.is_compatible && request.program.action == Action::kShell &&
+            request.program.shell.empty()) { // the one that is started
+            all.layers.injected["SHELL"] = traits.has_bash ? "/bin/bash" : "/bin/sh";
+        }
         CYBELE_TRY(Program program, make_program(request, all.layers, traits));
         if (program.by_shell) {
             inside.otherwise = [by_shell = std::move(program.by_shell)](Sandbox& again) {
@@ -232,10 +236,13 @@ void add_gpus(std::vector<Mount>& mounts, const Request& request, const Environm
         }
         const auto found = gpu_mounts(
             maker, request.isolation.contain || request.isolation.containall, environment);
-        tell_if(found.empty() || request.manner.is_verbose,
-                std::string(option) +
-                    (found.empty() ? " finds no such driver on this host: no GPU in the container"
-                                   : " brings in " + std::to_string(found.size()) + " files"));
+        tell_if((found.empty() && !request.manner.is_compatible) || request.manner.is_verbose,
+                request.manner.is_compatible && found.empty()
+                    ? std::string("Could not find any ") + (option + 2) + " files on this host!"
+                    : std::string(option) +
+                          (found.empty()
+                               ? " finds no such driver on this host: no GPU in the container"
+                               : " brings in " + std::to_string(found.size()) + " files"));
         mounts.insert(mounts.end(), found.begin(), found.end());
     };
     add(request.devices.nv, GpuMaker::kNvidia, "--nv");
@@ -423,6 +430,7 @@ Result<int> end_with(const Request& request, const namespaces::ExecFailure& ende
 } // namespace
 
 Result<int> start_in(pid_t first, const Request& request, const Environment& environment) {
+    speak_as(request.manner);
     if (!request.limits.is_empty()) {
         return fail(ErrorCode::kUsage,
                     problem("instance-limits", "a running instance is given no limits"),
@@ -473,6 +481,7 @@ Result<int> start_here(const Request& request, const Environment& environment) {
 } // namespace
 
 Result<int> start(const Request& request, const Environment& environment) {
+    speak_as(request.manner);
     CYBELE_TRY(const std::vector<LimitSetting> limits, limit_settings(request.limits));
     if (limits.empty()) {
         return start_here(request, environment);
