@@ -72,7 +72,7 @@ TEST_CASE("environment files: all faults with their places") {
         places.emplace_back(fault.where->line, fault.where->column);
     }
     CHECK(places == std::vector<std::pair<std::size_t, std::size_t>>{
-                        {1, 1}, {2, 1}, {2, 4}, {3, 1}, {4, 6}, {5, 4}, {6, 1}, {7, 3}});
+                        {1, 1}, {2, 1}, {3, 1}, {4, 6}, {5, 4}, {6, 1}, {7, 3}});
 }
 
 TEST_CASE("--env: one variable, or several") {
