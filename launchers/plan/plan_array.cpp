@@ -158,25 +158,29 @@ void check_shared_fields(const Job& job, Faults& faults) {
     }
 }
 
-/// Fields where `@{index}` would stay as it is, and what to write.
+/// Fields where `@{index}`, or `@{NAME}` of the sweep, would stay as it is, and what to write.
 void check_other_fields(const Job& job, Faults& faults) {
     constexpr const char* kPlain = "write the text without it";
     const auto refuse = [&](const std::string& field, std::string_view text, const char* help) {
-        if (holds_mark(text)) {
-            faults.add(
-                job.fault_at(field,
-                             problem("index-not-replaced", "`@{index}` is not replaced here"),
-                             "it is replaced in words of `command` and `arguments`, in values of "
-                             "`environment`, and in texts with `expand`",
-                             help));
+        const std::string mark = mark_in(job, text);
+        if (!mark.empty()) {
+            faults.add(job.fault_at(
+                field,
+                problem("index-not-replaced", fmt::format("`{}` is not replaced here", mark)),
+                "it is replaced in words of `command` and `arguments`, in values of "
+                "`environment`, and in texts with `expand`",
+                help));
         }
     };
     refuse("output.stdout", job.output.standard_output, "write `%a` in its place");
     refuse("output.stderr", job.output.standard_error, "write `%a` in its place");
     refuse("output.to", job.output.to, kPlain);
     refuse("workdir", job.workdir, kPlain);
-    for (std::size_t index = 0; job.array.empty() && index < job.output.results.size(); ++index) {
-        refuse(fmt::format("output.results[{}]", index), job.output.results[index], kPlain);
+    for (std::size_t index = 0; index < job.output.results.size(); ++index) {
+        const std::string& pattern = job.output.results[index];
+        if (job.array.empty() || mark_in(job, pattern) != "@{index}") { // each element has its own
+            refuse(fmt::format("output.results[{}]", index), pattern, "write `*` in its place");
+        }
     }
     for (std::size_t index = 0; index < job.binds.size(); ++index) {
         refuse(fmt::format("binds[{}]", index), job.binds[index], kPlain);
@@ -190,6 +194,39 @@ void check_other_fields(const Job& job, Faults& faults) {
                          problem("index-in-script", "`@{index}` is not replaced in `script`"),
                          "its shell reads the index from a variable",
                          "write `$CYBELE_ARRAY_INDEX` in its place");
+        note.is_warning = true;
+        faults.add(std::move(note));
+    }
+}
+
+/// Whether a word, a value or a script of the Job reads the parameter.
+bool is_used(const Job& job, const std::string& name) {
+    const std::string mark = fmt::format("@{{{}}}", name);
+    const auto has_mark = [&mark](const std::string& text) {
+        return text.find(mark) != std::string::npos;
+    };
+    return std::any_of(job.command.begin(), job.command.end(), has_mark) ||
+           std::any_of(job.arguments.begin(), job.arguments.end(), has_mark) ||
+           std::any_of(job.environment.begin(),
+                       job.environment.end(),
+                       [&](const auto& variable) { return has_mark(variable.second); }) ||
+           job.script.find(kSweepVariable) != std::string::npos;
+}
+
+/// `atonce: 2` is a parameter of the sweep, and was hardly meant as one.
+void check_settings_of_sweep(const Job& job, Faults& faults) {
+    constexpr std::array<std::string_view, 4> kWords{"table", "exclude", "pack", "at-once"};
+    for (const std::string& name : job.sweep ? job.sweep->names : std::vector<std::string>{}) {
+        const std::string near = nearest(name, kWords);
+        if (near.empty() || is_used(job, name)) {
+            continue;
+        }
+        Fault note = job.fault_at(
+            "sweep." + name,
+            problem("sweep-parameter-unused",
+                    fmt::format("'{}' is a parameter of the sweep, and nothing uses it", name)),
+            fmt::format("words that vary have `@{{{}}}`", name),
+            fmt::format("did you mean `{}`?", near));
         note.is_warning = true;
         faults.add(std::move(note));
     }
@@ -221,6 +258,7 @@ void check_index(const Job& job, Faults& faults) {
     }
     check_shared_fields(job, faults);
     check_other_fields(job, faults);
+    check_settings_of_sweep(job, faults);
 }
 
 } // namespace cybele::launchers

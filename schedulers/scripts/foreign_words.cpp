@@ -61,8 +61,11 @@ std::string listed(const std::vector<std::string>& words) {
                                           words.back());
 }
 
-/// What the script calls and reads of another batch system, each at its first line.
-std::string foreign_words(const ForeignWords& foreign, const std::vector<std::string>& lines) {
+/// What the script calls and reads of another batch system, each at its first line; but not the
+/// variable that it is given (`given`, an assignment).
+std::string foreign_words(const ForeignWords& foreign,
+                          const std::vector<std::string>& lines,
+                          const std::string& given) {
     std::vector<std::string> calls;
     std::vector<std::string> reads;
     std::set<std::string> seen;
@@ -77,7 +80,8 @@ std::string foreign_words(const ForeignWords& foreign, const std::vector<std::st
             keep(calls, std::string(command.program()), command.line);
         }
         for (const ShellWord& word : command.words) {
-            if (const auto name = plain_variable(word.raw, foreign.variable); !name.empty()) {
+            const std::string name = plain_variable(word.raw, foreign.variable);
+            if (!name.empty() && !given.starts_with(name.substr(1) + "=")) {
                 keep(reads, name, command.line);
             }
         }
@@ -96,12 +100,13 @@ void note_foreign_words(const Rendering& rendering) {
     }
     const auto pieces = text::split(job.script, '\n');
     const std::vector<std::string> lines(pieces.begin(), pieces.end());
+    const std::string given = foreign_index(rendering);
     for (const ForeignWords& foreign : kForeign) {
         const auto& own = foreign.dialects;
         if (std::find(own.begin(), own.end(), rendering.dialect.name) != own.end()) {
             continue;
         }
-        const std::string found = foreign_words(foreign, lines);
+        const std::string found = foreign_words(foreign, lines, given);
         if (found.empty()) {
             continue;
         }

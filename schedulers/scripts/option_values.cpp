@@ -94,6 +94,9 @@ void note_unused_hosts(const Rendering& rendering, std::size_t count) {
     rendering.faults.add(std::move(note));
 }
 
+/// From this version on `--nodelist` may name more nodes than `--nodes` asks for.
+constexpr std::string_view kMayNameMore = "23.02";
+
 /// More nodes than the job has: whether sbatch accepts them depends on its version.
 void check_listed_hosts(const Rendering& rendering) {
     const Job& job = *rendering.input.job;
@@ -107,15 +110,20 @@ void check_listed_hosts(const Rendering& rendering) {
     if (job.launch.asks_as_written() && !job.says("resources.nodes")) {
         note_unused_hosts(rendering, count);
     } else if (count > rendering.plan.nodes) {
-        Fault note = job.fault_at(
+        const std::string& version = rendering.dialect.version;
+        if (!version.empty() && !is_older(version, kMayNameMore)) {
+            return;
+        }
+        rendering.faults.add(job.fault_at(
             "resources.hosts",
             problem("hosts-count",
                     fmt::format(
                         "`hosts` names {} nodes, and the job has {}", count, rendering.plan.nodes)),
-            "sbatch of Slurm 22.05 rejects that; from 23.02 on it is accepted",
-            fmt::format("write `nodes: {}`, or name fewer", count));
-        note.is_warning = true;
-        rendering.faults.add(std::move(note));
+            fmt::format("sbatch before Slurm {} rejects that", kMayNameMore),
+            fmt::format("write `nodes: {}`, or `scheduler: {{dialect: slurm, version: {}}}` in a "
+                        "Site of such a cluster",
+                        count,
+                        kMayNameMore)));
     }
 }
 

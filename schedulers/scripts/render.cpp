@@ -161,6 +161,7 @@ Result<RenderedScript> render_script(const RenderInput& input) {
     check_program_text(job, input.is_plain, faults);
     const Rendering rendering{input, dialect, plan, faults};
     note_foreign_words(rendering);
+    note_unverified_start(rendering);
     templates::Values values = script_values(rendering);
     if (input.is_plain) {
         check_plain(rendering);

@@ -53,6 +53,8 @@ void check_pack(const Rendering& rendering) {
     }
 }
 
+} // namespace
+
 /// The variable of an element's index that the script reads and this batch system does not set. One
 /// at most, and none if it reads the batch system's own: by these a script may tell where it runs.
 std::string foreign_index(const Rendering& rendering) {
@@ -80,8 +82,6 @@ std::string foreign_index(const Rendering& rendering) {
     }
     return assignment;
 }
-
-} // namespace
 
 void add_sweep(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;

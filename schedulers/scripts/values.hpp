@@ -44,8 +44,16 @@ void add_steps(const Rendering& rendering, templates::Values& values);
 /// The script of a batch launch with its shell and arguments, and the programs that it is given.
 void add_batch(const Rendering& rendering, templates::Values& values);
 
+/// The assignment of the index variable of another batch system that the script reads, with
+/// `$array_index`; "" where it reads none, or also that of its own batch system.
+[[nodiscard]] std::string foreign_index(const Rendering& rendering);
+
 /// Warns of a script that calls programs or reads variables of another batch system.
 void note_foreign_words(const Rendering& rendering);
+
+/// Warns of a Job without an image whose own words start a container, where the Site requires
+/// signatures: they are checked for a Job's image only.
+void note_unverified_start(const Rendering& rendering);
 
 /// Whether a directive of the dialect carries the text unchanged.
 [[nodiscard]] bool is_carried(const Rendering& rendering, const std::string& text);

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/scripts/verification.hpp"
 
+#include "schedulers/reading/shell_words.hpp"
 #include "schedulers/scripts/values.hpp"
 #include "support/document_view.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 
 #include <fmt/format.h>
@@ -14,6 +17,26 @@ namespace {
 
 using templates::Value;
 using templates::Values;
+
+bool is_runtime(std::string_view word) {
+    const std::string_view name = word.substr(word.rfind('/') + 1);
+    return name == "apptainer" || name == "singularity" || name == "cybelectl";
+}
+
+/// Whether the Job's own words start one: `srun apptainer exec …`.
+bool starts_container(const launchers::Job& job) {
+    if (std::any_of(job.command.begin(), job.command.end(), is_runtime)) {
+        return true;
+    }
+    const auto pieces = text::split(job.script, '\n');
+    const std::vector<std::string> lines(pieces.begin(), pieces.end());
+    const auto commands = shell_commands(lines);
+    return std::any_of(commands.begin(), commands.end(), [](const ShellCommand& command) {
+        return std::any_of(command.words.begin(), command.words.end(), [](const ShellWord& word) {
+            return is_runtime(word.text);
+        });
+    });
+}
 
 /// The nodes know the folder where the job is submitted, not the one where a Site's file lies.
 void check_paths(const launchers::Site& site, Faults& faults) {
@@ -71,6 +94,27 @@ std::vector<Demand> verification_demands(const launchers::Job& job, const launch
                            site->folder});
     }
     return demands;
+}
+
+void note_unverified_start(const Rendering& rendering) {
+    const launchers::Job& job = *rendering.input.job;
+    const launchers::Site* site = rendering.input.site;
+    const bool demands =
+        site != nullptr && (!site->verify_policy.empty() || !site->verify_keys.empty());
+    if (!demands || job.image || !starts_container(job)) {
+        return;
+    }
+    const bool is_batch = job.launch.kind == launchers::LaunchKind::kBatch;
+    Fault note = job.fault_at(job.script.empty() ? "command" : "script",
+                              problem("start-not-verified",
+                                      "this starts a container itself, and nothing verifies its "
+                                      "image"),
+                              "site '" + site->name +
+                                  "' requires signed images, which is checked for `image` of a Job",
+                              is_batch ? "write `image`, and start it by \"$CYBELE_CONTAINER\""
+                                       : "write `image`, and the program in it as `command`");
+    note.is_warning = true;
+    rendering.faults.add(std::move(note));
 }
 
 void add_verification(const launchers::Job& job,

@@ -29,10 +29,19 @@ TEST_CASE("bridge: every field, the schema, the page and its example") {
     CHECK(bridge->site == "docs/site.yaml");
     REQUIRE(bridge->accounts.size() == 1);
     CHECK(bridge->accounts[0].way.ssh == "alice@login.hall-a.example");
-    CHECK(bridge->accounts[0].way.key == "docs/keys/alice");
+    CHECK(bridge->accounts[0].way.key == "/etc/cybelectl-keys/alice");
     CHECK(bridge->reader.value_or(BridgeWay{}).ssh == "reader@login.hall-a.example");
     CHECK(bridge->poll == std::chrono::seconds(15));
     CHECK(bridge->keep_records == std::chrono::hours(720));
+}
+
+TEST_CASE("bridge: a relative key begins at the Bridge's folder") {
+    const auto bridge = read_bridge("kind: Bridge\nname: a\nsite: s.yaml\naccounts:\n"
+                                    "  - {namespace: n, account: eve, workdir: /w, "
+                                    "way: {ssh: eve@login, key: keys/eve}}\n",
+                                    "docs/bridge.yaml");
+    REQUIRE_MESSAGE(bridge.has_value(), test::told(bridge));
+    CHECK(bridge->accounts[0].way.key == "docs/keys/eve");
 }
 
 TEST_CASE("bridge: defaults") {

@@ -124,6 +124,14 @@ TEST_CASE("@{index} is refused where there is no index, and where nothing replac
     }
     CHECK(faults_of("command: [run, '@{lr}']\ncomment: 'rate @{lr}'\nsweep: {lr: [1, 2]}\n") ==
           "4:10 `@{lr}` is not replaced here -> write the text without it\n");
+    CHECK(
+        faults_of("command: [run, '@{lr}']\noutput: {results: ['o-@{lr}']}\nsweep: {lr: [1, 2]}\n")
+            .ends_with("`@{lr}` is not replaced here -> write `*` in its place\n"));
+    CHECK(
+        faults_of("command: [run, '@{lr}']\nsweep: {lr: [1, 2], atonce: [2]}\n")
+            .ends_with("'atonce' is a parameter of the sweep, and nothing uses it -> did you mean "
+                       "`at-once`?\n"));
+    CHECK(faults_of("command: [run, '@{tables}']\nsweep: {tables: [1, 2]}\n").empty());
 }
 
 } // namespace cybele::launchers

@@ -144,7 +144,6 @@ TEST_CASE("each converted Job is one that its batch system's scripts are rendere
         Row{"#SBATCH -n 1 --image=a/b:1 --module=gpu\nsrun shifter ./p\n",
             "slurm",
             "    - \"--image=a/b:1\"\n    - \"--module=gpu\"\n"},
-        Row{"#SBATCH -N 1 -w a[1-2]\n./p\n", "slurm", "hosts: [\"a[1-2]\"]\n"},
         Row{"#SBATCH --gpus-per-task=a100:1 -n 4\n./p\n", "slurm", "--gpus-per-task=a100:1"},
         Row{"#SBATCH --ntasks=1 --ntasks-per-node=1\n./p &\nwait\n", "slurm", "  tasks: 1\n"},
         Row{"#PBS -J 1-100:10%5\n#PBS -l select=1:ncpus=1\n./p\n",

@@ -2,6 +2,7 @@
 // `@{index}` in command and environment: each element sees its own, whatever starts the program.
 #include "bench.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include <doctest/doctest.h>
@@ -15,6 +16,19 @@ std::string said(const Bench& bench, const std::string& fields) {
     const auto outcome = bench.run(fields + "array: 3-9\n");
     CHECK_MESSAGE(outcome.ok(), outcome.errors);
     return outcome.output;
+}
+
+/// Whether a warning names the variable.
+bool is_warned_of(const std::string& fields, const std::string& dialect, const std::string& name) {
+    const launchers::Job job = job_of("kind: Job\nname: run\n" + fields);
+    RenderInput input;
+    input.job = &job;
+    input.dialect = dialect;
+    const auto rendered = render_script(input);
+    REQUIRE(rendered);
+    return std::any_of(rendered->notes.begin(), rendered->notes.end(), [&](const Fault& note) {
+        return note.message.find(name) != std::string::npos;
+    });
 }
 
 } // namespace
@@ -143,11 +157,13 @@ TEST_CASE("a script finds one variable of an index beside its scheduler's own, o
         CAPTURE(row.text);
         CAPTURE(row.dialect);
         const Bench bench;
-        const std::string text = bench.script(
-            fmt::format("launch: batch\narray: 0-9\nscript: '{}'\n", row.text), row.dialect);
+        const std::string fields =
+            fmt::format("launch: batch\narray: 0-9\nscript: '{}'\n", row.text);
+        const std::string text = bench.script(fields, row.dialect);
         for (const std::string name : {"SLURM_ARRAY_TASK_ID", "PBS_ARRAYID", "PBS_ARRAY_INDEX"}) {
             const bool is_set = text.find("export " + name + "=\"$array_index\"") != text.npos;
             CHECK(is_set == (name == row.assigned));
+            CHECK_FALSE((is_set && is_warned_of(fields, row.dialect, "$" + name)));
         }
     }
 }

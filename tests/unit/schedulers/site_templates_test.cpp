@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // A Site's own texts in place of embedded templates.
+#include "golden_case.hpp"
 #include "schedulers/scripts/render.hpp"
 #include "support/file.hpp"
+
+#include <algorithm>
 
 #include <doctest/doctest.h>
 
@@ -105,6 +108,31 @@ TEST_CASE("faults of a Site's templates name the file, and the Site's line") {
     REQUIRE(
         write_file(centre.path("texts/script/big.mustache"), std::string((1U << 20U) + 1, 'x')));
     CHECK_FALSE(centre.site("texts").has_value());
+}
+
+TEST_CASE(
+    "a script that starts containers itself is warned of where the Site requires signatures") {
+    const auto site = launchers::read_site(
+        "kind: Site\nname: hall\nscheduler: slurm\nverify: {keys: [/k.pub]}\n", "site.yaml");
+    REQUIRE(site);
+    const auto is_warned = [&site](const std::string& fields) {
+        const launchers::Job job = job_of("kind: Job\nname: run\n" + fields);
+        RenderInput input;
+        input.job = &job;
+        input.site = &*site;
+        input.dialect = "slurm";
+        input.image = job.image ? job.image->reference : "";
+        const auto rendered = render_script(input);
+        REQUIRE(rendered);
+        return std::any_of(rendered->notes.begin(), rendered->notes.end(), [](const Fault& note) {
+            return note.id == "start-not-verified";
+        });
+    };
+    CHECK(is_warned("command: [/usr/bin/apptainer, exec, a.sif, ls]\n"));
+    CHECK(is_warned(
+        "launch: batch\nscript: |\n  for i in 1 2; do\n    srun singularity run a.sif\n  done\n"));
+    CHECK_FALSE(is_warned("image: a.sif\nlaunch: batch\nscript: \"$CYBELE_CONTAINER ls\"\n"));
+    CHECK_FALSE(is_warned("command: [ls]\n"));
 }
 
 } // namespace cybele::schedulers

@@ -171,6 +171,15 @@ TEST_CASE("ids are those of the dialect") {
     CHECK(verdict("after: [{job: '12[].head'}]\n", "pbspro", "23").empty());
 }
 
+TEST_CASE("more hosts than nodes are refused, but not for a Slurm that accepts them") {
+    const std::string fields = "resources: {nodes: 1, hosts: [a, b]}\n";
+    const std::string refused = "`hosts` names 2 nodes, and the job has 1\n";
+    CHECK(verdict(fields, "slurm", "") == refused);
+    CHECK(verdict(fields, "slurm", "22.05") == refused);
+    CHECK(verdict(fields, "slurm", "23.02").empty());
+    CHECK(verdict(fields, "slurm", "24.11").empty());
+}
+
 TEST_CASE("a name that one batch system would change is refused") {
     for (const char* name : {"a/b", "1abc", "-abc", "a b", "a$b", "ä", ""}) {
         CAPTURE(name);
