@@ -141,7 +141,9 @@ std::string_view said_by(const Rendering& rendering, const Directive& directive)
     const std::string_view field = field_of_need(directive.need);
     // The last of two names counts, and a document must have one.
     const bool is_name = field == "name";
-    const bool is_said = !field.empty() && (is_name ? job.says("job-name") : job.says(field));
+    const bool is_of_site = field == "queue" && !rendering.plan.queue.empty();
+    const bool is_said =
+        !field.empty() && (is_name ? job.says("job-name") : job.says(field) || is_of_site);
     const bool is_output = directive.need == "stdout" || directive.need == "stderr";
     const bool is_always =
         !job.launch.asks_as_written() && !(is_output && has_outputs_by_directives(rendering)) &&

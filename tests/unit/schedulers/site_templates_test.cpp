@@ -135,4 +135,21 @@ TEST_CASE(
     CHECK_FALSE(is_warned("command: [ls]\n"));
 }
 
+TEST_CASE("a queue among the directives is refused where the Site gives the job one") {
+    const auto site = launchers::read_site(
+        "kind: Site\nname: hall\nscheduler: slurm\nqueues: [{name: cpu}, {name: gpu}]\n",
+        "site.yaml");
+    REQUIRE(site);
+    const launchers::Job job =
+        job_of("kind: Job\nname: run\ncommand: [ls]\ndirectives: {slurm: [--partition=gpu]}\n");
+    RenderInput input;
+    input.job = &job;
+    input.dialect = "slurm";
+    CHECK(render_script(input));
+    input.site = &*site;
+    const auto rendered = render_script(input);
+    REQUIRE_FALSE(rendered);
+    CHECK(rendered.error().message().find("`queue`") != std::string::npos);
+}
+
 } // namespace cybele::schedulers
