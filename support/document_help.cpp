@@ -449,7 +449,8 @@ help_for_value(const Shape& shape, const yaml::Node& value, const yaml::Source& 
     const bool is_pair = value.kind == Kinds::kMapping && value.entries.size() == 1 &&
                          value.entries.front().first.kind == Kinds::kScalar &&
                          value.entries.front().second.kind == Kinds::kScalar;
-    if ((shape.type == Type::kText || shape.type == Type::kValue) && is_pair) { // `a: b`, which yaml reads as a map
+    if ((shape.type == Type::kText || shape.type == Type::kValue) &&
+        is_pair) { // `a: b`, which yaml reads as a map
         const std::string text =
             value.entries.front().first.scalar + ": " + value.entries.front().second.scalar;
         return write(yaml::flow_value(text));

@@ -31,8 +31,6 @@ namespace {
 namespace fs = std::filesystem;
 
 /// How the image of a URI comes.
-constexpr mode_t kImageMode = 0755;
-
 enum class Kind { kFile, kArtifact, kOci, kWeb, kRefused };
 
 struct SchemeRow {
@@ -88,27 +86,9 @@ std::string name_of(std::string_view uri) {
     return "uri/" + name;
 }
 
-/// Environment of the commands that pull and convert.
-Environment environment_of(const Session& session, const StartOptions& options) {
-    Environment environment = session.environment;
-    const auto set = [&](const char* name, const std::string& value) {
-        if (!value.empty()) {
-            environment.set(name, value);
-        }
-    };
-    set("APPTAINER_DOCKER_USERNAME", options.user);
-    set("APPTAINER_DOCKER_PASSWORD", options.password);
-    const std::string temporary =
-        options.temporary.empty()
-            ? environment.get_or("APPTAINER_TMPDIR", environment.get_or("SINGULARITY_TMPDIR", ""))
-            : options.temporary;
-    set("CYBELE_TMPDIR", temporary);
-    return environment;
-}
-
 /// By the name of Apptainer, a name and password of variables or flags win over a file of logins.
 std::string authfile_of(const Session& session, const StartOptions& options) {
-    const Environment environment = environment_of(session, options);
+    const Environment environment = environment_of_pull(session, options);
     for (const std::string prefix : {"APPTAINER_", "SINGULARITY_", ""}) {
         if (!session.other_name.empty() && environment.get(prefix + "DOCKER_USERNAME") &&
             environment.get(prefix + "DOCKER_PASSWORD")) {
@@ -155,7 +135,7 @@ Result<void> convert(const Session& session,
     if (!options.ca_file.empty()) {
         command.argv.push_back("--ca-file=" + options.ca_file);
     }
-    Environment environment = environment_of(session, options);
+    Environment environment = environment_of_pull(session, options);
     std::optional<TempDirectory> only;
     if (options.has_no_cache) { // what the conversion would keep goes with it
         CYBELE_TRY(TempDirectory made,
@@ -186,7 +166,7 @@ Result<std::string>
 state_of(const Session& session, const StartOptions& options, const std::string& uri) {
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(auto transport, make_transport(session, access_of(session, options), client, ""));
-    transport.environment = environment_of(session, options);
+    transport.environment = environment_of_pull(session, options);
     registry::OciRequest request;
     const std::size_t colon = uri.find(':');
     request.transport = uri.substr(0, colon);
@@ -226,7 +206,7 @@ Result<std::string> only_for_this_start(const fs::path& file) {
 }
 
 fs::path temporary_file(const Session& session, const StartOptions& options) {
-    return environment_of(session, options).temporary_directory() /
+    return environment_of_pull(session, options).temporary_directory() /
            fmt::format("cybelectl-pull-{}.sif", ::getpid());
 }
 
@@ -300,7 +280,7 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(auto transport,
                make_transport(session, access_of(session, options), client, "pulling"));
-    transport.environment = environment_of(session, options);
+    transport.environment = environment_of_pull(session, options);
     registry::PullRequest request;
     CYBELE_TRY(request.reference,
                registry::read_pull_reference(options.image, transport.access.library));
@@ -459,6 +439,27 @@ bool can_store(const Session& session) {
 
 } // namespace
 
+bool has_scheme(std::string_view image) {
+    return scheme_of(image) != nullptr;
+}
+
+Environment environment_of_pull(const Session& session, const StartOptions& options) {
+    Environment environment = session.environment;
+    const auto set = [&](const char* name, const std::string& value) {
+        if (!value.empty()) {
+            environment.set(name, value);
+        }
+    };
+    set("APPTAINER_DOCKER_USERNAME", options.user);
+    set("APPTAINER_DOCKER_PASSWORD", options.password);
+    const std::string temporary =
+        options.temporary.empty()
+            ? environment.get_or("APPTAINER_TMPDIR", environment.get_or("SINGULARITY_TMPDIR", ""))
+            : options.temporary;
+    set("CYBELE_TMPDIR", temporary);
+    return environment;
+}
+
 Result<std::string> start_image(const Session& caller, const StartOptions& wish) {
     Session session = caller;
     use_reference_cache(session);
@@ -474,52 +475,6 @@ Result<std::string> start_image(const Session& caller, const StartOptions& wish)
     }
     session.doing({}); // a start needs a process with one thread
     return found.map_error([&](const Error& error) { return with_own_options(session, error); });
-}
-
-namespace {
-
-/// The image as a directory: a build of what was pulled.
-Result<int>
-pull_sandbox(const Session& session, const PullWish& wish, const StartOptions& options) {
-    CYBELE_TRY(const std::string path, start_image(session, options));
-    Command command;
-    command.argv = {
-        session.program, "build", path, "--output=" + wish.output, "--sandbox", "--notest"};
-    if (wish.is_forced) {
-        command.argv.emplace_back("--force");
-    }
-    command.environment = environment_of(session, options).all();
-    command.output = Command::Stream::kDiscard;
-    command.errors = Command::Stream::kInherit;
-    CYBELE_TRY(const Outcome outcome, run_process(command));
-    return outcome.shell_code();
-}
-
-} // namespace
-
-Result<int> pull_file(const Session& session, const PullWish& wish) {
-    const registry::Output output{wish.output, false, wish.is_forced};
-    if (!wish.is_sandbox) {
-        CYBELE_CHECK(registry::check_output(output));
-    }
-    StartOptions options = wish.options;
-    options.image = wish.source;
-    if (scheme_of(options.image) == nullptr) {
-        return fail(ErrorCode::kInput,
-                    problem("pull-source-malformed", "cannot pull " + printable(wish.source)),
-                    "it names no registry",
-                    "write docker://, oras://, library:// or https:// before the name");
-    }
-    if (wish.is_sandbox) {
-        return pull_sandbox(session, wish, options);
-    }
-    CYBELE_TRY(const std::string path, start_image(session, options));
-    CYBELE_CHECK(registry::put_out(path, output, progress(session, "copying")));
-    // As Apptainer: whoever may read it may start it as a program.
-    const mode_t mask = ::umask(0);
-    (void)::umask(mask);
-    (void)::chmod(wish.output.c_str(), kImageMode & ~mask);
-    return 0;
 }
 
 } // namespace cybele::cli

@@ -5,6 +5,7 @@
 #include "cli/run/start_options.hpp"
 
 #include <string>
+#include <string_view>
 
 namespace cybele::cli {
 
@@ -13,6 +14,12 @@ namespace cybele::cli {
 /// https://), which is pulled and converted into the store. Of several starts that want one image,
 /// one converts it and the others wait.
 [[nodiscard]] Result<std::string> start_image(const Session& session, const StartOptions& options);
+
+/// Whether it names an image by a scheme, as `docker://`, and not a file.
+[[nodiscard]] bool has_scheme(std::string_view image);
+
+/// Environment of the commands that pull and convert: login and temporary folder.
+[[nodiscard]] Environment environment_of_pull(const Session& session, const StartOptions& options);
 
 /// What `pull [FILE] URI` is asked for.
 struct PullWish {

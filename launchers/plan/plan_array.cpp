@@ -213,6 +213,17 @@ bool is_used(const Job& job, const std::string& name) {
            job.script.find(kSweepVariable) != std::string::npos;
 }
 
+/// An element of a packed sweep is not a row of it.
+void check_chosen_elements(const Job& job, Faults& faults) {
+    if (job.sweep && job.sweep->pack > 0 && job.replaced.contains("array")) {
+        faults.add(job.fault_at("sweep.pack",
+                                problem("array-of-packed-sweep",
+                                        "--array does not choose rows of a packed sweep"),
+                                "each of its elements runs several rows",
+                                "write fewer values under `sweep`, or remove `pack`"));
+    }
+}
+
 /// `atonce: 2` is a parameter of the sweep, and was hardly meant as one.
 void check_settings_of_sweep(const Job& job, Faults& faults) {
     constexpr std::array<std::string_view, 4> kWords{"table", "exclude", "pack", "at-once"};
@@ -259,6 +270,7 @@ void check_index(const Job& job, Faults& faults) {
     check_shared_fields(job, faults);
     check_other_fields(job, faults);
     check_settings_of_sweep(job, faults);
+    check_chosen_elements(job, faults);
 }
 
 } // namespace cybele::launchers

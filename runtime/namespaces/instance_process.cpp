@@ -7,6 +7,7 @@
 #include "runtime/namespaces/sandbox_steps.hpp"
 #include "runtime/namespaces/system_calls.hpp"
 #include "support/file.hpp"
+#include "support/file_size_signal.hpp"
 
 #include <array>
 #include <cerrno>
@@ -43,6 +44,7 @@ int collect(pid_t program) {
     keep_only({});
     (void)prctl(PR_SET_NAME, "cybelectl-inst");
     (void)std::signal(SIGPIPE, SIG_DFL); // NOLINT: as in Apptainer; nothing is written here
+    restore_file_size_signal();
     for (int ended_by = 0;;) {
         int number = 0;
         if (sigwait(&all, &number) != 0) {

@@ -43,6 +43,8 @@ print_values='echo "lr=$1"; echo "score=$(($1 * 10))"; [ "$1" -ne 3 ]'
 @test "packed rows run side by side, pinned, each with its own record and outputs" {
     host_job packed "command: [sh, -c, '$print_values; taskset -pc \$\$ >&2; sleep 0.3', sh, '@{lr}']" \
         'sweep: {lr: [1, 2, 4, 5, 6], pack: 3, at-once: 2}'
+    refuses 3 "$CYBELECTL" submit packed.yaml -a 0
+    assert_line 'because: each of its elements runs several rows'
     "$CYBELECTL" submit packed.yaml --wait
     run --separate-stderr "$CYBELECTL" job results 1 --csv
     assert_equal "${#lines[@]}" 6

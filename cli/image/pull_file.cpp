@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/progress.hpp"
+#include "cli/image/start_image.hpp"
+#include "registry/oci/images.hpp"
+#include "support/process.hpp"
+#include "support/quote.hpp"
+
+#include <sys/stat.h>
+
+namespace cybele::cli {
+namespace {
+
+constexpr mode_t kImageMode = 0755;
+
+/// The image as a directory: a build of what was pulled.
+Result<int>
+pull_sandbox(const Session& session, const PullWish& wish, const StartOptions& options) {
+    CYBELE_TRY(const std::string path, start_image(session, options));
+    Command command;
+    command.argv = {
+        session.program, "build", path, "--output=" + wish.output, "--sandbox", "--notest"};
+    if (wish.is_forced) {
+        command.argv.emplace_back("--force");
+    }
+    command.environment = environment_of_pull(session, options).all();
+    command.output = Command::Stream::kDiscard;
+    command.errors = Command::Stream::kInherit;
+    CYBELE_TRY(const Outcome outcome, run_process(command));
+    return outcome.shell_code();
+}
+
+} // namespace
+
+Result<int> pull_file(const Session& session, const PullWish& wish) {
+    const registry::Output output{wish.output, false, wish.is_forced};
+    if (!wish.is_sandbox) {
+        CYBELE_CHECK(registry::check_output(output));
+    }
+    StartOptions options = wish.options;
+    options.image = wish.source;
+    if (!has_scheme(options.image)) {
+        return fail(ErrorCode::kInput,
+                    problem("pull-source-malformed", "cannot pull " + printable(wish.source)),
+                    "it names no registry",
+                    "write docker://, oras://, library:// or https:// before the name");
+    }
+    if (wish.is_sandbox) {
+        return pull_sandbox(session, wish, options);
+    }
+    CYBELE_TRY(const std::string path, start_image(session, options));
+    CYBELE_CHECK(registry::put_out(path, output, progress(session, "copying")));
+    // As Apptainer: whoever may read it may start it as a program.
+    const mode_t mask = ::umask(0);
+    (void)::umask(mask);
+    (void)::chmod(wish.output.c_str(), kImageMode & ~mask);
+    return 0;
+}
+
+} // namespace cybele::cli
