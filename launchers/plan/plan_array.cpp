@@ -216,11 +216,11 @@ bool is_used(const Job& job, const std::string& name) {
 /// An element of a packed sweep is not a row of it.
 void check_chosen_elements(const Job& job, Faults& faults) {
     if (job.sweep && job.sweep->pack > 0 && job.replaced.contains("array")) {
-        faults.add(job.fault_at("sweep.pack",
-                                problem("array-of-packed-sweep",
-                                        "--array does not choose rows of a packed sweep"),
-                                "each of its elements runs several rows",
-                                "write fewer values under `sweep`, or remove `pack`"));
+        faults.add(job.fault_at(
+            "sweep.pack",
+            problem("array-of-packed-sweep", "--array does not choose rows of a packed sweep"),
+            "each of its elements runs several rows",
+            "write fewer values under `sweep`, or remove `pack`"));
     }
 }
 
