@@ -417,6 +417,13 @@ Error with_own_options(const Session& session, const Error& error) {
     return Error(std::move(faults));
 }
 
+/// A cache that is named must be one.
+bool names_no_folder(const Session& session) {
+    const std::string cache = session.environment.get_or("APPTAINER_CACHEDIR", "");
+    std::error_code error;
+    return fs::exists(cache, error) && !fs::is_directory(cache, error);
+}
+
 /// As Apptainer: where nothing can be stored, the image is for this start only.
 bool can_store(const Session& session) {
     const auto tell = [&](const Error& error) {
@@ -466,7 +473,8 @@ Result<std::string> start_image(const Session& caller, const StartOptions& wish)
     StartOptions options = wish;
     const SchemeRow* const row = scheme_of(options.image);
     const bool is_stored = row != nullptr && row->kind != Kind::kRefused;
-    if (!session.other_name.empty() && is_stored && !options.has_no_cache) {
+    if (!session.other_name.empty() && is_stored && !options.has_no_cache &&
+        !names_no_folder(caller)) {
         options.has_no_cache = !can_store(session);
     }
     auto found = find_start_image(session, options);

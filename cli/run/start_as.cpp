@@ -109,7 +109,8 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
             read.warnings.push_back("variable '" + value + "' has no name and is ignored");
             continue;
         }
-        const std::string name = value.substr(0, value.find('='));
+        const std::size_t begin = std::min(value.find_first_not_of('"'), value.size());
+        const std::string name = value.substr(begin, value.find('=') - begin);
         if (option.has_name("--env") && name.size() < value.size() && !is_variable_name(name)) {
             read.warnings.push_back("variable '" + printable(name) +
                                     "' is ignored: a name has letters, digits and _ only");
@@ -267,6 +268,10 @@ void take_directory(StartOptions& options, const FlagWords& words, const Environ
         if (!value.empty()) {
             options.request.program.directory = value;
         }
+    }
+    std::string& directory = options.request.program.directory;
+    if (!directory.empty() && directory.front() != '/') {
+        directory.insert(0, "/"); // the container's root is the current directory then
     }
 }
 

@@ -129,7 +129,7 @@ std::string mark_in(const Job& job, std::string_view text) {
     }
     const auto names = job.sweep ? job.sweep->names : std::vector<std::string>{};
     for (const std::string& name : names) {
-        const std::string mark = fmt::format("@{{{}}}", name);
+        std::string mark = fmt::format("@{{{}}}", name);
         if (text.find(mark) != std::string_view::npos) {
             return mark;
         }

@@ -14,7 +14,7 @@ setup_file() {
 setup() { cd "$place" || return; }
 teardown() {
     end_servers
-    rm -f {registry,web,keys}.{in,port}
+    rm -f "$place"/{registry,web,keys}.{in,port} # a case that failed is in another folder
 }
 teardown_file() { leave_place; }
 
