@@ -244,7 +244,7 @@ Result<std::vector<std::string>> login_hosts(const fs::path& file) {
 
 namespace {
 
-/// A home in which nothing can be made is no fault of what was given: another file is written.
+/// Where the file cannot be written, nothing is wrong with the input: another file helps.
 Error not_stored(const Error& error, const fs::path& file) {
     return {
         ErrorCode::kEnvironment,

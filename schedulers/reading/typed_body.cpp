@@ -17,7 +17,7 @@ constexpr std::string_view kSetupPrograms =
     "pwd exit printf nvidia-smi rocm-smi sleep whoami which type command uname env printenv lscpu "
     "free df ls cat rm cp mv ln touch chmod umask shopt true : test [ [[ spack nproc tar rsync "
     "declare typeset readonly alias basename dirname head tail wc hash pip pip3 ";
-/// Words that are no program, and that a set-up before a launch cannot have.
+/// Words of the shell, not programs, which a set-up before a launch cannot have.
 constexpr std::string_view kShellWords = " shift break continue let local return ";
 /// What only passes lines on, between pipes.
 constexpr std::string_view kFilters = " grep egrep fgrep sed awk sort uniq cut tr tee head tail ";

@@ -186,7 +186,7 @@ follow_through_proxy() {
     run "$client" fences "$things/fenced" 00000000-0000-0000-0000-000000000000
     assert_output - <<'END'
 status, other uid: conflict
-status, a word where there is no status: conflict
+status, a word in place of the status: conflict
 status, not valid: refused
 status, its uid, none yet: done
 status, none yet: conflict

@@ -303,7 +303,7 @@ int fences(Connection& connection, const std::vector<std::string>& words) {
     const auto is_uid = [](const std::string& value) { return test("/metadata/uid", value); };
     const json word = test("/status/word", nullptr);
     set_word("other uid", json::array({is_uid(words.at(1))}), "no");
-    set_word("a word where there is no status", json::array({word}), "no");
+    set_word("a word in place of the status", json::array({word}), "no");
     set_word("not valid", json::array({is_uid(uid)}), 7);
     set_word("its uid, none yet", json::array({is_uid(uid), test("/status", nullptr)}), "yes");
     set_word("none yet", json::array({test("/status", nullptr)}), "no");

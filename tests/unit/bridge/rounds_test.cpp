@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/rounds.hpp"
-#include "model.hpp"
+#include "model_server.hpp"
 
 #include <doctest/doctest.h>
 

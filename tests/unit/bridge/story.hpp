@@ -2,7 +2,7 @@
 #pragma once
 
 #include "bridge/rounds.hpp"
-#include "model.hpp"
+#include "model_server.hpp"
 
 #include <memory>
 

@@ -444,41 +444,6 @@ TEST_CASE("near names are suggested") {
           "write '%post', and what follows after one space");
 }
 
-TEST_CASE("shellcheck's findings have the place in the definition") {
-    LintOptions options;
-    options.shellcheck = find_program("shellcheck");
-    REQUIRE(options.shellcheck);
-    const LintReport report =
-        lint_of(docker("debian:12") + "%post\ntrue\n  rm $1\ncd /x\n%post\nsource /y\n", options);
-    std::set<std::pair<std::size_t, std::string>> told;
-    for (const Finding& finding : report.findings) {
-        if (finding.rule == "CD107") {
-            told.emplace(finding.fault.where->line, finding.fault.message.substr(0, 6));
-        }
-    }
-    CHECK(told.contains({5, "SC2086"}));
-    CHECK(told.contains({8, "SC3046"}));
-    CHECK(told.size() == 2);
-}
-
-TEST_CASE("what shellcheck calls style is one note per file") {
-    LintOptions options;
-    options.shellcheck = find_program("shellcheck");
-    REQUIRE(options.shellcheck);
-    const LintReport report =
-        lint_of(post("a=`date`\nb=`date`\necho 'cost: $X' >>/env\nrm \"$a\" \"$b\""), options);
-    std::vector<std::string> told;
-    for (const Finding& finding : report.findings) {
-        CHECK(finding.rule != "CD107");
-        if (finding.rule == "CD110") {
-            told.push_back(finding.fault.message);
-        }
-    }
-    REQUIRE(told.size() == 1);
-    CHECK(told[0].starts_with("SC2006: "));
-    CHECK(told[0].ends_with("; also SC2016"));
-}
-
 TEST_CASE("reports: text, JSON, SARIF") {
     std::vector<FileReport> files;
     files.push_back({"x.def", lint_of(docker("debian") + "%enviroment\n")});

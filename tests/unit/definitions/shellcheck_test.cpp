@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,13 +21,18 @@ using namespace cybele::definitions;
 
 namespace {
 
-/// The findings of shellcheck on a definition: "CD107 SC2086" for a warning, "CD110 …" for a note.
-std::vector<std::string> shellcheck_of(const std::string& text) {
+/// What the linter says with shellcheck.
+LintReport report_of(const std::string& text) {
     LintOptions options;
     options.shellcheck = find_program("shellcheck");
     REQUIRE(options.shellcheck);
+    return lint_definition(text, "x.def", options);
+}
+
+/// The findings of shellcheck on a definition: "CD107 SC2086" for a warning, "CD110 …" for a note.
+std::vector<std::string> shellcheck_of(const std::string& text) {
     std::vector<std::string> found;
-    for (const Finding& finding : lint_definition(text, "x.def", options).findings) {
+    for (const Finding& finding : report_of(text).findings) {
         if (finding.rule == "CD107" || finding.rule == "CD110") {
             found.push_back(std::string(finding.rule) + " " + finding.fault.message.substr(0, 6));
         }
@@ -40,13 +46,9 @@ std::string on(const std::string& base, const std::string& rest) {
 
 /// The errors of a %post that no shell reads: "LINE MESSAGE".
 std::vector<std::string> syntax_errors_of(const std::string& script) {
-    LintOptions options;
-    options.shellcheck = find_program("shellcheck");
-    REQUIRE(options.shellcheck);
     std::vector<std::string> found;
-    for (const Finding& finding :
-         lint_definition("Bootstrap: docker\nFrom: debian:12\n%post\n" + script, "x.def", options)
-             .findings) {
+    const std::string text = "Bootstrap: docker\nFrom: debian:12\n%post\n" + script;
+    for (const Finding& finding : report_of(text).findings) {
         if (finding.rule == "CD112") {
             found.push_back(std::to_string(finding.fault.where->line) + " " +
                             finding.fault.message);
@@ -189,4 +191,33 @@ TEST_CASE("a script that no shell reads is an error at its place, in the shell's
     CHECK(syntax_errors_of("a\n&& b\n").size() == 1);
     CHECK(syntax_errors_of("a )\n").size() == 1);
     CHECK(syntax_errors_of("case $a in\n  b|c) d;;\nesac\n(a; b) && { c; d; }\n").empty());
+}
+
+TEST_CASE("shellcheck's findings have the place in the definition") {
+    const LintReport report =
+        report_of(on("debian:12", "%post\ntrue\n  rm $1\ncd /x\n%post\nsource /y\n"));
+    std::set<std::pair<std::size_t, std::string>> told;
+    for (const Finding& finding : report.findings) {
+        if (finding.rule == "CD107") {
+            told.emplace(finding.fault.where->line, finding.fault.message.substr(0, 6));
+        }
+    }
+    CHECK(told.contains({5, "SC2086"}));
+    CHECK(told.contains({8, "SC3046"}));
+    CHECK(told.size() == 2);
+}
+
+TEST_CASE("what shellcheck calls style is one note per file") {
+    const LintReport report = report_of(
+        on("debian:12", "%post\na=`date`\nb=`date`\necho 'cost: $X' >>/env\nrm \"$a\" \"$b\"\n"));
+    std::vector<std::string> told;
+    for (const Finding& finding : report.findings) {
+        CHECK(finding.rule != "CD107");
+        if (finding.rule == "CD110") {
+            told.push_back(finding.fault.message);
+        }
+    }
+    REQUIRE(told.size() == 1);
+    CHECK(told[0].starts_with("SC2006: "));
+    CHECK(told[0].ends_with("; also SC2016"));
 }
