@@ -190,6 +190,25 @@ bool is_preparation(const ShellCommand& command, std::string_view program) {
            (is_piped && is_in_list(kFilters, program));
 }
 
+/// Why no typed launch has the command, whatever else the script starts; empty: one may have it.
+std::string unfit_for_launch(const BatchScript& script,
+                             const Statement& statement,
+                             const ShellCommand& command,
+                             std::string_view program) {
+    if (is_in_list(kShellWords, program)) {
+        return "no typed launch has these words of the shell";
+    }
+    if (std::string odd = odd_start(script, statement, command); !odd.empty()) {
+        return odd;
+    }
+    if (is_in_list(kOtherPrograms, program) && !is_array_word(statement, command) &&
+        !is_preparation(command, program)) {
+        return "`" + std::string(program) +
+               "` may start several programs, or others than are written";
+    }
+    return "";
+}
+
 } // namespace
 
 std::string text_of_command(const ShellCommand& command) {
@@ -234,12 +253,9 @@ std::optional<Body> body_with_one_launch(const BatchScript& script, std::vector<
             depth += command->words.front().raw == "if" ? 1 : 0;
             depth -= command->words.front().raw == "fi" ? 1 : 0;
             statement.is_conditional = statement.is_conditional || is_conditional;
-            if (is_in_list(kShellWords, program)) {
-                add_reason(*command, "no typed launch has these words of the shell", why);
-                continue;
-            }
-            if (std::string odd = odd_start(script, statement, *command); !odd.empty()) {
-                add_reason(*command, std::move(odd), why);
+            if (std::string unfit = unfit_for_launch(script, statement, *command, program);
+                !unfit.empty()) {
+                add_reason(*command, std::move(unfit), why);
                 continue;
             }
             if (is_array_word(statement, *command)) {
@@ -247,13 +263,6 @@ std::optional<Body> body_with_one_launch(const BatchScript& script, std::vector<
                 continue;
             }
             if (is_preparation(*command, program)) {
-                continue;
-            }
-            if (is_in_list(kOtherPrograms, program)) {
-                add_reason(*command,
-                           "`" + std::string(program) +
-                               "` may start several programs, or others than are written",
-                           why);
                 continue;
             }
             if (body.launch != nullptr) {

@@ -21,7 +21,7 @@ namespace {
 
 const std::string kLintHead = "Bootstrap: localimage\nFrom: /b\n"; // lines 1 and 2
 
-LintReport lint_of(const std::string& text, LintOptions options = {}) {
+LintReport lint_of(const std::string& text, const LintOptions& options = {}) {
     return lint_definition(text, "x.def", options);
 }
 

@@ -3,12 +3,14 @@
 #include "support/file.hpp"
 #include "support/process.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <set>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -62,7 +64,7 @@ using Expected = std::vector<std::string>;
 /// What checks a script and ends well, although this process is told to end meanwhile or soon.
 std::filesystem::path
 stand_in(const std::filesystem::path& folder, bool handles, const std::string& delay) {
-    const std::filesystem::path file = folder / "shellcheck";
+    std::filesystem::path file = folder / "shellcheck";
     const std::string kill =
         delay.empty() ? "kill -TERM $PPID" : "(sleep " + delay + "; kill -TERM $PPID) &";
     std::ofstream(file) << "#!/bin/sh\n"
@@ -77,8 +79,8 @@ stand_in(const std::filesystem::path& folder, bool handles, const std::string& d
 int end_of_check(const std::filesystem::path& shellcheck) {
     const pid_t pid = ::fork();
     if (pid == 0) {
-        std::signal(SIGTERM, SIG_DFL); // not the handler of doctest
-        std::signal(SIGPIPE, SIG_IGN); // as in the program
+        static_cast<void>(std::signal(SIGTERM, SIG_DFL)); // not the handler of doctest
+        static_cast<void>(std::signal(SIGPIPE, SIG_IGN)); // as in the program
         LintOptions options;
         options.shellcheck = shellcheck;
         std::string text;
@@ -87,7 +89,8 @@ int end_of_check(const std::filesystem::path& shellcheck) {
         }
         const int by = lint_definition(text, "x.def", options).stopped_by;
         if (by == 0) {
-            ::sleep(20); // the signal may come after the last script
+            std::this_thread::sleep_for(
+                std::chrono::seconds(20)); // the signal may come after the last script
         }
         ::_exit(128 + by);
     }
