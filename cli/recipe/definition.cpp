@@ -109,7 +109,9 @@ Result<std::vector<definitions::FileReport>> check_files(const std::vector<std::
 
 Result<int> check_definition(Session& session, const DefinitionOptions& options) {
     CYBELE_TRY(const definitions::ParseOptions parse, parse_options(options));
-    definitions::LintOptions lint{parse, {}, {}};
+    definitions::LintOptions lint{parse, {}, {}, {}};
+    std::error_code unknown;
+    lint.folder = std::filesystem::current_path(unknown).native();
     lint.has_source = [](const std::string& path) {
         std::error_code error;
         return std::filesystem::exists(std::filesystem::symlink_status(path, error));

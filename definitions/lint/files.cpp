@@ -89,7 +89,10 @@ void source(Lint& lint, const Stage& stage, const FileLine& line, bool is_host) 
                   fmt::format("there is no '{}'", printable(line.source)),
                   line.source.starts_with('/')
                       ? ""
-                      : "a relative source begins where the build is called");
+                      : fmt::format("a relative source begins where the build is called{}",
+                                    lint.options().folder.empty()
+                                        ? ""
+                                        : ", here in " + printable(lint.options().folder)));
     }
 }
 

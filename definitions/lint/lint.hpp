@@ -17,6 +17,7 @@ struct LintOptions {
     ParseOptions parse;
     /// Whether a source of %files exists; unset: not asked.
     std::function<bool(const std::string& path)> has_source;
+    std::string folder; ///< where relative sources begin, for the message; empty: not said
     /// shellcheck's path; unset: scripts are not given to it.
     std::optional<std::filesystem::path> shellcheck;
 };

@@ -268,6 +268,14 @@ bool starts_program(const ScriptCommand& command) {
            !is_activation;
 }
 
+/// Whether a command only follows the program that the script is about: words, and what cleans up.
+bool comes_after_program(const ScriptCommand& command) {
+    constexpr std::array<std::string_view, 6> kClosers = {
+        "sync", "wait", "sleep", "rm", "kill", "exit"};
+    return is_program_of(kPrinters, command.program()) ||
+           is_program_of(kClosers, command.program());
+}
+
 void runscript(Lint& lint, const Script& script) {
     const std::string& text = script.section->text;
     const std::string_view first = trim(std::string_view(text).substr(0, text.find('\n')));
@@ -279,7 +287,7 @@ void runscript(Lint& lint, const Script& script) {
     // exec replaces a shell by a program, not by a group, by what a keyword measures, by words, or
     // by what a loop repeats.
     const ScriptCommand& last = script.commands.back();
-    const bool prints_last = is_program_of(kPrinters, last.program());
+    const bool prints_last = comes_after_program(last);
     const bool repeats = last.is_nested && trim(text).ends_with("done");
     const bool cannot_exec =
         last.ends_group || last.words.front().text == "time" || prints_last || repeats;

@@ -155,7 +155,7 @@ bool installs_packages(std::string_view before) {
 bool prints_one_word(std::string_view substitution) {
     constexpr std::array<std::string_view, 10> kPrograms = {"nproc",
                                                             "arch",
-                                                            "uname -",
+                                                            "uname",
                                                             "hostname",
                                                             "whoami",
                                                             "id -",

@@ -166,6 +166,15 @@ bool installs_something(const ScriptCommand& command, const Manager& manager) {
     });
 }
 
+/// Libraries of NVIDIA's archives, each of one version of CUDA: they need the base's libc alone,
+/// and the one with headers needs the one without, so that apt installs what is named and no more.
+bool needs_no_others(std::string_view package) {
+    constexpr std::array<std::string_view, 2> kAlone = {"libcudnn", "libnccl"};
+    return std::any_of(kAlone.begin(), kAlone.end(), [&](std::string_view start) {
+        return package.starts_with(start);
+    });
+}
+
 /// Whether one package is named, or none, as `-f` alone does: then it may be that nothing is asked.
 bool names_one_package(const ScriptCommand& command, const Manager& manager) {
     std::size_t packages = 0;
@@ -174,8 +183,8 @@ bool names_one_package(const ScriptCommand& command, const Manager& manager) {
         // `libfoo${VERSION}` is one name, `$PACKAGES` may be several.
         const bool is_list = word.text.starts_with('$') || word.text.starts_with('"') ||
                              word.text.find_first_of("*`") != std::string::npos;
-        const bool is_file = word.text.ends_with(".deb"); // which may need nothing else
-        if (is_behind_verb && !word.text.starts_with('-') && !is_file) {
+        const bool is_alone = word.text.ends_with(".deb") || needs_no_others(word.text);
+        if (is_behind_verb && !word.text.starts_with('-') && !is_alone) {
             packages += is_list ? 2U : 1U;
         }
         is_behind_verb = is_behind_verb || word.text == manager.verb;
@@ -210,6 +219,24 @@ void question(Lint& lint,
               word,
               fmt::format("'{} {}' asks before it installs", manager.program, manager.verb),
               help);
+}
+
+/// An upgrade asks only if a package has a newer version than the base.
+void upgrade_question(Lint& lint, const Script& script, const ScriptCommand& command) {
+    const std::string program = command.program();
+    const auto* manager = std::find_if(kManagers.begin(), kManagers.end(), [&](const auto& one) {
+        return one.program == program;
+    });
+    if (manager == kManagers.end() || command.has_word(manager->verb) ||
+        is_answered(script, command, *manager)) {
+        return;
+    }
+    const ScriptWord& word = command.words[command.program_index()];
+    lint.tell("CD315",
+              {script.section->line + 1 + word.line, word.column},
+              fmt::format("this '{}' asks if a package has a newer version", program),
+              "at a terminal the build waits; without one, it stops",
+              fmt::format("add {}", manager->yes.front()));
 }
 
 void install(Lint& lint, const Script& script, const ScriptCommand& command, bool is_last_stage) {
@@ -337,8 +364,11 @@ void command_rules(Lint& lint, const Script& script, std::size_t which) {
     const bool is_apt_update = program.starts_with("apt") && command.has_word("update");
     constexpr std::array<std::string_view, 5> kUpgraders = {
         "apt-get", "apt", "dnf", "yum", "zypper"};
-    if (upgrades && !is_apt_update && !names_packages(command) && is_listed(kUpgraders, program)) {
-        lint.tell("CD313", section, first, fmt::format("'{}' upgrades the base", program));
+    if (upgrades && !is_apt_update && is_listed(kUpgraders, program)) {
+        if (!names_packages(command)) {
+            lint.tell("CD313", section, first, fmt::format("'{}' upgrades the base", program));
+        }
+        upgrade_question(lint, script, command);
     }
     constexpr std::array<std::string_view, 5> kRemovers = {
         "autoremove", "remove", "purge", "clean", "autoclean"};

@@ -184,6 +184,11 @@ const std::vector<LintRow> kLintRows = {
     {"CD313", post("apt-get -y dist-upgrade"), 4, post("apt-get update")},
     {"CD314", post("sudo true"), 4, post("true")},
     {"CD315", post("conda install a=1"), 4, post("conda install -y a=1")},
+    {"CD315",
+     post("apt-get update\napt-get upgrade"),
+     5,
+     post("apt-get -y upgrade\nyum update -y\nzypper -n up\nyes | apt upgrade\napt update")},
+    {"CD315", post("yum update curl"), 4, post("yum -y update curl\nyum check-update")},
     {"CD401", kLintHead + "%files\n/a # note\n", 4, kLintHead + "%files\n# note\n/a\n"},
     {"CD402",
      docker("debian:12") + "%files\n/a.c /f\n/b /f\n",
@@ -274,6 +279,7 @@ TEST_CASE("what the runtime and the bases know is not reported") {
          post("apt-get install -y\\\n  a\nconda config --set always_yes yes\n"
               "conda install b")},
         {"CD304", post("conda run -n a python -m ipykernel install")},
+        {"CD304", post("apt-get install libcudnn8=8.9.4.* libcudnn8-dev=8.9.4.*")},
         {"CD304", post("apt-get install -v a b")},
         {"CD402", docker("rockylinux:9") + "%files\n/a*.rpm /etc/yum.repos.d\n/b*.exe /b.exe\n"},
         {"CD304", post("apt-get install ./a.deb ./b.deb\napt-get install a${VERSION}")},
@@ -335,6 +341,8 @@ TEST_CASE("what the runtime and the bases know is not reported") {
                "CD204") != nullptr);
     CHECK(find(lint_of(kLintHead + "%runscript\na\necho done\n"), "CD106")->fault.message ==
           "%runscript drops the arguments it is given");
+    CHECK(find(lint_of(kLintHead + "%runscript\na\necho done\nsync\n"), "CD106")->fault.message ==
+          "%runscript drops the arguments it is given");
     CHECK(find(lint_of(kLintHead + "%runscript\n(a &) && (b)\n"), "CD106")->fault.message ==
           "%runscript drops the arguments it is given");
     CHECK(find(lint_of(post("apt-get install $A")), "CD304") != nullptr);
@@ -394,6 +402,9 @@ TEST_CASE("sources are looked for where the caller can") {
     REQUIRE(find(report, "CD405") != nullptr);
     CHECK(find(report, "CD405")->fault.where->line == 5);
     CHECK(report.is_accepted);
+    options.folder = "/home/u/project";
+    CHECK(find(lint_of(kLintHead + "%files\nhere /a\n", options), "CD405")->fault.because ==
+          "a relative source begins where the build is called, here in /home/u/project");
 }
 
 TEST_CASE("comments pass rules over, but never a refusal") {

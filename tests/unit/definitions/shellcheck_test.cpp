@@ -125,6 +125,7 @@ TEST_CASE("words of bash are wrong only where /bin/sh is another shell") {
 TEST_CASE("what the runtime sets and reads is not reported") {
     const std::vector<std::string> right = {
         "%post\nexport PATH=/x:$PATH LD_LIBRARY_PATH=$LD_LIBRARY_PATH:/x\ncd $HOME\n",
+        "%post\nwget https://a.example/b-$(uname)-$(uname -m).sh\n",
         "%post\necho A=1 >>$SINGULARITY_ENVIRONMENT\necho B=2 >>${APPTAINER_ENVIRONMENT}\n",
         "%runscript\n\t#!/bin/bash\n\tsource /x\n",
         "%environment\nexport A=/tmp/$(id -u)/x\n",
