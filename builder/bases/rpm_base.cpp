@@ -61,6 +61,14 @@ std::optional<fs::path> find_tool(std::string_view agent) {
     return dnf ? dnf : find_program("yum");
 }
 
+/// The address of the command line counts more than the header's. That of the settings is an
+/// archive of Debian.
+std::string mirror_of(const definitions::Stage& stage, const BuildRequest& request) {
+    const PackageSources& sources = request.packages;
+    return sources.mirror.empty() || sources.is_mirror_set ? stage.header_value("mirrorurl")
+                                                           : sources.mirror;
+}
+
 Result<void> check_header(const definitions::Stage& stage, const BuildRequest& request) {
     Faults faults;
     const std::string agent = stage.header_value("bootstrap");
@@ -77,7 +85,7 @@ Result<void> check_header(const definitions::Stage& stage, const BuildRequest& r
         }
     }
     const std::string addresses = stage.header_value("mirrorurl") + stage.header_value("updateurl");
-    if (stage.header_value("mirrorurl").empty() && request.packages.mirror.empty()) {
+    if (mirror_of(stage, request).empty()) {
         Fault fault;
         fault.code = ErrorCode::kInput;
         fault.set(problem("header-without-mirrorurl", "the header has no MirrorURL"));
@@ -274,9 +282,7 @@ Result<RpmBase> rpm_base(const definitions::Stage& stage, const BuildRequest& re
     RpmBase base;
     base.agent = stage.header_value("bootstrap");
     base.version = stage.header_value("osversion");
-    const std::string mirror =
-        request.packages.mirror.empty() ? stage.header_value("mirrorurl") : request.packages.mirror;
-    base.repositories.push_back({"base", with_version(mirror, base.version)});
+    base.repositories.push_back({"base", with_version(mirror_of(stage, request), base.version)});
     if (const std::string updates = stage.header_value("updateurl"); !updates.empty()) {
         base.repositories.push_back({"updates", with_version(updates, base.version)});
     }

@@ -59,8 +59,9 @@ struct StepRules {
 
 /// Where packages come from, and what proves the servers.
 struct PackageSources {
-    std::string mirror;    ///< of distributions; empty: this machine's own
-    std::string pip_index; ///< where pip asks in build steps; empty: where this machine's does
+    std::string mirror;         ///< of distributions; empty: this machine's own
+    bool is_mirror_set = false; ///< by the settings, not by the command line: an archive of Debian
+    std::string pip_index;      ///< where pip asks in build steps; empty: where this machine's does
     std::filesystem::path ca_file; ///< empty: SSL_CERT_FILE … of the environment
 };
 

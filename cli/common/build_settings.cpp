@@ -114,6 +114,7 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
     pipeline::BuildSettings build;
     build.builder = choose(flags.builder, "builder");
     build.packages.mirror = choose(flags.mirror, "mirror");
+    build.packages.is_mirror_set = flags.mirror.empty();
     build.packages.pip_index = flags.pip_index;
     CYBELE_CHECK(check_address("--mirror", build.packages.mirror));
     CYBELE_CHECK(check_address("--pip-index", build.packages.pip_index));

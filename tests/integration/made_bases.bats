@@ -68,9 +68,12 @@ files() {
 
 @test "yum: as an ordinary user" {
     definition 'Bootstrap: yum' "MirrorURL: $address/toy/1" 'Include: hello' '%post' 'hello'
-    run -0 as_user "$CYBELECTL" build toy.def
+    # The setting is an archive of Debian, which replaces no repository of RPM packages; the command line's address does.
+    CYBELE_MIRROR=http://127.0.0.1:9/debian run -0 as_user "$CYBELECTL" build toy.def
     run -0 "$CYBELECTL" exec toy.sif hello
     assert_output hello
+    sed -i 's|^MirrorURL.*|MirrorURL: http://127.0.0.1:9/toy|' toy.def
+    run -0 as_user "$CYBELECTL" build --force toy.def --mirror "$address/toy/1"
 }
 
 @test "zypper: a base from a signed repository, and more of them" {
