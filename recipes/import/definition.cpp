@@ -128,18 +128,7 @@ private:
         carry_header(state, stage, {index == 0 ? 1 : own_lines.first, own_lines.last});
         const Joined setup = joined(stage, "setup");
         carry_setup(state, setup);
-        for (const auto& section : stage.sections) {
-            if (section.name == "files") {
-                for (auto& file :
-                     read_files(ledger_, {&section, lines_after(section.line)}, names_)) {
-                    state.has_system_files = state.has_system_files || is_system_path(file.to);
-                    if (state.made_folders.contains(file.to)) {
-                        file.to += '/'; // %setup makes the folder before
-                    }
-                    state.stage.files.push_back(std::move(file));
-                }
-            }
-        }
+        files(state, stage);
         if (is_last) {
             image(state, stage, draft);
         } else {
@@ -157,6 +146,28 @@ private:
             own.name = all_names_[index];
             names_[stage.name()] = own.name;
             draft.stages.push_back(std::move(own));
+        }
+    }
+
+    /// %files, and the step for those that wait.
+    void files(State& state, const Stage& stage) {
+        bool is_any_waiting = false;
+        for (const auto& section : stage.sections) {
+            if (section.name != "files") {
+                continue;
+            }
+            for (auto& file : read_files(ledger_, {&section, lines_after(section.line)}, names_)) {
+                state.has_system_files = state.has_system_files || is_system_path(file.to);
+                const bool waits = file.to.starts_with(kWaitingFiles);
+                if (state.made_folders.contains(file.to.substr(waits ? kWaitingFiles.size() : 0))) {
+                    file.to += '/'; // %setup makes the folder before
+                }
+                is_any_waiting = is_any_waiting || waits;
+                state.stage.files.push_back(std::move(file));
+            }
+        }
+        if (is_any_waiting) {
+            state.before.push_back(move_waiting());
         }
     }
 

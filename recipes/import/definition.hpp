@@ -75,6 +75,9 @@ void lose_line(Ledger& ledger, const Part& part, std::size_t line, Words words);
 /// `%files` and `%appfiles`; `names` are the stages by their names in the file.
 [[nodiscard]] std::vector<FileCopy>
 read_files(Ledger& ledger, const Part& part, const std::map<std::string, std::string>& names);
+/// Where files for /tmp and /var/tmp wait until the step of move_waiting() puts them there.
+inline constexpr std::string_view kWaitingFiles = "/opt/cybelectl/import/files";
+[[nodiscard]] DraftStep move_waiting();
 /// `%setup`: what it copies becomes files, what it makes becomes a step.
 void carry_setup(State& state, const Joined& setup);
 /// Whether a copied file may change how packages are installed.

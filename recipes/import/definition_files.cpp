@@ -11,6 +11,8 @@
 #include <array>
 #include <set>
 
+#include <fmt/format.h>
+
 namespace cybele::recipes::definition_file {
 namespace {
 
@@ -114,6 +116,16 @@ void add_folders(std::set<std::string>& folders, const std::string& path) {
     }
 }
 
+/// Where files for a folder wait that the runtime mounts over: the build reads them there, but a
+/// Recipe copies nothing into it.
+std::string waiting_place(const std::string& target) {
+    if (target == "/tmp" || target == "/var/tmp") {
+        return std::string(kWaitingFiles) + target + "/"; // both are folders of every base
+    }
+    const bool waits = target.starts_with("/tmp/") || target.starts_with("/var/tmp/");
+    return waits ? std::string(kWaitingFiles) + target : target;
+}
+
 /// The lines of `%files`, from a stage or from the host.
 std::vector<FileCopy> read_file_lines(Ledger& ledger, const Part& part, const std::string& stage) {
     std::vector<FileCopy> files;
@@ -129,8 +141,8 @@ std::vector<FileCopy> read_file_lines(Ledger& ledger, const Part& part, const st
         if (!words) {
             continue;
         }
-        const std::string target =
-            words->second.empty() ? default_target(words->first) : absolute_target(words->second);
+        const std::string target = waiting_place(
+            words->second.empty() ? default_target(words->first) : absolute_target(words->second));
         const bool is_relative = !stage.empty() && !words->first.starts_with('/');
         const std::string from = (is_relative ? "/" : "") + words->first; // as Apptainer reads it
         if (auto copy = copy_of(ledger, part, i, wanted_copy(from, target, stage))) {
@@ -358,6 +370,18 @@ read_files(Ledger& ledger, const Part& part, const std::map<std::string, std::st
         stage = found->second;
     }
     return read_file_lines(ledger, part, stage);
+}
+
+DraftStep move_waiting() {
+    return {fmt::format("for folder in /tmp /var/tmp; do\n"
+                        "    [ -d {0}$folder ] || continue\n"
+                        "    mkdir -p $folder\n"
+                        "    for file in {0}$folder/* {0}$folder/.[!.]*; do\n"
+                        "        [ ! -e \"$file\" ] || cp -a \"$file\" $folder/\n"
+                        "    done\n"
+                        "done\n"
+                        "rm -rf {0}\n",
+                        kWaitingFiles)};
 }
 
 void carry_setup(State& state, const Joined& setup) {

@@ -13,6 +13,10 @@
 #include "support/text.hpp"
 
 #include <algorithm>
+#include <array>
+#include <optional>
+
+#include <fmt/format.h>
 
 namespace cybele::recipes {
 namespace {
@@ -136,6 +140,65 @@ void check_bytes(Ledger& ledger) {
                 break;
             }
         }
+    }
+}
+
+/// The characters 0x80 to 0x9f of Windows-1252; the rest of it is Latin-1. 0: there is none.
+constexpr std::array<char16_t, 32> kWindows1252 = {
+    0x20ac, 0,      0x201a, 0x0192, 0x201e, 0x2026, 0x2020, 0x2021, 0x02c6, 0x2030, 0x0160,
+    0x2039, 0x0152, 0,      0x017d, 0,      0,      0x2018, 0x2019, 0x201c, 0x201d, 0x2022,
+    0x2013, 0x2014, 0x02dc, 0x2122, 0x0161, 0x203a, 0x0153, 0,      0x017e, 0x0178};
+
+std::string in_utf8(char16_t character) {
+    const unsigned code = character;
+    const auto tail = [](unsigned bits) { return static_cast<char>(0x80U | (bits & 0x3fU)); };
+    if (code < 0x800) {
+        return {static_cast<char>(0xc0U | (code >> 6U)), tail(code)};
+    }
+    return {static_cast<char>(0xe0U | (code >> 12U)), tail(code >> 6U), tail(code)};
+}
+
+/// A text of which some lines were written in Latin-1.
+struct Latin {
+    std::string text; ///< in UTF-8
+    std::vector<std::size_t> lines;
+};
+
+/// Lines that are not UTF-8 are taken for Windows-1252, byte by byte; nothing where one has a byte
+/// that stands for no character there.
+std::optional<Latin> from_latin(std::string_view text) {
+    Latin own;
+    for (std::size_t number = 1; !text.empty(); ++number) {
+        const auto end = std::min(text.find('\n'), text.size() - 1) + 1;
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(end);
+        if (is_utf8(line)) {
+            own.text += line;
+            continue;
+        }
+        own.lines.push_back(number);
+        for (const char one : line) {
+            const auto byte = static_cast<unsigned char>(one);
+            const char16_t character =
+                byte < 0x80 || byte >= 0xa0 ? byte : kWindows1252.at(byte - 0x80U);
+            if (character == 0) {
+                return std::nullopt;
+            }
+            own.text += byte < 0x80 ? std::string(1, one) : in_utf8(character);
+        }
+    }
+    return own;
+}
+
+void tell_latin(Ledger& ledger, const std::vector<std::size_t>& lines) {
+    if (!lines.empty()) {
+        ledger.remark({lines.front(), 1},
+                      {"letters in Latin-1",
+                       fmt::format("a Recipe is UTF-8, and {} {} not: {}",
+                                   lines.size() == 1 ? "line" : "lines",
+                                   fmt::join(lines, ", "),
+                                   "the same letters have other bytes in the image"),
+                       "check these lines where another program reads them"});
     }
 }
 
@@ -352,31 +415,9 @@ Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view tex
                 "use --kind: " + listed_words());
 }
 
-Result<Imported> import_recipe(const ImportRequest& request) {
-    const bool is_lock =
-        request.kind == ImportKind::kCondaLock || request.kind == ImportKind::kUvLock ||
-        request.kind == ImportKind::kPoetryLock || request.kind == ImportKind::kPixiLock ||
-        request.kind == ImportKind::kRenvLock;
-    if (request.text.size() > (is_lock ? kLongestSource : kLongestByHand)) {
-        return fail(ErrorCode::kInput,
-                    problem("import-too-long",
-                            printable(request.file.native()) + " is longer than " +
-                                (is_lock ? "16 MiB" : "1 MiB")),
-                    "no such file is",
-                    "check that this is the right file");
-    }
-    if (!is_utf8(request.text) || request.text.find('\0') != std::string::npos) {
-        return fail(ErrorCode::kInput,
-                    problem("import-not-text", printable(request.file.native()) + " is not a text"),
-                    "it holds bytes that are not UTF-8",
-                    "check that this is the right file");
-    }
-    if (!is_name(name_of(request))) {
-        return fail(ErrorCode::kUsage,
-                    problem("recipe-name", "'" + printable(request.name) + "' is not a name"),
-                    "a name has small letters, digits and `-`",
-                    "choose another one");
-    }
+namespace {
+
+Result<Imported> import_text(const ImportRequest& request, const std::vector<std::size_t>& latin) {
     Ledger ledger(yaml::Source(request.file.native(), request.text));
     check_bytes(ledger);
     if (ledger.is_refused()) {
@@ -394,6 +435,7 @@ Result<Imported> import_recipe(const ImportRequest& request) {
     }
     move_paths(request, draft, ledger);
     ledger.settle();
+    tell_latin(ledger, latin);
     std::vector<std::string> head{"Made from " + std::string(row_of(request.kind).title) + ", " +
                                   printable(request.file.filename().native()) + "."};
     const auto notes = ledger.head();
@@ -406,6 +448,46 @@ Result<Imported> import_recipe(const ImportRequest& request) {
     imported.lost = ledger.lost();
     CYBELE_CHECK(verify(imported.text, ledger));
     return imported;
+}
+
+} // namespace
+
+Result<Imported> import_recipe(const ImportRequest& request) {
+    const bool is_lock =
+        request.kind == ImportKind::kCondaLock || request.kind == ImportKind::kUvLock ||
+        request.kind == ImportKind::kPoetryLock || request.kind == ImportKind::kPixiLock ||
+        request.kind == ImportKind::kRenvLock;
+    if (request.text.size() > (is_lock ? kLongestSource : kLongestByHand)) {
+        return fail(ErrorCode::kInput,
+                    problem("import-too-long",
+                            printable(request.file.native()) + " is longer than " +
+                                (is_lock ? "16 MiB" : "1 MiB")),
+                    "no such file is",
+                    "check that this is the right file");
+    }
+    const bool has_zero = request.text.find('\0') != std::string::npos;
+    const bool is_good = !has_zero && is_utf8(request.text);
+    const auto latin = !is_good && !has_zero && request.kind == ImportKind::kDefinition
+                           ? from_latin(request.text)
+                           : std::nullopt;
+    if (!is_good && !latin) {
+        return fail(ErrorCode::kInput,
+                    problem("import-not-text", printable(request.file.native()) + " is not a text"),
+                    "it holds bytes that are not UTF-8",
+                    "check that this is the right file");
+    }
+    if (!is_name(name_of(request))) {
+        return fail(ErrorCode::kUsage,
+                    problem("recipe-name", "'" + printable(request.name) + "' is not a name"),
+                    "a name has small letters, digits and `-`",
+                    "choose another one");
+    }
+    if (latin) {
+        ImportRequest own = request;
+        own.text = latin->text;
+        return import_text(own, latin->lines);
+    }
+    return import_text(request, {});
 }
 
 } // namespace cybele::recipes

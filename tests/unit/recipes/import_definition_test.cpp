@@ -333,12 +333,39 @@ TEST_CASE("what cannot be used is refused by line") {
 }
 
 TEST_CASE("files that the runtime hides are named, others are copied") {
-    const std::string text = "Bootstrap: docker\nFrom: a:1\n%files\n  x /tmp/x\n  y\n  z /opt/z\n";
+    const std::string text = "Bootstrap: docker\nFrom: a:1\n%files\n  x /dev/x\n  y\n  z /opt/z\n";
     CHECK(messages_from(text) == Texts{"4 not carried: 'x'"});
     const Recipe recipe = recipe_from(text);
     REQUIRE(recipe.files.size() == 2);
     CHECK(recipe.files[0].to == "/y");
     CHECK(recipe.files[1].to == "/opt/z");
+}
+
+TEST_CASE("files for /tmp and /var/tmp wait elsewhere until a step moves them there") {
+    const std::string text =
+        "Bootstrap: docker\nFrom: a:1\n%setup\n  mkdir $APPTAINER_ROOTFS/tmp/f\n"
+        "%files\n  x /tmp/x\n  y /var/tmp/\n  z /tmp/f\n  w /tmp\n"
+        "%post\n  sh /tmp/x\n";
+    CHECK(messages_from(text).empty());
+    const Recipe recipe = recipe_from(text);
+    REQUIRE(recipe.files.size() == 4);
+    CHECK(recipe.files[0].to == "/opt/cybelectl/import/files/tmp/x");
+    CHECK(recipe.files[1].to == "/opt/cybelectl/import/files/var/tmp/");
+    CHECK(recipe.files[2].to == "/opt/cybelectl/import/files/tmp/f/");
+    CHECK(recipe.files[3].to == "/opt/cybelectl/import/files/tmp/");
+    REQUIRE(recipe.steps.size() == 3);
+    CHECK(recipe.steps[0].run == "mkdir -p '/tmp/f'\n");
+    CHECK(recipe.steps[1].run.find("cp -a \"$file\" $folder/") != std::string::npos);
+    CHECK(recipe.steps[1].run.ends_with("rm -rf /opt/cybelectl/import/files\n"));
+}
+
+TEST_CASE("letters in Latin-1 become the same letters in UTF-8, which is said") {
+    const std::string text = kUbuntu + "# caf\xe9\necho 'na\xefve \x80' >/a\necho \u00e9\n";
+    CHECK(messages_from(text) == Texts{"5 carried, but: letters in Latin-1"});
+    const Recipe recipe = recipe_from(text);
+    CHECK(recipe.steps[0].run.find("echo 'na\u00efve \u20ac' >/a\necho \u00e9\n") !=
+          std::string::npos);
+    CHECK(messages_from(kUbuntu + "echo \x81\n") == Texts{"0 app.def is not a text"});
 }
 
 TEST_CASE("arguments are replaced by their values, and that is said") {
