@@ -35,6 +35,10 @@ bool is_stored_file(const Place& place, const fs::path& file) {
     if (::stat(real.c_str(), &asked) != 0 || asked.st_nlink < 2) {
         return false;
     }
+    constexpr mode_t kWritable = 0222;
+    if ((asked.st_mode & kWritable) == 0) {
+        return true; // so are images of every store
+    }
     fs::recursive_directory_iterator entry(place.blobs(), error);
     for (; !error && entry != fs::recursive_directory_iterator(); entry.increment(error)) {
         struct stat blob {};

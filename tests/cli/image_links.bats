@@ -57,6 +57,12 @@ image() { "$CYBELECTL" image "$@"; }
     "$CYBELECTL" sign copy.sif --key k.pem
     ln copy.sif other-name.sif # of no store
     "$CYBELECTL" sif add other-name.sif text --datatype 7
+    # a link into another store than the current one
+    for words in 'sign hard.sif --key k.pem' 'sif add hard.sif text --datatype 7'; do
+        # shellcheck disable=SC2086
+        CYBELE_STORE=$place/other refuses 2 "$CYBELECTL" $words
+        assert_line --partial 'an image in the store is never changed'
+    done
     image verify
 }
 
