@@ -395,6 +395,7 @@ Result<BuiltImage> build_image(const ImageBuild& request) {
                load_signers(request).map_error(during("reading the keys to sign with")));
     BuildFacts facts = facts_before(request, plan);
     const auto document = plan.document;
+    const bool is_locked = plan.epoch.has_value();
     const bool is_own = request.settings.builder == "embedded";
     builder::BuildRequest build = builder_request(request, std::move(plan));
     if (is_own) {
@@ -403,8 +404,10 @@ Result<BuiltImage> build_image(const ImageBuild& request) {
     CYBELE_TRY(
         const builder::BuildResult result,
         (is_own ? builder::build(build, environment) : build_elsewhere(request, build, signers))
-            .map_error([&document](const Error& failed) {
-                return document ? at_recipe_packages(*document, failed) : failed;
+            .map_error([&document, is_locked](const Error& failed) {
+                const Error own =
+                    document && is_locked ? with_lock_remedy(*document, failed) : failed;
+                return document ? at_recipe_packages(*document, own) : own;
             }));
     BuiltImage built{build.output, result.bytes, request.settings.sign_key.native(), false};
     if (request.verifies_reproducible) {

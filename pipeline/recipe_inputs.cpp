@@ -136,6 +136,22 @@ Error at_recipe_packages(const recipes::Recipe& recipe, const Error& failed) {
     return Error(std::move(faults));
 }
 
+Error with_lock_remedy(const recipes::Recipe& recipe, const Error& failed) {
+    std::vector<Fault> faults = failed.faults();
+    for (Fault& fault : faults) {
+        const bool is_missing =
+            fault.id == "step-package-missing" && fault.message.ends_with(" in this version");
+        if (is_missing || fault.id == "step-version-differs") {
+            fault.set(problem("step-lock-outdated",
+                              "the package mirror does not have the versions of the Lock"));
+            fault.help = fmt::format("write the Lock again: `cybelectl recipe lock {}`, or name a "
+                                     "mirror that keeps old versions with --mirror",
+                                     shell_quote(recipe.source.file()));
+        }
+    }
+    return Error(std::move(faults));
+}
+
 std::vector<Fault> warnings_of(const std::vector<recipes::Recipe>& variants) {
     std::vector<Fault> all;
     const auto is_told = [&](const Fault& fault) {

@@ -20,6 +20,9 @@ namespace cybele::pipeline {
 /// The faults of a build, those of packages that a step did not find at the Recipe's line.
 [[nodiscard]] Error at_recipe_packages(const recipes::Recipe& recipe, const Error& failed);
 
+/// The faults of a build by a Lock: where its versions are not to be had, what to do about that.
+[[nodiscard]] Error with_lock_remedy(const recipes::Recipe& recipe, const Error& failed);
+
 /// The warnings of all variants of a Recipe, those that several have once. What is missing is one
 /// of them: it may be there where the image is built.
 [[nodiscard]] std::vector<Fault> warnings_of(const std::vector<recipes::Recipe>& variants);

@@ -85,8 +85,14 @@ Error step_fault(const BuildRequest& request, const FailedScript& failed) {
         } else if (!package.empty()) {
             fault.set(
                 problem("step-package-missing",
-                        fmt::format("{}: there is no package '{}'", name, printable(package))));
+                        fmt::format("{}: there is no package '{}'{}",
+                                    name,
+                                    printable(package),
+                                    is_version_missing(end.last_lines) ? " in this version" : "")));
             fault.help = "correct its name or version under `packages`, or in the step";
+        } else if (differs_from_lock(end.last_lines)) {
+            fault.set(problem("step-version-differs",
+                              fmt::format("{}: a package is not the one of the Lock", name)));
         } else if (is_certificate_fault(end.last_lines)) {
             fault.set(problem("step-certificate-unknown", std::move(fault.message)));
             fault.help = "name the certificates that this network needs: `--ca-file " +

@@ -224,6 +224,34 @@ std::string first_missing_package(std::string_view output) {
     return {};
 }
 
+namespace {
+
+/// Whether any line, without the blanks before it, is as `is_meant` says.
+template <class Test>
+bool has_line(std::string_view output, const Test& is_meant) {
+    const auto lines = text::split_terminated(output, '\n');
+    return std::any_of(lines.begin(), lines.end(), [&](std::string_view line) {
+        line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
+        return is_meant(line);
+    });
+}
+
+} // namespace
+
+bool is_version_missing(std::string_view output) {
+    return has_line(output, [](std::string_view line) {
+        return line.starts_with("E: Version '") && line.ends_with("' was not found");
+    });
+}
+
+bool differs_from_lock(std::string_view output) {
+    return has_line(output, [](std::string_view line) {
+        const auto locked = line.find(": locked ");
+        return locked != std::string_view::npos && locked < line.find(' ') &&
+               line.find(", got ", locked) != std::string_view::npos;
+    });
+}
+
 bool is_network_fault(std::string_view output) {
     return std::any_of(kNetworkFaults.begin(), kNetworkFaults.end(), [&](std::string_view words) {
         return output.find(words) != std::string_view::npos;

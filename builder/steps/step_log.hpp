@@ -28,6 +28,12 @@ namespace cybele::builder {
 /// The first that the lines of a step's output name.
 [[nodiscard]] std::string first_missing_package(std::string_view output);
 
+/// Whether apt says that a package is known, but not in the version that is wanted.
+[[nodiscard]] bool is_version_missing(std::string_view output);
+/// Whether the comparison with a Lock after an installation (recipes/packages/system.cpp) printed a
+/// package that has another version.
+[[nodiscard]] bool differs_from_lock(std::string_view output);
+
 /// The line by which apt or dnf says that a repository is not signed by its key, or is out of date;
 /// nothing where none does.
 [[nodiscard]] std::string refused_repository(std::string_view output);

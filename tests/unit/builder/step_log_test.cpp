@@ -33,3 +33,11 @@ TEST_CASE("a repository that apt or dnf refuses is named by its own line") {
               .starts_with("Release file for http://h/r"));
     CHECK(builder::refused_repository("Reading lists\n").empty());
 }
+
+TEST_CASE("versions that apt does not have, and those that differ from a Lock, are recognized") {
+    CHECK(
+        builder::is_version_missing("  Reading lists\n  E: Version '9' for 'bc' was not found\n"));
+    CHECK_FALSE(builder::is_version_missing("E: Unable to locate package bc\n"));
+    CHECK(builder::differs_from_lock("x\n  libc6: locked 2.36-9, got 2.36-10\n"));
+    CHECK_FALSE(builder::differs_from_lock("the door: locked at 9, got in\n"));
+}

@@ -28,3 +28,28 @@ TEST_CASE("a package that a step did not find is reported at its line, whatever 
     CHECK(place_of("other", "step-package-missing").empty());
     CHECK(place_of("jq", "step-failed").empty());
 }
+
+TEST_CASE("a version that a Lock names and the mirror lacks asks for a new Lock") {
+    const auto recipe = recipes::read_recipe("kind: Recipe\n"
+                                             "name: a\n"
+                                             "base: debian:12\n"
+                                             "packages: {system: [jq]}\n",
+                                             "my app/a.yaml");
+    REQUIRE(recipe.has_value());
+    const auto help_of = [&](const char* id, const char* message) {
+        Fault fault;
+        fault.code = ErrorCode::kExecution;
+        fault.set(problem(id, message));
+        fault.help = "as before";
+        const Error error = pipeline::with_lock_remedy(*recipe, Error(fault));
+        CHECK(error.code() == ErrorCode::kExecution);
+        return error.faults().front().help;
+    };
+    const std::string again = "write the Lock again: `cybelectl recipe lock 'my app/a.yaml'`, or "
+                              "name a mirror that keeps old versions with --mirror";
+    CHECK(help_of("step-package-missing", "%post: there is no package 'jq' in this version") ==
+          again);
+    CHECK(help_of("step-version-differs", "%post: a package is not the one of the Lock") == again);
+    CHECK(help_of("step-package-missing", "%post: there is no package 'jq'") == "as before");
+    CHECK(help_of("step-failed", "%post failed with exit code 1") == "as before");
+}
