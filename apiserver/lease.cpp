@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/lease.hpp"
 
+#include "apiserver/revision.hpp"
 #include "support/json.hpp"
 
 #include <algorithm>
@@ -99,8 +100,8 @@ void Lease::write(Moment now) {
     spec["renewTime"] = time;
     spec["leaseDurationSeconds"] = std::max<std::int64_t>(1, settings_.duration.count() / 1000);
     object["spec"] = std::move(spec);
-    for (const auto& [name, value] : annotations_) {
-        object["metadata"]["annotations"][name] = value;
+    if (!settings_.rewound_mark.empty() && !new_mark_.empty()) {
+        object["metadata"]["annotations"][settings_.rewound_mark] = new_mark_;
     }
     put(object, is_new);
 }
@@ -128,12 +129,32 @@ void Lease::lose() {
     held_until_ = Moment(0);
 }
 
+/// Who sees the earlier revision first marks it with the same write that makes it a later one.
+void Lease::compare(const Json& metadata) {
+    const std::string uid = word_of(metadata, "uid");
+    const std::string revision = word_of(metadata, "resourceVersion");
+    const std::string mark =
+        settings_.rewound_mark.empty()
+            ? std::string()
+            : word_of(part_of(metadata, "annotations"), settings_.rewound_mark.c_str());
+    const bool is_same = !uid_.empty() && uid == uid_;
+    if (is_same && compare_revisions(revision, revision_) == std::partial_ordering::less) {
+        ++rewinds_;
+        mark_rewound();
+    } else if (is_same && mark != mark_) { // no news to who was about to write one
+        rewinds_ += new_mark_.empty() ? 1 : 0;
+        new_mark_.clear();
+    }
+    mark_ = mark;
+    uid_ = uid;
+    revision_ = revision;
+}
+
 /// Notes whether the Lease changed since it was seen last.
 void Lease::observe(const Json& object, Moment now) {
     const Json spec = part_of(object, "spec");
-    uid_ = word_of(part_of(object, "metadata"), "uid");
-    const std::string seen =
-        word_of(part_of(object, "metadata"), "resourceVersion") + " " + word_of(spec, "renewTime");
+    compare(part_of(object, "metadata"));
+    const std::string seen = revision_ + " " + word_of(spec, "renewTime");
     holder_ = word_of(spec, "holderIdentity");
     if (seen != seen_ || still_since_ == kNever) {
         seen_ = seen;

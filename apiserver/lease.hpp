@@ -6,11 +6,9 @@
 
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -27,6 +25,9 @@ struct LeaseSettings {
     std::chrono::milliseconds give_up{20'000};
     /// How often the others look.
     std::chrono::milliseconds watch{3'000};
+    /// The annotation by which those who share the Lease tell each other that the server was put
+    /// back to an earlier state; empty: none.
+    std::string rewound_mark = {};
 };
 
 /// One leader among several processes, by a coordination.k8s.io/v1 Lease. No time that the Lease
@@ -61,9 +62,15 @@ public:
     [[nodiscard]] const std::string& uid() const {
         return uid_;
     }
-    /// An annotation that the Lease gets with the next renewal, and keeps.
-    void annotate(std::string name, std::string value) {
-        annotations_[std::move(name)] = std::move(value);
+    /// The next renewal says to the others that the server was put back to an earlier state.
+    void mark_rewound() {
+        new_mark_ = stamp_();
+    }
+    /// How often the server showed an earlier revision of the Lease than before, or another process
+    /// marked it as rewound: the store was restored from a backup. Revisions of a collection may
+    /// have passed the old ones before anybody looks; that of the Lease is its own.
+    [[nodiscard]] int rewinds() const {
+        return rewinds_;
     }
     /// The last failure since the last success.
     [[nodiscard]] const std::optional<Error>& trouble() const {
@@ -90,6 +97,7 @@ private:
     void take_read(const Reply& reply, Moment now);
     void take_write(const Reply& reply, Moment now);
     void observe(const nlohmann::json& object, Moment now);
+    void compare(const nlohmann::json& metadata);
     void lose();
     [[nodiscard]] bool may_take(Moment now) const;
     [[nodiscard]] std::string collection() const;
@@ -107,11 +115,14 @@ private:
     std::chrono::milliseconds other_duration_{0}; ///< what its holder wrote
     std::string holder_;
     std::string uid_;
+    std::string revision_; ///< resourceVersion as seen last
+    std::string mark_;     ///< value of the mark, as seen last
+    std::string new_mark_; ///< to be written; empty: none
+    int rewinds_ = 0;
     std::string seen_;                       ///< resourceVersion and renewTime that stood still
     std::unique_ptr<nlohmann::json> object_; ///< as read last; null: it does not exist
     bool is_releasing_ = false;
     std::optional<Error> trouble_;
-    std::map<std::string, std::string> annotations_;
 };
 
 } // namespace cybele::apiserver

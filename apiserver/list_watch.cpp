@@ -199,6 +199,13 @@ void ListWatch::check_revision(const std::string& current) {
     }
 }
 
+void ListWatch::put_back(Moment now) {
+    observer_.on_rewound(revision_, {});
+    asked_at_.clear();
+    revision_.clear();
+    list_again(now);
+}
+
 void ListWatch::on_start(std::uint64_t id, Moment now) {
     if (id == exchange_ && state_ == State::kWatching) {
         settles_ = now + kShortWatch;
@@ -366,6 +373,12 @@ void ListWatch::end_watch(const Reply& reply, Moment now) {
         if (reply.status == 400 || reply.status == 422) { // the revision is not accepted
             list_again(due_);
         }
+    }
+}
+
+void put_back(const ListWatches& watches, Moment now) {
+    for (const auto& watch : watches) {
+        watch->put_back(now);
     }
 }
 

@@ -6,9 +6,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <nlohmann/json_fwd.hpp>
 
@@ -43,8 +45,8 @@ public:
     /// The list is complete. What was known before and was not in it is missing; whether it was
     /// deleted is not known.
     virtual void on_list_end() = 0;
-    /// The server's revision is lower than one that was seen: its store was restored from a
-    /// backup. All is listed again.
+    /// The server's revision is lower than one that was seen, or put_back() was called and `now` is
+    /// empty: its store was restored from a backup. All is listed again.
     virtual void on_rewound(const std::string& seen, const std::string& now) = 0;
     /// A failure that does not pass within one retry, once until the next success.
     virtual void on_trouble(const Error& error) = 0;
@@ -66,6 +68,10 @@ public:
     void on_reply(std::uint64_t id, const Reply& reply, Moment now) override;
     void wake(Moment now) override;
     [[nodiscard]] Moment next_wake() const override;
+
+    /// Somebody else saw that the store was restored from a backup. The revision does not show it
+    /// when it has passed the old one before this asks for it.
+    void put_back(Moment now);
 
     /// The newest revision that was seen; empty: none yet.
     [[nodiscard]] const std::string& revision() const {
@@ -126,5 +132,9 @@ private:
     bool is_reported_ = false;
     bool is_refused_ = false; ///< the last list, with 403
 };
+
+using ListWatches = std::vector<std::unique_ptr<ListWatch>>;
+
+void put_back(const ListWatches& watches, Moment now);
 
 } // namespace cybele::apiserver

@@ -39,6 +39,9 @@ public:
     ~Collectors();
 
     void add_to(Pump& pump);
+    [[nodiscard]] const apiserver::ListWatches& watches() const {
+        return watches_;
+    }
     /// Where pods get the results; an address that changed is used for those made from now on.
     void serve_at(std::string address, std::string certificate);
     /// What became of the object's results; unset: its pod works, or could not be made yet.
@@ -67,7 +70,7 @@ private:
     apiserver::Writer& writer_;
     std::uint64_t seed_;
     std::vector<std::unique_ptr<Watcher>> watchers_;
-    std::vector<std::unique_ptr<apiserver::ListWatch>> watches_;
+    apiserver::ListWatches watches_;
     CollectorPlace place_;
     std::map<std::string, Pod> pods_;            ///< by the uid of the object
     std::map<std::string, std::string> refused_; ///< by the same: the words of the server

@@ -15,7 +15,7 @@ namespace cybele::bridge {
 void Inbox::put(Rounds& rounds, Item& item) {
     const Object* known = rounds.find(item.object.uid);
     const bool is_older =
-        known != nullptr && !is_rewound_ &&
+        known != nullptr && !put_back_.contains(item.watch) &&
         apiserver::compare_revisions(item.object.resource_version, known->resource_version) ==
             std::partial_ordering::less;
     known_[item.watch].insert(item.object.uid);
@@ -44,11 +44,11 @@ bool Inbox::apply(Rounds& rounds, std::size_t watches) {
                 all.insert(uids.begin(), uids.end());
             }
             rounds.keep_only(all);
-            is_rewound_ = false;
+            put_back_.erase(item.watch);
             break;
         }
         case Item::Kind::kPutBack:
-            is_rewound_ = true;
+            put_back_.insert(item.watch);
             was_rewound = true;
             break;
         }
@@ -115,7 +115,9 @@ void ObjectWatch::on_rewound(const std::string& seen, const std::string& now) {
     item.kind = Inbox::Item::Kind::kPutBack;
     item.watch = number_;
     inbox_.add(std::move(item));
-    log("Rewound", "the API server was at revision " + seen + " and is at " + now);
+    log("Rewound",
+        now.empty() ? "the API server was put back to an earlier state, as its Lease shows"
+                    : "the API server was at revision " + seen + " and is at " + now);
 }
 
 void ObjectWatch::on_trouble(const Error& error) {

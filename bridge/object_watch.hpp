@@ -36,7 +36,8 @@ private:
 
     std::deque<Item> items_; ///< of many; each one's memory is free when it was taken
     std::vector<std::set<std::string>> known_; ///< uids by watch
-    bool is_rewound_ = false; ///< until the next complete list: lower revisions are the truth
+    /// Watches whose next complete list has not come: lower revisions are the truth until then.
+    std::set<std::size_t> put_back_;
 };
 
 /// One watch of a kind, which fills the inbox.

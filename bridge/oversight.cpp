@@ -53,7 +53,7 @@ void Oversight::tell(const apiserver::EventText& text) {
 void Oversight::tell_rewound() {
     ++rewinds_;
     const std::string stamp = parts_.stamp();
-    parts_.lease.annotate("cybelectl.io/rewound", stamp);
+    parts_.lease.mark_rewound();
     tell({"Rewound",
           "Compare",
           "the API server was put back to an earlier state; nothing is handed over until all jobs "

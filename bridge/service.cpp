@@ -25,6 +25,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 
 namespace cybele::bridge {
 namespace {
@@ -57,7 +58,8 @@ public:
           lease_(
               {.name_space = space_,
                .name = "cybelectl-bridge-" + request.configuration.document.name,
-               .identity = identity_},
+               .identity = identity_,
+               .rewound_mark = "cybelectl.io/rewound"},
               connection_,
               [this] { return stamp(); },
               seed_),
@@ -97,6 +99,7 @@ public:
             }
             follow_credentials();
             follow_lease();
+            follow_rewinds();
             if (listener_ && leads() && listener_->is_due(boot_time())) {
                 start_listener();
             }
@@ -301,14 +304,24 @@ private:
             was_leader_ = leads();
             has_led_ = has_led_ || was_leader_;
             log(was_leader_ ? "Leading" : "Standby", was_leader_ ? "" : why_standby());
-        } else if (!was_leader_ && !has_led_ && !is_second_ && is_led_by_another()) {
+        } else if (!was_leader_ && !has_led_ && !is_second_ && !lease_.holder().empty() &&
+                   lease_.holder() != identity_) {
             is_second_ = true;
             log("Standby", why_standby());
         }
     }
 
-    [[nodiscard]] bool is_led_by_another() const {
-        return !lease_.holder().empty() && lease_.holder() != identity_;
+    void follow_rewinds() {
+        if (std::exchange(rewinds_, lease_.rewinds()) == lease_.rewinds()) {
+            return;
+        }
+        put_back(watches_, boot_time());
+        if (nodes_) {
+            put_back(nodes_->watches(), boot_time());
+        }
+        if (collectors_) {
+            put_back(collectors_->watches(), boot_time());
+        }
     }
 
     [[nodiscard]] std::string why_standby() const {
@@ -343,8 +356,8 @@ private:
     }
 
     void round() {
-        if (inbox_.apply(rounds_, watches_.size())) {
-            world_.is_rewound = true;
+        const bool was_synced = is_synced(); // then the inbox has all that was listed
+        if (inbox_.apply(rounds_, watches_.size()) && !std::exchange(world_.is_rewound, true)) {
             oversight_.tell_rewound();
         }
         read_again(pump_, must_read_, jobs_, rounds_);
@@ -374,7 +387,7 @@ private:
                 }
             });
         }
-        if (report.is_complete && world_.is_rewound && is_synced()) {
+        if (report.is_complete && world_.is_rewound && was_synced) {
             world_.is_rewound = false;
             log("Compared", "all jobs were compared with the objects");
         }
@@ -448,7 +461,7 @@ private:
     Oversight oversight_;
     Inbox inbox_;
     std::vector<std::unique_ptr<ObjectWatch>> observers_;
-    std::vector<std::unique_ptr<apiserver::ListWatch>> watches_;
+    apiserver::ListWatches watches_;
     std::unique_ptr<VirtualNodes> nodes_;
     std::unique_ptr<Collectors> collectors_;
     std::unique_ptr<Listener> listener_;
@@ -458,6 +471,7 @@ private:
     BackOff queue_back_off_;
     Moment answered_at_ = boot_time();
     Moment next_queues_{0};
+    int rewinds_ = 0; ///< that the Lease showed
     bool was_leader_ = false;
     bool has_led_ = false;
     bool is_second_ = false; ///< when it started, another one led

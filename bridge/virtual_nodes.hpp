@@ -42,6 +42,9 @@ public:
 
     /// Watches the pods of this view.
     void add_to(Pump& pump);
+    [[nodiscard]] const apiserver::ListWatches& watches() const {
+        return watches_;
+    }
     /// Makes nodes that are missing, and renews their Leases. Often; it knows when it is time.
     void keep_nodes(apiserver::Moment now, bool is_answered);
     /// The list of pods of others on one node, when it is time to look at it; one after the other.
@@ -95,7 +98,7 @@ private:
     apiserver::Transport& transport_;
     apiserver::Writer& writer_;
     std::vector<std::unique_ptr<Watcher>> watchers_;
-    std::vector<std::unique_ptr<apiserver::ListWatch>> watches_;
+    apiserver::ListWatches watches_;
     std::uint64_t seed_;
     std::map<std::string, Pod> pods_; ///< by the uid of the object
     std::set<std::string> pending_;   ///< pods that are being written

@@ -44,8 +44,12 @@ public:
             }
         }
     }
-    void write(const json& spec) {
-        object = {{"metadata", {{"resourceVersion", std::to_string(++revision)}}}, {"spec", spec}};
+    void write(const json& spec, const json& annotations = json::object()) {
+        object = {{"metadata",
+                   {{"uid", "u"},
+                    {"resourceVersion", std::to_string(++revision)},
+                    {"annotations", annotations}}},
+                  {"spec", spec}};
     }
     json object; ///< null: there is none
     int revision = 10;
@@ -63,7 +67,7 @@ private:
             answer(409, "{}", id);
             return;
         }
-        write(body["spec"]);
+        write(body["spec"], body["metadata"].value("annotations", json::object()));
         answer(is_new ? 201 : 200, object.dump(), id);
     }
     std::vector<std::uint64_t> waiting_;
@@ -202,4 +206,62 @@ TEST_CASE("a deleted Lease is created again; one taken by force is not held") {
     store.write({{"holderIdentity", "z"}, {"leaseDurationSeconds", 30}, {"renewTime", stamp()}});
     run(store, {&lease}, 8s);
     CHECK_FALSE(lease.is_held(store.now));
+}
+
+TEST_CASE(
+    "a store that was put back is seen by its Lease, also when its revision is higher again") {
+    int stamps = 0;
+    const auto moments = [&] { return std::to_string(++stamps); };
+    const auto marked = [](const std::string& identity) {
+        LeaseSettings settings = lease_of(identity);
+        settings.rewound_mark = "x/rewound";
+        return settings;
+    };
+    LeaseStore store;
+    Lease holder(marked("a"), store, moments, 1);
+    Lease other(marked("b"), store, moments, 2);
+    run(store, {&holder, &other}, 20s);
+    const json backup = store.object;
+    run(store, {&holder, &other}, 20s);
+    REQUIRE(holder.is_held(store.now));
+    CHECK(holder.rewinds() + other.rewinds() == 0);
+    store.object = backup;
+    store.revision += 1000; // what others wrote after the restore
+    SUBCASE("both see it, whoever looks first") {
+        run(store, {&holder, &other}, 20s);
+        CHECK(holder.rewinds() == 1);
+        CHECK(other.rewinds() == 1);
+    }
+    SUBCASE("who looks after the next renewal reads the mark") {
+        run(store, {&holder}, 20s);
+        CHECK(store.object["metadata"]["annotations"].contains("x/rewound"));
+        run(store, {&holder, &other}, 20s);
+        CHECK(holder.rewinds() == 1);
+        CHECK(other.rewinds() == 1);
+    }
+    SUBCASE("the other takes over from a holder that is gone") {
+        run(store, {&other}, 60s);
+        CHECK(other.is_held(store.now));
+        CHECK(other.rewinds() == 1);
+    }
+    CHECK(holder.is_held(store.now) != other.is_held(store.now));
+}
+
+TEST_CASE("the mark of a holder is no news to itself, and one to the other") {
+    int stamps = 0;
+    const auto moments = [&] { return std::to_string(++stamps); };
+    LeaseSettings settings = lease_of("a");
+    settings.rewound_mark = "x/rewound";
+    LeaseStore store;
+    Lease holder(settings, store, moments, 1);
+    settings.identity = "b";
+    Lease other(settings, store, moments, 2);
+    run(store, {&holder, &other}, 20s);
+    holder.mark_rewound();
+    run(store, {&holder, &other}, 20s);
+    CHECK(holder.rewinds() == 0);
+    CHECK(other.rewinds() == 1);
+    Lease third(settings, store, moments, 3); // it lists all of it anyway
+    run(store, {&holder, &third}, 20s);
+    CHECK(third.rewinds() == 0);
 }

@@ -314,6 +314,19 @@ TEST_CASE("the past comes back: seen at a reconnect, in the middle of a watch, i
         CHECK(f.seen.take() == "begin, rewound 100 99, +a, end");
         CHECK(asks(f.wire.last(), "resourceVersion=99"));
     }
+    SUBCASE("another witness") {
+        Following f;
+        f.wire.line(event_of("ADDED", "b", "2000"));
+        const std::uint64_t watch = f.wire.last_id();
+        f.wire.now += std::chrono::minutes(1);
+        f.part.put_back(f.wire.now);
+        CHECK(f.wire.ended.back() == watch);
+        CHECK_FALSE(f.part.is_synced());
+        f.part.wake(f.wire.now);
+        f.wire.answer(200, page_of("2500", {"a"}));
+        CHECK(f.seen.take() == "+b, rewound 2000 , begin, +a, end");
+        CHECK(asks(f.wire.last(), "resourceVersion=2500"));
+    }
 }
 
 TEST_CASE("a part that goes ends its exchanges") {
