@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/batch_cluster.hpp"
 
-#include "bridge/job_name.hpp"
 #include "bridge/plain_words.hpp"
 #include "bridge/record_scripts.hpp"
 #include "bridge/record_sight.hpp"
 #include "bridge/trouble.hpp"
-#include "launchers/documents/job.hpp"
-#include "schedulers/reading/asked.hpp"
-#include "schedulers/reading/batch_script.hpp"
 #include "submission/backends/command_backend.hpp"
 #include "support/boot_time.hpp"
-#include "support/random.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -22,8 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 using submission::Call;
 
-constexpr int kClaimTaken = 17;
-
 struct CommandsRow {
     std::string_view dialect;
     std::unique_ptr<submission::Commands> (*make)();
@@ -32,27 +25,6 @@ constexpr CommandsRow kCommands[] = {{"slurm", submission::slurm_commands},
                                      {"torque", submission::torque_commands},
                                      {"slurm-torque", submission::slurm_torque_commands},
                                      {"pbspro", submission::pbspro_commands}};
-
-/// The object's queue and name, where the script itself says nothing of them.
-std::vector<std::string>
-further_options(const Object& object, const std::string& default_queue, bool is_slurm) {
-    std::string queue = object.spec.queue;
-    std::string name = object.name;
-    const auto script = schedulers::read_batch_script(object.spec.batch, "batch");
-    if (script) {
-        const schedulers::Asked asked = schedulers::what_is_asked(*script);
-        queue = queue.empty() && asked.queue.empty() ? default_queue : queue;
-        name = asked.name.empty() ? name : "";
-    }
-    std::vector<std::string> options;
-    if (!queue.empty()) {
-        options.insert(options.end(), {is_slurm ? "-p" : "-q", queue});
-    }
-    if (!name.empty()) {
-        options.insert(options.end(), {is_slurm ? "-J" : "-N", job_name(name, is_slurm)});
-    }
-    return options;
-}
 
 std::map<std::string, std::vector<Named>> by_account(const std::vector<Named>& jobs) {
     std::map<std::string, std::vector<Named>> accounts;
@@ -163,68 +135,6 @@ Call BatchCluster::search_call(const Object& object, const Login& login, bool cl
     return call;
 }
 
-Call BatchCluster::hand_over_call(const Object& object, const Login& login, int attempt) const {
-    const fs::path record = record_of(object, login.workdir);
-    static const launchers::Job none;
-    submission::Submission submission;
-    submission.job = &none;
-    submission.uuid = object.uid;
-    submission.record = record;
-    submission.script = record / ("claim-" + std::to_string(attempt)) / "job.sh";
-    submission.script_text = object.spec.batch;
-    submission.is_held = true;
-    Call submit = commands_->submission(submission);
-    const std::vector<std::string> options =
-        further_options(object, settings_.default_queue, settings_.dialect == "slurm");
-    submit.argv.insert(submit.argv.end() - 1, options.begin(), options.end());
-
-    const fs::path incoming = record / ("incoming-" + random_uuid());
-    Call call = record_call(kHandOver,
-                            login,
-                            {record.native(),
-                             std::to_string(attempt),
-                             std::to_string(object.spec.batch.size()),
-                             incoming.native(),
-                             note_of(object)});
-    call.argv.insert(call.argv.end(), submit.argv.begin(), submit.argv.end());
-    call.programs = {submit.argv.front()};
-    call.set = submit.set;
-    call.unset = submit.unset;
-    call.set["CYBELE_JOB"] = object.uid;
-    call.set["CYBELE_JOB_DIR"] = record.native();
-    call.limit = submit.limit;
-    std::string text = object.spec.batch;
-    if (!text.ends_with('\n')) {
-        text += '\n'; // the transfer is by lines; kHandOver cuts it again
-    }
-    call.files = {{incoming, std::move(text)}};
-    return call;
-}
-
-RecordSight
-BatchCluster::exchange(Login& login, const Object& object, const std::vector<Call>& calls) {
-    // Many objects do not each wait for a login host that is down.
-    const bool is_shell = login.token == nullptr;
-    if (is_shell && is_away(login)) {
-        return failed(login.trouble.words);
-    }
-    const auto answers = ask(login, calls);
-    if (!answers) {
-        return failed(login.trouble.words);
-    }
-    for (std::size_t at = 0; at + 1 < calls.size(); ++at) {
-        const cybele::Outcome& outcome = answers->outcomes[at];
-        if (!outcome.ok() && outcome.code != kClaimTaken) {
-            return hinder(login, submission::words_of(outcome));
-        }
-    }
-    RecordSight sight = record_in(answers->outcomes.back(), object);
-    if (!sight.failure.empty() || is_shell) {
-        login.trouble = {sight.failure, reason_of_words(sight.failure)};
-    }
-    return sight;
-}
-
 bool BatchCluster::is_away(const Login& login) {
     return !login.back_off.is_due(boot_time());
 }
@@ -271,114 +181,6 @@ void BatchCluster::take_result(Login& login, const Result<void>& done) const {
 RecordSight BatchCluster::record_in(const cybele::Outcome& outcome, const Object& object) const {
     return outcome.ok() ? read_record(outcome.output, *commands_, object.uid)
                         : failed(submission::words_of(outcome));
-}
-
-RecordSight BatchCluster::search(const Object& object, const std::string& account, bool closes) {
-    Login* login = login_of(account);
-    if (login == nullptr) {
-        return {};
-    }
-    return exchange(*login, object, {search_call(object, *login, closes)});
-}
-
-RecordSight
-BatchCluster::submit_held(const Object& object, const std::string& account, int attempt) {
-    Login* login = login_of(account);
-    if (login == nullptr || !may_act()) {
-        return {};
-    }
-    if (login->token) {
-        return submit_to_service(*login, object, attempt);
-    }
-    RecordSight sight =
-        exchange(*login,
-                 object,
-                 {hand_over_call(object, *login, attempt), search_call(object, *login, false)});
-    if (!sight.trouble.empty() && sight.claims == attempt) {
-        give_back(*login, object, attempt);
-        return hinder(*login, sight.trouble);
-    }
-    return sight;
-}
-
-/// Whose job a record is of, for `orphans`, `check` and after a restored backup: read_owner() reads
-/// it.
-std::string BatchCluster::note_of(const Object& object) const {
-    std::string note =
-        settings_.bridge + " " + object.space + "/" + object.name + " " + object.resource_version;
-    const std::string lease = settings_.lease ? settings_.lease() : "";
-    return lease.empty() ? note : note + " " + lease;
-}
-
-RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, int attempt) {
-    if (const auto wrong = check_token(*login.token, login.account)) {
-        return hinder(login, *wrong);
-    }
-    if (is_away(login)) {
-        return failed(login.trouble.words);
-    }
-    const fs::path record = record_of(object, login.workdir);
-    RecordSight sight = exchange(
-        login,
-        object,
-        {record_call(
-             kClaimScript, login, {record.native(), std::to_string(attempt), note_of(object)}),
-         search_call(object, login, false)});
-    if (!sight.was_read || sight.claims != attempt || !sight.answer.empty() || !may_act()) {
-        return sight;
-    }
-    static const launchers::Job none;
-    submission::Submission submission;
-    submission.job = &none;
-    submission.uuid = object.uid;
-    submission.name = object.name;
-    submission.workdir = login.folder;
-    submission.record = record;
-    submission.script = record / "job.sh";
-    submission.script_text = object.spec.batch;
-    submission.files = {{submission.script, object.spec.batch}};
-    submission.is_held = true;
-    const auto script = schedulers::read_batch_script(object.spec.batch, "batch");
-    const std::string asked = script ? schedulers::what_is_asked(*script).queue : "";
-    submission.queue = !object.spec.queue.empty() ? object.spec.queue
-                       : asked.empty()            ? settings_.default_queue
-                                                  : "";
-    const submission::Receipt receipt = login.backend->submit(submission);
-    switch (receipt.kind) {
-    case submission::Receipt::Kind::kAccepted:
-        login.trouble = {};
-        login.back_off.succeeded();
-        sight = exchange(login,
-                         object,
-                         {record_call(kNoteAnswerScript, login, {record.native(), receipt.id}),
-                          search_call(object, login, false)});
-        sight.answer = receipt.id;
-        break;
-    case submission::Receipt::Kind::kRefused: // final once every bridge reads it
-        return exchange(
-            login,
-            object,
-            {record_call(kNoteRefusal,
-                         login,
-                         {record.native(), std::to_string(attempt), plain_words(receipt.words)}),
-             search_call(object, login, false)});
-    case submission::Receipt::Kind::kUnreachable:
-        give_back(login, object, attempt);
-        note_failure(login);
-        return hinder(login, receipt.words);
-    default:
-        report(receipt.words); // the queue shows it, or the claim becomes old
-        break;
-    }
-    return sight;
-}
-
-void BatchCluster::give_back(Login& login, const Object& object, int attempt) {
-    const Call call = record_call(
-        kGiveBack, login, {record_of(object, login.workdir).native(), std::to_string(attempt)});
-    if (const auto answers = login.host->exchange({call}, {}); !answers) {
-        report(answers.error().message()); // then the next attempt waits until the claim is old
-    }
 }
 
 /// A service with a token that is not good gives no clear answer.

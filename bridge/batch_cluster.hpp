@@ -70,8 +70,12 @@ public:
     search(const Object& object, const std::string& account, bool closes) override;
     [[nodiscard]] std::vector<Inquired> inquire(const std::vector<const Object*>& objects,
                                                 const std::string& account) override;
+    [[nodiscard]] std::vector<RecordSight> search_many(const std::vector<const Object*>& all,
+                                                       const std::string& account) override;
     [[nodiscard]] RecordSight
     submit_held(const Object& object, const std::string& account, int attempt) override;
+    [[nodiscard]] std::vector<RecordSight> submit_many(const std::vector<HandOver>& all,
+                                                       const std::string& account) override;
     void release(const std::vector<Named>& jobs) override;
     void cancel(const std::vector<Named>& jobs) override;
     [[nodiscard]] OutputSight read_output(const Object& object,
@@ -123,13 +127,21 @@ private:
     void read_records(Login& login,
                       const std::vector<const Object*>& objects,
                       std::vector<Inquired>& found);
-    /// Makes the calls; the last one is kSearchScript, which is read.
+    /// Calls for one object; the last one is kSearchScript.
+    struct Asked {
+        const Object* object = nullptr;
+        std::vector<submission::Call> calls;
+    };
+    /// Makes the calls of all in one round trip, and reads the records.
+    std::vector<RecordSight> exchange(Login& login, const std::vector<Asked>& all);
     RecordSight
     exchange(Login& login, const Object& object, const std::vector<submission::Call>& calls);
     /// The same by a service: the claim first, then the request, then its answer into the record.
     RecordSight submit_to_service(Login& login, const Object& object, int attempt);
     [[nodiscard]] std::string note_of(const Object& object) const;
-    void give_back(Login& login, const Object& object, int attempt);
+    std::vector<RecordSight> hand_over(Login& login, const std::vector<HandOver>& trip);
+    /// Claims through which nothing was submitted.
+    void give_back(Login& login, const std::vector<HandOver>& unused);
     [[nodiscard]] std::optional<Collected>
     copy_results(Login& login, const Object& object, std::int64_t begun, std::int64_t now);
     void keep_ends(Poll& poll);

@@ -30,6 +30,12 @@ struct Inquired {
     RecordSight record;
 };
 
+/// An object whose job is handed over held, under the claim `attempt`.
+struct HandOver {
+    const Object* object = nullptr;
+    int attempt = 0;
+};
+
 /// What became of an object's results.
 struct Collected {
     Condition condition; ///< ResultsCollected
@@ -60,6 +66,15 @@ public:
     /// The record of the object's job. `closes`: from then on no hand-over can begin through it.
     [[nodiscard]] virtual RecordSight
     search(const Object& object, const std::string& account, bool closes) = 0;
+    /// The records of many objects of one account, in their order.
+    [[nodiscard]] virtual std::vector<RecordSight>
+    search_many(const std::vector<const Object*>& all, const std::string& account) {
+        std::vector<RecordSight> found;
+        for (const Object* object : all) {
+            found.push_back(search(*object, account, false));
+        }
+        return found;
+    }
     /// Of jobs of one account that the queue does not show: one query of the accounting, however
     /// many, and their records. In the order of the objects.
     [[nodiscard]] virtual std::vector<Inquired> inquire(const std::vector<const Object*>& objects,
@@ -68,6 +83,15 @@ public:
     /// claim that somebody else has is one that was read and names neither answer nor refusal.
     [[nodiscard]] virtual RecordSight
     submit_held(const Object& object, const std::string& account, int attempt) = 0;
+    /// Many of one account, in their order.
+    [[nodiscard]] virtual std::vector<RecordSight> submit_many(const std::vector<HandOver>& all,
+                                                               const std::string& account) {
+        std::vector<RecordSight> found;
+        for (const HandOver& one : all) {
+            found.push_back(submit_held(*one.object, account, one.attempt));
+        }
+        return found;
+    }
     /// Lets jobs go of whose objects no other one was ever let go; the record says so from then on.
     /// Whether it worked, the next poll says.
     virtual void release(const std::vector<Named>& jobs) = 0;

@@ -6,8 +6,7 @@
 namespace cybele::bridge {
 namespace {
 
-/// Enough for claim, search, hand-over, record and release; more would be a rule that goes in
-/// circles.
+/// Enough for claim, record and release; more would be a rule that goes in circles.
 constexpr int kMostTurns = 12;
 
 /// One object while its actions are carried out.
@@ -18,20 +17,28 @@ public:
           is_gone_(one.is_gone), server_(sides.server), cluster_(sides.cluster),
           index_(sides.index), batch_(batch) {}
 
-    /// What was asked since the object's first turn in this round.
-    void take_inquired(const Inquired& inquired) {
-        view_.accounted = inquired.accounted;
-        take_record(inquired.record);
+    /// What was asked since the object's last turn in this round. Whether it decides something.
+    bool take(const Answered& answered) {
+        switch (answered.need) {
+        case Need::kSubmit:
+            return take_receipt(answered.found.record);
+        case Need::kInquiry:
+            view_.accounted = answered.found.accounted;
+            take_record(answered.found.record);
+            return true;
+        default:
+            return take_record(answered.found.record);
+        }
     }
 
-    Outcome run() {
-        for (int turn = 0; turn < kMostTurns; ++turn) {
+    /// `is_news`: without them the object waits for the next round.
+    Outcome run(bool is_news) {
+        for (int turn = 0; is_news && turn < kMostTurns; ++turn) {
+            outcome_.need = Need::kNothing;
             const Decision decision = decide({object_, view_, memory_, world_, is_gone_});
             memory_ = decision.memory;
             outcome_.step = decision.step;
-            if (!carry_out(decision)) {
-                break;
-            }
+            is_news = carry_out(decision);
         }
         outcome_.memory = memory_;
         if (!is_forgotten_) {
@@ -77,15 +84,18 @@ private:
     bool on_cluster(const Action& action) {
         const std::string& account = view_.account;
         switch (action.kind) {
-        case Action::Kind::kSearch:
         case Action::Kind::kClose:
-            return take_record(
-                cluster_.search(object_, account, action.kind == Action::Kind::kClose));
+            return take_record(cluster_.search(object_, account, true));
+        case Action::Kind::kSearch:
+            outcome_.need = Need::kSearch;
+            return false;
         case Action::Kind::kInquire:
-            outcome_.needs_inquiry = true;
+            outcome_.need = Need::kInquiry;
             return false;
         case Action::Kind::kSubmit:
-            return take_receipt(cluster_.submit_held(object_, account, action.attempt));
+            outcome_.need = Need::kSubmit;
+            outcome_.attempt = action.attempt;
+            return false;
         case Action::Kind::kRelease:
             add(batch_.releases, action.ids);
             return false;
@@ -191,12 +201,9 @@ private:
 
 } // namespace
 
-Outcome perform(const Case& one, const Sides& sides, Batch& batch, const Inquired* inquired) {
+Outcome perform(const Case& one, const Sides& sides, Batch& batch, const Answered* answered) {
     Turn turn(one, sides, batch);
-    if (inquired != nullptr) {
-        turn.take_inquired(*inquired);
-    }
-    return turn.run();
+    return turn.run(answered == nullptr || turn.take(*answered));
 }
 
 void perform_batch(const Batch& batch, Cluster& cluster) {

@@ -15,12 +15,27 @@ struct Batch {
     std::vector<Named> cancels;
 };
 
-/// What became of an object in one round.
+/// What the next turn of an object waits for. Many objects of one account ask for it together.
+enum class Need {
+    kNothing,
+    kSearch,  ///< its record
+    kInquiry, ///< accounting and record: the queue does not say enough
+    kSubmit,  ///< that its job was handed over
+};
+
+/// What an object needed, and what came of it.
+struct Answered {
+    Need need = Need::kNothing;
+    Inquired found;
+};
+
+/// What became of an object in one turn.
 struct Outcome {
     std::optional<Object> object; ///< as the server has it now; unset: gone, or nothing to remember
     Memory memory;
     bool must_read = false; ///< what is known of it may be old: read it before the next decision
-    bool needs_inquiry = false; ///< the queue does not say enough: decide again with an Inquired
+    Need need = Need::kNothing; ///< then decide again, with an Answered
+    int attempt = 0;            ///< of kSubmit
     Step step = Step::kWait;
 };
 
@@ -31,11 +46,11 @@ struct Sides {
     const PollIndex& index; ///< of the poll of this round
 };
 
-/// Decides and carries out, until nothing is left to do for the object before the next poll.
-/// Releases and cancellations are put into `batch`, which perform_batch() sends. Who asks the
-/// accounting asks for many objects together, so this is left to the caller.
+/// Decides and carries out, until nothing is left to do for the object before the next poll, or
+/// until it needs an answer that is asked for by the caller, for many objects together. Releases
+/// and cancellations are put into `batch`, which perform_batch() sends.
 [[nodiscard]] Outcome
-perform(const Case& one, const Sides& sides, Batch& batch, const Inquired* inquired = nullptr);
+perform(const Case& one, const Sides& sides, Batch& batch, const Answered* answered = nullptr);
 
 void perform_batch(const Batch& batch, Cluster& cluster);
 

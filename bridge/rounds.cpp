@@ -5,12 +5,18 @@
 #include "bridge/patterns.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 
 namespace cybele::bridge {
 namespace {
 
 /// Deleted objects whose late jobs are still looked for; the oldest knowledge costs least.
 constexpr std::size_t kMostDeparted = 10000;
+
+/// What one object asks for in a round: its record, the hand-over, the accounting of its job.
+constexpr int kMostAnswers = 4;
+constexpr std::size_t kMostTogether = 500; ///< objects that wait for answers at the same time
 
 /// What a job that is elsewhere left here, if anything, belongs to the account of here.
 View view_of(const Object& object, const Admitted& admitted, const Sides& sides, bool is_foreign) {
@@ -61,23 +67,20 @@ void Rounds::each(const std::function<void(const Object&)>& take) const {
     }
 }
 
-void Rounds::turn(Tracked& tracked,
-                  const Sides& sides,
-                  const World& world,
-                  const Inquired* inquired,
-                  Silent& silent,
-                  RoundReport& report) {
+void Rounds::turn(Tracked& tracked, const Answered* answered, Going& going) {
+    const Sides& sides = going.sides;
+    const World& world = going.world;
     const Object& object = tracked.object;
     const Admitted admitted = admission_(object);
     const bool is_foreign = is_elsewhere(object, world);
     const View view = view_of(object, admitted, sides, is_foreign);
     const Case seen{object, view, tracked.memory, world, tracked.is_gone};
-    const Memory memory = inquired == nullptr ? observed(seen) : tracked.memory;
+    const Memory memory = answered == nullptr ? observed(seen) : tracked.memory;
     const Case one{object, view, memory, world, tracked.is_gone};
-    Outcome outcome = perform(one, sides, batch_, inquired);
+    Outcome outcome = perform(one, sides, batch_, answered);
     const std::string uid = object.uid;
     if (outcome.must_read) {
-        report.must_read.insert(uid);
+        going.report.must_read.insert(uid);
     }
     if (!outcome.object) {
         const bool is_orphan = object.spec.on_delete == OnDelete::kOrphan && !is_foreign;
@@ -87,29 +90,69 @@ void Rounds::turn(Tracked& tracked,
         objects_.erase(uid);
         return;
     }
-    if (outcome.needs_inquiry && inquired == nullptr && !outcome.must_read) {
-        silent[view.account].push_back(uid);
+    const bool is_repeated = answered != nullptr && answered->need == outcome.need;
+    if (outcome.need != Need::kNothing && !is_repeated && !outcome.must_read) {
+        going.needs[{view.account, outcome.need}].push_back({uid, outcome.attempt});
+        going.waiting += outcome.need == Need::kInquiry ? 0 : 1;
     }
     tracked.object = std::move(*outcome.object);
     forget_script(tracked.object);
     tracked.memory = outcome.memory;
 }
 
-void Rounds::inquire(const Silent& silent,
-                     const Sides& sides,
-                     const World& world,
-                     RoundReport& report) {
-    Silent none;
-    for (const auto& [account, uids] : silent) {
-        std::vector<const Object*> objects;
-        objects.reserve(uids.size());
-        for (const std::string& uid : uids) {
-            objects.push_back(&objects_.at(uid).object);
+std::vector<Inquired> Rounds::ask(const std::string& account,
+                                  Need need,
+                                  const std::vector<Waiting>& all,
+                                  Cluster& cluster) const {
+    std::vector<const Object*> objects;
+    std::vector<HandOver> hand_overs;
+    objects.reserve(all.size());
+    for (const Waiting& one : all) {
+        objects.push_back(&objects_.at(one.uid).object);
+        hand_overs.push_back({objects.back(), one.attempt});
+    }
+    if (need == Need::kInquiry) {
+        return cluster.inquire(objects, account);
+    }
+    std::vector<Inquired> found;
+    found.reserve(all.size());
+    for (RecordSight& record : need == Need::kSubmit ? cluster.submit_many(hand_overs, account)
+                                                     : cluster.search_many(objects, account)) {
+        found.push_back({{}, std::move(record)});
+    }
+    return found;
+}
+
+/// All but the inquiries, which are made once for all objects.
+Rounds::Needs Rounds::take_hand_overs(Needs& needs) {
+    Needs taken;
+    for (auto group = needs.begin(); group != needs.end();) {
+        const auto next = std::next(group);
+        if (group->first.second != Need::kInquiry) {
+            taken.insert(needs.extract(group));
         }
-        const std::vector<Inquired> found = sides.cluster.inquire(objects, account);
-        for (std::size_t at = 0; at < uids.size(); ++at) {
-            turn(objects_.at(uids[at]), sides, world, &found.at(at), none, report);
+        group = next;
+    }
+    return taken;
+}
+
+void Rounds::finish(Needs needs, Going& going) {
+    Needs others = std::exchange(going.needs, {}); // those that wait for the end of the round
+    for (int more = 0; more < kMostAnswers && !needs.empty(); ++more) {
+        for (const auto& [group, all] : needs) {
+            const auto& [account, need] = group;
+            std::vector<Inquired> found = ask(account, need, all, going.sides.cluster);
+            for (std::size_t at = 0; at < all.size(); ++at) {
+                const Answered answered{need, std::move(found.at(at))};
+                turn(objects_.at(all[at].uid), &answered, going);
+            }
         }
+        needs = std::exchange(going.needs, {});
+    }
+    going.needs = std::move(others);
+    going.waiting = 0;
+    if (going.world.is_leader) {
+        perform_batch(std::exchange(batch_, {}), going.sides.cluster);
     }
 }
 
@@ -147,20 +190,23 @@ RoundReport Rounds::round(Server& server, Cluster& cluster, const World& world) 
     }
     const auto middle = std::upper_bound(order.begin(), order.end(), last_);
     std::rotate(order.begin(), middle, order.end());
-    Silent silent;
+    const Sides sides{server, cluster, index};
+    Going going{sides, world, report};
     for (const std::string& uid : order) {
         last_ = uid;
         const auto found = objects_.find(uid);
         if (found != objects_.end()) {
-            turn(found->second, {server, cluster, index}, world, nullptr, silent, report);
+            turn(found->second, nullptr, going);
             ++report.objects;
         }
+        if (going.waiting >= kMostTogether) { // the first of many do not wait for the last
+            finish(take_hand_overs(going.needs), going);
+        }
     }
-    inquire(silent, {server, cluster, index}, world, report);
     if (world.is_leader) {
         end_late_jobs(index);
-        perform_batch(batch_, cluster);
     }
+    finish(std::exchange(going.needs, {}), going);
     report.strangers = strangers_of(index);
     return report;
 }

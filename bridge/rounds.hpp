@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cybele::bridge {
@@ -56,18 +57,33 @@ private:
         std::string orphan; ///< the id of the job that stays
     };
 
-    /// Objects of which the queue does not say enough, by account.
-    using Silent = std::map<std::string, std::vector<std::string>>;
+    struct Waiting {
+        std::string uid;
+        int attempt = 0; ///< of a hand-over
+    };
+    /// Objects that need an answer, by account.
+    using Needs = std::map<std::pair<std::string, Need>, std::vector<Waiting>>;
 
-    /// `inquired`: of a second turn in the same round; else the object may become `silent`.
-    void turn(Tracked& tracked,
-              const Sides& sides,
-              const World& world,
-              const Inquired* inquired,
-              Silent& silent,
-              RoundReport& report);
-    /// Their accounting is asked together, then each has its second turn.
-    void inquire(const Silent& silent, const Sides& sides, const World& world, RoundReport& report);
+    /// A round that is going on.
+    struct Going {
+        const Sides& sides;
+        const World& world;
+        RoundReport& report;
+        Needs needs = {};
+        std::size_t waiting = 0; ///< of them, those that are not inquiries
+    };
+
+    /// `answered`: of a further turn in the same round. What it needs next becomes one of the
+    /// needs.
+    void turn(Tracked& tracked, const Answered* answered, Going& going);
+    [[nodiscard]] std::vector<Inquired> ask(const std::string& account,
+                                            Need need,
+                                            const std::vector<Waiting>& all,
+                                            Cluster& cluster) const;
+    /// Each group is asked for together, then each object has its next turn, until none needs more.
+    /// Then what was collected in the batch is sent.
+    void finish(Needs needs, Going& going);
+    [[nodiscard]] static Needs take_hand_overs(Needs& needs);
     void end_late_jobs(const PollIndex& index);
     [[nodiscard]] std::vector<SeenJob> strangers_of(const PollIndex& index) const;
 

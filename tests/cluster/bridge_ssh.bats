@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cybelectl bridge run` by ssh with a key of each account: a real API server, a real Slurm, and the sshd of its head node, which accepts
-# a key or does not, and by sudo from one login. Six minutes.
+# a key or does not, and by sudo from one login. Eight minutes.
 # shellcheck disable=SC2154 # unique is of suite.bash
 load ../parts/suite.bash
 load nodes.bash
@@ -115,6 +115,28 @@ others_run() {
     cp keys/guest.pub authorized/guest
     for one in 1 2 3; do ends "waits-$one" Succeeded 180; done
     assert_equal "$(runs_of waits-1) $(runs_of waits-2) $(runs_of waits-3)" '1 1 1'
+}
+
+@test "100 objects that wait for a login are handed over in round trips of 50" {
+    local one start
+    cp keys/guest.pub authorized/guest
+    for one in $(seq 100); do
+        printf '%s\n' --- 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: many-$one}" 'spec:' '  batch: |' \
+            '    #!/bin/sh' '    #SBATCH --output=/dev/null --mem=10' "    echo many-$one >>$place/slurm/guest/many" '    sleep 1'
+    done | kubectl create -f - >&2
+    rm -f logins
+    start=$(date +%s%3N)
+    start_bridge one
+    wait_for 60 grep -q 'many-.* Prepared' one.log
+    have_ids() { (($(grep -c 'many-.* Prepared' one.log) == 100)); }
+    wait_for 120 have_ids || { cat one.log && return 1; }
+    echo "100 held jobs $(($(date +%s%3N) - start)) ms after the start of the bridge, $(wc -l <logins) round trips" >&3
+    (($(wc -l <logins) <= 12))
+    have_run() { (($(sort -u slurm/guest/many | wc -l) == 100)); }
+    wait_for 400 have_run || { cat one.log && return 1; }
+    for one in 1 50 100; do ends "many-$one" Succeeded 60; done
+    assert_equal "$(sort slurm/guest/many | uniq -d)" ''
+    kubectl delete slurmjobs --all --wait=true --timeout=180s
 }
 
 @test "by sudo from one login a job is its account's, with nothing of the bridge's environment, and its deletion ends it" {

@@ -268,3 +268,48 @@ TEST_CASE(
         CHECK(object.status.find("Failed")->reason == "LeftNoTrace");
     }
 }
+
+namespace {
+
+/// How often records are read, and jobs handed over: once for many objects.
+class CountingCluster : public model::Cluster {
+public:
+    using model::Cluster::Cluster;
+
+    std::vector<bridge::RecordSight> search_many(const std::vector<const bridge::Object*>& all,
+                                                 const std::string& account) override {
+        searched.push_back(account + " " + std::to_string(all.size()));
+        return model::Cluster::search_many(all, account);
+    }
+    std::vector<bridge::RecordSight> submit_many(const std::vector<bridge::HandOver>& all,
+                                                 const std::string& account) override {
+        submitted.push_back(account + " " + std::to_string(all.size()));
+        return model::Cluster::submit_many(all, account);
+    }
+    std::vector<std::string> searched;
+    std::vector<std::string> submitted;
+};
+
+} // namespace
+
+TEST_CASE("the records of many objects are read together, and their jobs handed over together") {
+    Peace peace;
+    CountingCluster cluster(peace.world);
+    constexpr int kJobs = 30;
+    for (int one = 0; one < kJobs; ++one) {
+        peace.create("00000000-0000-4000-8000-0000000000" + std::to_string(one + 10));
+    }
+    for (const auto& [uid, object] : peace.server.objects) {
+        peace.rounds.put(object);
+    }
+    bridge::World now;
+    now.now = peace.world.now;
+    (void)peace.rounds.round(peace.server, cluster, now);
+    CHECK(cluster.searched == std::vector<std::string>{"alice 30"});
+    CHECK(cluster.submitted == std::vector<std::string>{"alice 30"});
+    CHECK(cluster.jobs.size() == kJobs);
+    for (const model::Job& job : cluster.jobs) {
+        CHECK(job.state == submission::State::kPending);
+        CHECK(peace.server.objects.at(job.token).status.job_id == job.id);
+    }
+}
