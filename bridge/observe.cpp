@@ -105,6 +105,19 @@ Sight sight_of_unclear(const Case& one) {
     return missing == Sight::kUnproven ? Sight::kUnclear : missing;
 }
 
+/// The last of several hand-overs may still bring a job, which nobody would cancel without the
+/// object. Only the first claim of a record is never followed by another one's late job.
+std::optional<Sight> sight_of_late_twin(const Case& one) {
+    const RecordSight& record = one.view.record;
+    const bool has_no_id = one.object.status.job_id.empty();
+    const bool is_read = record.was_read && (record.is_closed || !has_no_id);
+    if (has_no_id ? !is_read : !is_read && one.object.status.attempt > 1) {
+        return Sight::kUnsearched;
+    }
+    const bool is_old = record.is_submitter_gone && record.claim_age >= one.world.times.claim;
+    return record.claims > 1 && !is_old ? std::optional(Sight::kUnproven) : std::nullopt;
+}
+
 } // namespace
 
 bool is_ours(const SeenJob& job, const Case& one) {
@@ -215,6 +228,11 @@ Sight sight_of(const Case& one) {
     }
     if (job == nullptr) {
         return has_no_id ? sight_of_claim(one) : sight_of_missing(one);
+    }
+    if (ends_all && has_ended(*job)) {
+        if (const auto sight = sight_of_late_twin(one)) {
+            return *sight;
+        }
     }
     const Sight sight = sight_of_job(*job, one);
     return sight == Sight::kUnclear ? sight_of_unclear(one) : sight;

@@ -160,9 +160,42 @@ TEST_CASE("a deleted object that came back without its id waits for the job that
     Scene scene;
     scene.claimed().deleted();
     scene.shows("2", State::kCancelled, "CANCELLED").shows("5", State::kFailed, "NODE_FAIL");
+    scene.view.record.was_read = true;
+    scene.view.record.is_closed = true;
     CHECK(find(scene.decide(), Action::Kind::kLetGo) == nullptr);
     scene.view.queue.jobs[1].native = "FAILED";
     scene.view.queue.jobs[1].code = 1;
+    CHECK(find(scene.decide(), Action::Kind::kLetGo) != nullptr);
+}
+
+TEST_CASE("an object goes when its job has ended and no other hand-over can bring a late job") {
+    Scene scene;
+    scene.claimed().deleted().shows("2", State::kCancelled, "CANCELLED");
+    CHECK(find(scene.decide(), Action::Kind::kClose) != nullptr);
+    scene.view.record.was_read = true;
+    scene.view.record.is_closed = true;
+    SUBCASE("one hand-over") {
+        scene.view.record.claims = 1;
+    }
+    SUBCASE("two, the second a moment ago") {
+        scene.view.record.claims = 2;
+        scene.view.record.is_submitter_gone = true;
+        scene.view.record.claim_age = 16;
+        CHECK(scene.decide().actions.empty());
+        scene.view.record.claim_age = 60;
+    }
+    SUBCASE("two, with an id, before the record was read and after") {
+        scene.with_id("2", "RUNNING").deleted();
+        scene.object.status.attempt = 2;
+        scene.view.record = {};
+        CHECK(find(scene.decide(), Action::Kind::kInquire) != nullptr);
+        scene.view.record.was_read = true;
+        scene.view.accounted.was_asked = true;
+        scene.view.record.claims = 2;
+        scene.view.record.is_submitter_gone = true;
+        CHECK(scene.decide().actions.empty());
+        scene.view.record.claim_age = 60;
+    }
     CHECK(find(scene.decide(), Action::Kind::kLetGo) != nullptr);
 }
 
