@@ -334,13 +334,18 @@ void expire(Decision& decision, const Case& one) {
 bool end_twins(Decision& decision, const Case& one) {
     const auto twins = twins_of(one);
     std::vector<std::string> held;
+    std::string running;
     for (const SeenJob* twin : twins) {
         if (twin->state == submission::State::kHeld) {
             held.push_back(twin->id);
         } else {
-            tell(decision, "SecondJob", "job " + twin->id + " carries this object's uid", true);
+            running += (running.empty() ? "" : ", ") + twin->id;
         }
     }
+    if (!running.empty() && !one.memory.has_told_twin) { // not at each poll
+        tell(decision, "SecondJob", "a second job has this object's uid: " + running, true);
+    }
+    decision.memory.has_told_twin = !running.empty();
     if (!held.empty()) {
         act(decision, Do::kCancel, held);
     }

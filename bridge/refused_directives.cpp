@@ -27,6 +27,7 @@ constexpr std::array kRefusedDirectives{
     RefusedDirective{"interactive", "", kNoWaiting},
     RefusedDirective{"array", "", kOneJob},
     RefusedDirective{"clusters", "", "the job would run on a cluster that is not followed"},
+    RefusedDirective{"test-only", "", "the line asks that nothing is submitted"},
     RefusedDirective{"prefix", "", "other lines would become directives"},
 };
 

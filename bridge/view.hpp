@@ -87,6 +87,7 @@ struct Memory {
     std::int64_t collect_try = 0;   ///< when they were last begun to be copied
     bool is_collecting = false;     ///< that copy has not ended
     bool was_claimed = false;       ///< our finalizer was seen
+    bool has_told_twin = false;     ///< that a second job, which is not held, has the object's uid
     bool has_told_failure = false;  ///< that the hand-over waits for the account's folder
 };
 

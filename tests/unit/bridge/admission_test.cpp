@@ -133,6 +133,9 @@ TEST_CASE("directives that would take another user, a hold, an array or a wait a
                            "#SBATCH --array=1-4",
                            "#SBATCH -a 1-4",
                            "#SBATCH --clusters=other",
+                           "#SBATCH --test-only",
+                           "#SBATCH hetjob",
+                           "#SBATCH packjob",
                            "#SBATCH -Qa1-4"};
     for (const char* line : slurm) {
         CAPTURE(std::string(line));

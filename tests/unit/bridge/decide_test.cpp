@@ -223,6 +223,11 @@ TEST_CASE("only the id of the object is released, and others that are held are c
     const auto other = scene.decide();
     CHECK(find(other, Action::Kind::kCancel) == nullptr);
     CHECK(find(other, Action::Kind::kEvent)->event.reason == "SecondJob");
+    scene.memory = other.memory; // once, not at each poll
+    const auto later = scene.decide();
+    CHECK(find(later, Action::Kind::kEvent) == nullptr);
+    scene.memory = later.memory;
+    CHECK(find(scene.decide(), Action::Kind::kEvent) == nullptr);
 }
 
 TEST_CASE("the record is read before the job is let go, and no other one than its own") {
