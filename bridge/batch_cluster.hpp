@@ -80,6 +80,8 @@ public:
     void cancel(const std::vector<Named>& jobs) override;
     [[nodiscard]] OutputSight read_output(const Object& object,
                                           const std::string& account) override;
+    [[nodiscard]] std::vector<OutputSight> read_outputs(const std::vector<const Object*>& all,
+                                                        const std::string& account) override;
     [[nodiscard]] std::optional<Collected>
     collect(const Object& object, const std::string& account, std::int64_t begun) override;
     void note_orphan(const Object& object, const std::string& account) override;
@@ -147,6 +149,10 @@ private:
     void keep_ends(Poll& poll);
     void add_private_jobs(Poll& poll);
     void report(const std::string& words) const;
+    /// Up to 50 objects in one round trip.
+    void read_tails_of(Login& login,
+                       const std::vector<const Object*>& trip,
+                       std::vector<OutputSight>& sights);
     /// A record that could not be read, and why.
     [[nodiscard]] RecordSight failed(const std::string& words) const;
     /// The same, and commands as the account fail until they succeed again.

@@ -6,6 +6,9 @@
 #include "bridge/outputs.hpp"
 #include "submission/backends/command_backend.hpp"
 
+#include <algorithm>
+#include <utility>
+
 namespace cybele::bridge {
 namespace {
 
@@ -26,25 +29,51 @@ std::vector<LiveQueue> BatchCluster::queues() {
 }
 
 OutputSight BatchCluster::read_output(const Object& object, const std::string& account) {
-    OutputSight sight;
+    return std::move(read_outputs({&object}, account).front());
+}
+
+std::vector<OutputSight> BatchCluster::read_outputs(const std::vector<const Object*>& all,
+                                                    const std::string& account) {
+    constexpr std::size_t kMostTails = 50; ///< of one round trip
+    std::vector<OutputSight> sights;
     Login* login = login_of(account);
-    if (login == nullptr || object.status.job_id.empty()) {
-        return sight;
+    for (std::size_t at = 0; login != nullptr && at < all.size(); at += kMostTails) {
+        const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at);
+        const auto count = static_cast<std::ptrdiff_t>(std::min(kMostTails, all.size() - at));
+        read_tails_of(*login, {begin, begin + count}, sights);
     }
-    sight.paths = output_paths(object, login->folder);
-    if (sight.paths == Streams() || login->token || is_away(*login)) {
-        return sight;
+    sights.resize(all.size());
+    return sights;
+}
+
+void BatchCluster::read_tails_of(Login& login,
+                                 const std::vector<const Object*>& trip,
+                                 std::vector<OutputSight>& sights) {
+    std::vector<submission::Call> calls;
+    std::vector<std::size_t> asked; // which sight a call is of
+    for (const Object* object : trip) {
+        OutputSight& sight = sights.emplace_back();
+        sight.paths = output_paths(*object, login.folder);
+        if (sight.paths == Streams() || login.token || is_away(login)) {
+            continue;
+        }
+        asked.push_back(sights.size() - 1);
+        calls.push_back(record_call(
+            kReadTails,
+            login,
+            {login.workdir.native(), sight.paths.standard_output, sight.paths.standard_error}));
+        calls.back().directory.clear();
     }
-    submission::Call call = record_call(
-        kReadTails,
-        *login,
-        {login->workdir.native(), sight.paths.standard_output, sight.paths.standard_error});
-    call.directory.clear();
-    const auto answers = ask(*login, {call});
-    if (answers && answers->outcomes.front().ok()) {
-        sight.tail = read_tails(answers->outcomes.front().output);
+    if (calls.empty()) {
+        return;
     }
-    return sight;
+    const auto answers = ask(login, calls);
+    for (std::size_t at = 0; answers && at < asked.size(); ++at) {
+        const cybele::Outcome& outcome = answers->outcomes[at];
+        if (outcome.ok()) {
+            sights[asked[at]].tail = read_tails(outcome.output);
+        }
+    }
 }
 
 std::optional<Collected>

@@ -101,6 +101,15 @@ public:
                                                   const std::string& /*account*/) {
         return {};
     }
+    /// Of many objects of one account, in their order.
+    [[nodiscard]] virtual std::vector<OutputSight>
+    read_outputs(const std::vector<const Object*>& all, const std::string& account) {
+        std::vector<OutputSight> found;
+        for (const Object* object : all) {
+            found.push_back(read_output(*object, account));
+        }
+        return found;
+    }
     /// Copies results; unset: not finished yet. A failure is repeated where `begun`, a Unix time,
     /// is later than that of the last call.
     [[nodiscard]] virtual std::optional<Collected>

@@ -19,7 +19,14 @@ public:
 
     /// What was asked since the object's last turn in this round. Whether it decides something.
     bool take(const Answered& answered) {
+        view_.accounted = answered.known.found.accounted;
+        view_.output = answered.known.output;
+        set_record(answered.known.found.record);
         switch (answered.need) {
+        case Need::kOutput:
+            view_.output = answered.output;
+            view_.output.was_asked = true; // an end is not late for its output
+            return true;
         case Need::kSubmit:
             return take_receipt(answered.found.record);
         case Need::kInquiry:
@@ -41,6 +48,7 @@ public:
             is_news = carry_out(decision);
         }
         outcome_.memory = memory_;
+        outcome_.known = {{view_.accounted, view_.record}, view_.output};
         if (!is_forgotten_) {
             outcome_.object = object_;
         }
@@ -103,9 +111,8 @@ private:
             add(batch_.cancels, action.ids);
             return false;
         case Action::Kind::kReadOutput:
-            view_.output = cluster_.read_output(object_, account);
-            view_.output.was_asked = true; // an end is not late for its output
-            return true;
+            outcome_.need = Need::kOutput;
+            return false;
         case Action::Kind::kCollect:
             return take_results(cluster_.collect(object_, account, action.begun));
         case Action::Kind::kNoteOrphan:
@@ -127,14 +134,18 @@ private:
     }
 
     bool take_record(RecordSight record) {
-        view_.record = std::move(record);
+        set_record(std::move(record));
         tell_failure();
+        return view_.record.was_read;
+    }
+
+    void set_record(RecordSight record) {
+        view_.record = std::move(record);
         if (!view_.record.answer.empty()) { // whose job the queue shows under this number
             const bool is_complete = view_.queue.is_complete;
             view_.queue = index_.sight_of(object_, view_.record.answer);
             view_.queue.is_complete = is_complete;
         }
-        return view_.record.was_read;
     }
 
     /// A job that was handed over held a moment ago is held, although the poll is older than it.

@@ -21,12 +21,21 @@ enum class Need {
     kSearch,  ///< its record
     kInquiry, ///< accounting and record: the queue does not say enough
     kSubmit,  ///< that its job was handed over
+    kOutput,  ///< the last of its output
+};
+
+/// What earlier turns of the round have found out.
+struct Known {
+    Inquired found;
+    OutputSight output;
 };
 
 /// What an object needed, and what came of it.
 struct Answered {
     Need need = Need::kNothing;
+    Known known; ///< before
     Inquired found;
+    OutputSight output;
 };
 
 /// What became of an object in one turn.
@@ -36,6 +45,7 @@ struct Outcome {
     bool must_read = false; ///< what is known of it may be old: read it before the next decision
     Need need = Need::kNothing; ///< then decide again, with an Answered
     int attempt = 0;            ///< of kSubmit
+    Known known;                ///< for that Answered
     Step step = Step::kWait;
 };
 

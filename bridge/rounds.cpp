@@ -14,8 +14,9 @@ namespace {
 /// Deleted objects whose late jobs are still looked for; the oldest knowledge costs least.
 constexpr std::size_t kMostDeparted = 10000;
 
-/// What one object asks for in a round: its record, the hand-over, the accounting of its job.
-constexpr int kMostAnswers = 4;
+/// What one object asks for in a round: its record, the hand-over, the accounting of its job, its
+/// output.
+constexpr int kMostAnswers = 5;
 constexpr std::size_t kMostTogether = 500; ///< objects that wait for answers at the same time
 
 /// What a job that is elsewhere left here, if anything, belongs to the account of here.
@@ -92,7 +93,8 @@ void Rounds::turn(Tracked& tracked, const Answered* answered, Going& going) {
     }
     const bool is_repeated = answered != nullptr && answered->need == outcome.need;
     if (outcome.need != Need::kNothing && !is_repeated && !outcome.must_read) {
-        going.needs[{view.account, outcome.need}].push_back({uid, outcome.attempt});
+        going.needs[{view.account, outcome.need}].push_back(
+            {uid, outcome.attempt, std::move(outcome.known)});
         going.waiting += outcome.need == Need::kInquiry ? 0 : 1;
     }
     tracked.object = std::move(*outcome.object);
@@ -100,27 +102,38 @@ void Rounds::turn(Tracked& tracked, const Answered* answered, Going& going) {
     tracked.memory = outcome.memory;
 }
 
-std::vector<Inquired> Rounds::ask(const std::string& account,
+std::vector<Answered> Rounds::ask(const std::string& account,
                                   Need need,
                                   const std::vector<Waiting>& all,
                                   Cluster& cluster) const {
     std::vector<const Object*> objects;
     std::vector<HandOver> hand_overs;
-    objects.reserve(all.size());
+    std::vector<Answered> answers;
     for (const Waiting& one : all) {
         objects.push_back(&objects_.at(one.uid).object);
         hand_overs.push_back({objects.back(), one.attempt});
+        answers.push_back({need, one.known, {}, {}});
     }
+    const auto fill = [&answers](auto found, const auto& put) {
+        for (std::size_t at = 0; at < answers.size(); ++at) {
+            put(answers[at], std::move(found.at(at)));
+        }
+    };
+    const auto put_record = [](Answered& answer, RecordSight record) {
+        answer.found.record = std::move(record);
+    };
     if (need == Need::kInquiry) {
-        return cluster.inquire(objects, account);
+        fill(cluster.inquire(objects, account),
+             [](Answered& answer, Inquired found) { answer.found = std::move(found); });
+    } else if (need == Need::kOutput) {
+        fill(cluster.read_outputs(objects, account),
+             [](Answered& answer, OutputSight output) { answer.output = std::move(output); });
+    } else if (need == Need::kSubmit) {
+        fill(cluster.submit_many(hand_overs, account), put_record);
+    } else {
+        fill(cluster.search_many(objects, account), put_record);
     }
-    std::vector<Inquired> found;
-    found.reserve(all.size());
-    for (RecordSight& record : need == Need::kSubmit ? cluster.submit_many(hand_overs, account)
-                                                     : cluster.search_many(objects, account)) {
-        found.push_back({{}, std::move(record)});
-    }
-    return found;
+    return answers;
 }
 
 /// All but the inquiries, which are made once for all objects.
@@ -141,10 +154,9 @@ void Rounds::finish(Needs needs, Going& going) {
     for (int more = 0; more < kMostAnswers && !needs.empty(); ++more) {
         for (const auto& [group, all] : needs) {
             const auto& [account, need] = group;
-            std::vector<Inquired> found = ask(account, need, all, going.sides.cluster);
+            const auto answers = ask(account, need, all, going.sides.cluster);
             for (std::size_t at = 0; at < all.size(); ++at) {
-                const Answered answered{need, std::move(found.at(at))};
-                turn(objects_.at(all[at].uid), &answered, going);
+                turn(objects_.at(all[at].uid), &answers[at], going);
             }
         }
         needs = std::exchange(going.needs, {});

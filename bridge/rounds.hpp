@@ -60,6 +60,7 @@ private:
     struct Waiting {
         std::string uid;
         int attempt = 0; ///< of a hand-over
+        Known known;
     };
     /// Objects that need an answer, by account.
     using Needs = std::map<std::pair<std::string, Need>, std::vector<Waiting>>;
@@ -76,7 +77,7 @@ private:
     /// `answered`: of a further turn in the same round. What it needs next becomes one of the
     /// needs.
     void turn(Tracked& tracked, const Answered* answered, Going& going);
-    [[nodiscard]] std::vector<Inquired> ask(const std::string& account,
+    [[nodiscard]] std::vector<Answered> ask(const std::string& account,
                                             Need need,
                                             const std::vector<Waiting>& all,
                                             Cluster& cluster) const;

@@ -286,8 +286,18 @@ public:
         submitted.push_back(account + " " + std::to_string(all.size()));
         return model::Cluster::submit_many(all, account);
     }
+    std::vector<bridge::OutputSight> read_outputs(const std::vector<const bridge::Object*>& all,
+                                                  const std::string& /*account*/) override {
+        read.push_back(all.size());
+        std::vector<bridge::OutputSight> sights(all.size());
+        for (std::size_t at = 0; at < all.size(); ++at) {
+            sights[at].tail.standard_output = "of " + all[at]->uid;
+        }
+        return sights;
+    }
     std::vector<std::string> searched;
     std::vector<std::string> submitted;
+    std::vector<std::size_t> read;
 };
 
 } // namespace
@@ -311,5 +321,38 @@ TEST_CASE("the records of many objects are read together, and their jobs handed 
     for (const model::Job& job : cluster.jobs) {
         CHECK(job.state == submission::State::kPending);
         CHECK(peace.server.objects.at(job.token).status.job_id == job.id);
+    }
+}
+
+TEST_CASE("outputs of jobs that ended, also of those that the queue forgot, are read together") {
+    Peace peace;
+    CountingCluster cluster(peace.world);
+    constexpr std::size_t kJobs = 10;
+    for (std::size_t one = 0; one < kJobs; ++one) {
+        peace.create("00000000-0000-4000-8000-0000000000" + std::to_string(one + 10));
+    }
+    const auto round = [&] {
+        for (const auto& [uid, object] : peace.server.objects) {
+            peace.rounds.put(object);
+        }
+        bridge::World now;
+        now.now = peace.world.now;
+        now.reads_tails = true;
+        (void)peace.rounds.round(peace.server, cluster, now);
+    };
+    round();
+    round();
+    for (std::size_t one = 0; one < kJobs; ++one) {
+        model::Job& job = cluster.jobs[one];
+        job.state = submission::State::kDone;
+        job.native = "COMPLETED";
+        job.ended = peace.world.now;
+        job.is_purged = one % 2 == 0;
+    }
+    round();
+    CHECK(cluster.read == std::vector<std::size_t>{kJobs / 2, kJobs / 2});
+    for (const auto& [uid, object] : peace.server.objects) {
+        CHECK(object.status.holds("Complete"));
+        CHECK(object.status.tail.standard_output == "of " + uid);
     }
 }

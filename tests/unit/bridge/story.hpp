@@ -27,6 +27,7 @@ public:
             bridge::World world;
             world.now = world_.now;
             world.is_rewound = is_rewound_;
+            world.reads_tails = true;
             world.site = site_;
             const bridge::RoundReport report = rounds_->round(server_, cluster_, world);
             steps += report.objects;
