@@ -208,6 +208,8 @@ private:
 Outcome follow(pid_t pid, const Command& command, Streams& streams, const SignalRelay& relay) {
     Outcome outcome;
     Limit limit(command.limit);
+    constexpr std::chrono::seconds kBetween{1};
+    auto asked = Clock::now();
     // CHLD may be taken by another thread; kernels before 5.3 have no such descriptor.
     const UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     const bool is_notified = end.valid() || ::gettid() == ::getpid();
@@ -224,8 +226,9 @@ Outcome follow(pid_t pid, const Command& command, Streams& streams, const Signal
         if (ended && ready <= 0) {
             break;
         }
-        if (is_asked && ready == 0) {
+        if (command.meanwhile && !ended && Clock::now() - asked >= kBetween) {
             command.meanwhile();
+            asked = Clock::now();
         }
         if (waits[0].revents != 0) {
             const int signal = relay.pass_on(pid);

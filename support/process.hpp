@@ -35,7 +35,7 @@ struct Command {
     /// wanted, and its pipe is closed.
     std::function<bool(std::string_view)> take_output;
     std::optional<std::chrono::milliseconds> limit; ///< then TERM, 2 s later KILL
-    std::function<void()> meanwhile;                ///< called each second while it says nothing
+    std::function<void()> meanwhile;                ///< called each second until it has ended
 };
 
 /// How a process ended.

@@ -30,6 +30,18 @@ TEST_CASE("output, errors, code and signal of a process") {
     CHECK(outcome->shell_code() == 137);
 }
 
+TEST_CASE("who waits is called each second, whether the process says something or not") {
+    for (const char* script : {"sleep 2.5", "for i in 1 2 3 4 5; do echo $i; sleep 0.5; done"}) {
+        CAPTURE(std::string(script));
+        Command command = shell(script);
+        int calls = 0;
+        command.meanwhile = [&] { ++calls; };
+        CHECK(run_process(command)->ok());
+        CHECK(calls >= 1);
+        CHECK(calls <= 3);
+    }
+}
+
 TEST_CASE("input that is larger than a pipe passes through") {
     Command command;
     command.argv = {"cat"};
