@@ -58,20 +58,26 @@ std::string small_letters(std::string_view text) {
     return small;
 }
 
-/// The first line that is neither empty nor a comment; of a script, its first.
-std::string first_words(std::string_view text) {
-    text = text.substr(0, kHead);
-    const bool is_script = text.starts_with("#!");
+/// The first line that is neither empty nor a comment.
+std::string_view first_line_of_text(std::string_view text) {
     while (!text.empty()) {
         std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
         const std::size_t begin = line.find_first_not_of(" \t\r");
-        if (begin == std::string_view::npos || (line[begin] == '#' && !is_script)) {
-            continue;
+        if (begin != std::string_view::npos && line[begin] != '#') {
+            return line.substr(begin);
         }
-        return small_letters(line.substr(begin));
     }
     return {};
+}
+
+/// The line that says what a file is; of a script its first. The header of a definition file may
+/// stand below a `#!`, which is a comment there.
+std::string first_words(std::string_view text) {
+    text = text.substr(0, kHead);
+    const std::string words = small_letters(first_line_of_text(text));
+    const bool is_script = text.starts_with("#!") && !words.starts_with("bootstrap:");
+    return is_script ? small_letters(text.substr(0, text.find('\n'))) : words;
 }
 
 } // namespace

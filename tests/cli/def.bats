@@ -95,6 +95,8 @@ assert run["results"] and all(r["ruleId"] in known for r in run["results"])'
     printf 'Bootstrap: scratch\r\n  # c\n%%post \n\techo \xff\n\n%%test' >odd.def
     "$CYBELECTL" def print odd.def >copy.def
     cmp odd.def copy.def
+    printf '#!/bin/sh\n# a\n\nBootstrap: docker\nFrom: a:1\n' >script.def # of which some make an executable file
+    "$CYBELECTL" def print script.def | cmp script.def
     run "$CYBELECTL" def print --format json bad.def
     assert_line --partial '"name": "enviroment"'
 }
