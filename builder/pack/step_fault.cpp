@@ -52,10 +52,45 @@ std::string shown_name(const BuildRequest& request, const FailedScript& failed) 
     return failed.section.name == "test" ? "`test`" : "the step";
 }
 
+/// What the end of a step's output shows: a name, and a remedy, of its own.
+void explain_output(Fault& fault, const std::string& name, const FailedScript& failed) {
+    const std::string& lines = failed.end.last_lines;
+    const std::string refused = refused_repository(lines);
+    const std::string package = first_missing_package(lines);
+    if (!refused.empty()) {
+        fault.code = ErrorCode::kVerification;
+        fault.set(
+            problem("step-repository-refused", fmt::format("{}: {}", name, printable(refused))));
+        fault.help = "use a repository that its owner signs and keeps up to date, with its key";
+    } else if (!package.empty()) {
+        fault.set(problem("step-package-missing",
+                          fmt::format("{}: there is no package '{}'{}",
+                                      name,
+                                      printable(package),
+                                      is_version_missing(lines) ? " in this version" : "")));
+        fault.help = "correct its name or version under `packages`, or in the step";
+    } else if (differs_from_lock(lines)) {
+        fault.set(problem("step-version-differs",
+                          fmt::format("{}: a package is not the one of the Lock", name)));
+    } else if (is_certificate_fault(lines)) {
+        fault.set(problem("step-certificate-unknown", std::move(fault.message)));
+        fault.help =
+            "name the certificates that this network needs: `--ca-file " +
+            (failed.certificates.empty() ? "FILE" : printable(failed.certificates.native())) + "`" +
+            (failed.certificates.empty() ? "" : " has those of this machine");
+    } else if (is_network_fault(lines)) {
+        fault.set(problem("step-without-network", std::move(fault.message)));
+        fault.help = fault.help.empty()
+                         ? "build where the network is reached, and check https_proxy"
+                         : fault.help;
+    }
+}
+
 } // namespace
 
 Error step_fault(const BuildRequest& request, const FailedScript& failed) {
-    const auto& [section, own_name, end, root, is_cached, certificates] = failed;
+    const auto& section = failed.section;
+    const auto& end = failed.end;
     const std::string name = shown_name(request, failed);
     Fault fault;
     fault.code = ErrorCode::kExecution;
@@ -75,45 +110,17 @@ Error step_fault(const BuildRequest& request, const FailedScript& failed) {
         } else if (is_network_fault(end.last_lines)) {
             fault.because = "the network was not reached";
         }
-        const std::string refused = refused_repository(end.last_lines);
-        const std::string package = first_missing_package(end.last_lines);
-        if (!refused.empty()) {
-            fault.code = ErrorCode::kVerification;
-            fault.set(problem("step-repository-refused",
-                              fmt::format("{}: {}", name, printable(refused))));
-            fault.help = "use a repository that its owner signs and keeps up to date, with its key";
-        } else if (!package.empty()) {
-            fault.set(
-                problem("step-package-missing",
-                        fmt::format("{}: there is no package '{}'{}",
-                                    name,
-                                    printable(package),
-                                    is_version_missing(end.last_lines) ? " in this version" : "")));
-            fault.help = "correct its name or version under `packages`, or in the step";
-        } else if (differs_from_lock(end.last_lines)) {
-            fault.set(problem("step-version-differs",
-                              fmt::format("{}: a package is not the one of the Lock", name)));
-        } else if (is_certificate_fault(end.last_lines)) {
-            fault.set(problem("step-certificate-unknown", std::move(fault.message)));
-            fault.help = "name the certificates that this network needs: `--ca-file " +
-                         (certificates.empty() ? "FILE" : printable(certificates.native())) + "`" +
-                         (certificates.empty() ? "" : " has those of this machine");
-        } else if (is_network_fault(end.last_lines)) {
-            fault.set(problem("step-without-network", std::move(fault.message)));
-            fault.help = fault.help.empty()
-                             ? "build where the network is reached, and check https_proxy"
-                             : fault.help;
-        }
+        explain_output(fault, name, failed);
     } else if (fault.help.empty() && request.reporter.output == StepOutput::kKept) {
         fault.because = kNothingPrinted;
     }
     constexpr std::uint64_t kFull = std::uint64_t{1} << 20U;
     if (end.last_lines.find("No space left on device") != std::string::npos ||
-        free_space(root).value_or(kFull) < kFull) {
+        free_space(failed.root).value_or(kFull) < kFull) {
         fault.set(problem("step-without-space", std::move(fault.message)));
         fault.help = "set CYBELE_TMPDIR to a folder with more space, on a local disk";
     }
-    add_usual_help(fault, request, is_cached);
+    add_usual_help(fault, request, failed.is_cached);
     if (section.line > 0) {
         const std::string text =
             request.source.has_context_rules

@@ -343,7 +343,7 @@ private:
             });
         if (has_fields || environment.is_blank()) {
             carry(ledger_, environment);
-            own.environment = environment.is_blank() ? own.environment : *fields;
+            own.environment = environment.is_blank() || !fields ? own.environment : *fields;
         } else {
             lose(ledger_,
                  environment,
@@ -437,7 +437,7 @@ void carry(Ledger& ledger, const Joined& joined) {
     }
 }
 
-void lose(Ledger& ledger, const Joined& joined, Words words) {
+void lose(Ledger& ledger, const Joined& joined, const Words& words) {
     if (joined.is_blank()) {
         carry(ledger, joined); // it means nothing
         return;

@@ -68,7 +68,7 @@ read_assignments(std::string_view script);
 
 void carry(Ledger& ledger, const Joined& joined);
 /// Names all lines of the sections, for one reason.
-void lose(Ledger& ledger, const Joined& joined, Words words);
+void lose(Ledger& ledger, const Joined& joined, const Words& words);
 /// The same for a line of a section; it counts from 0 in its text.
 void lose_line(Ledger& ledger, const Part& part, std::size_t line, Words words);
 

@@ -115,6 +115,16 @@ recipe() {
     assert_output ''
 }
 
+@test "a build by a Lock whose version no repository has any more asks for a new Lock" {
+    cp tool.lock.yaml kept
+    sed -E -i 's/^( *- toy-tool) [^ ]+/\1 0.1-gone/' tool.lock.yaml
+    refuses 6 "$CYBELECTL" build --force tool.yaml
+    assert_line 'error: the package mirror does not have the versions of the Lock'
+    assert_output --partial "E: Version '0.1-gone' for 'toy-tool' was not found"
+    assert_output --partial 'help: write the Lock again: `cybelectl recipe lock tool.yaml`'
+    mv kept tool.lock.yaml
+}
+
 @test "a key with another fingerprint, or more than one key, ends with 4 before anything is built" {
     recipe other good other.asc
     refuses 4 "$CYBELECTL" build --unlocked other.yaml

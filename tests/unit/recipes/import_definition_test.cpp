@@ -93,6 +93,7 @@ TEST_CASE("installations in front of %post become packages, with what they recom
          "apt",
          0},
         {"centos:7", "yum -y install gcc\nyum clean all\n", {"gcc"}, true, "yum", 0},
+        {"rockylinux/rockylinux:9", "dnf -yq install gcc\n", {"gcc"}, true, "", 0},
         {"centos:7",
          "yum -y install epel-release\nyum -y install jq\n",
          {"epel-release"}, // may add a repository, so the rest waits for it
