@@ -5,6 +5,7 @@
 #include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -64,7 +65,8 @@ Complaint check_name(std::string_view text) {
             better.empty() ? "" : "write `" + better + "`"};
 }
 
-/// The number that the text means: `-3`, `3.0`, `three`; else a word of the shape, else 1.
+/// The number that the text means: `+3`, `3.0`, `3 nodes`, `three`, or a word of the shape; else
+/// the forms that it may have.
 std::string help_for_count(const Shape& shape, std::string_view text) {
     constexpr std::string_view kNumbers[] = {
         "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"};
@@ -72,22 +74,25 @@ std::string help_for_count(const Shape& shape, std::string_view text) {
         return "did you mean `" + near + "`?";
     }
     const auto* const word = std::find(std::begin(kNumbers), std::end(kNumbers), text);
-    std::string_view digits = text;
-    digits.remove_prefix(!digits.empty() && (digits[0] == '-' || digits[0] == '+') ? 1 : 0);
-    const std::size_t point = digits.find('.');
-    if (point != std::string_view::npos &&
-        digits.find_first_not_of('0', point + 1) == std::string_view::npos) {
-        digits = digits.substr(0, point);
+    if (word != std::end(kNumbers)) {
+        return "write `" + std::to_string(word - std::begin(kNumbers)) + "`";
     }
-    const bool is_number = !digits.empty() && digits.size() <= kLongestCount &&
-                           digits.find_first_not_of("0123456789") == std::string_view::npos &&
-                           digits.front() != '0';
-    const std::string value = word != std::end(kNumbers)
-                                  ? std::to_string(word - std::begin(kNumbers))
-                              : is_number            ? std::string(digits)
-                              : !shape.words.empty() ? std::string(shape.words[0])
-                                                     : "1";
-    return "write `" + value + "`";
+    std::string_view digits = text;
+    digits.remove_prefix(!digits.empty() && digits[0] == '+' ? 1 : 0);
+    const std::string_view rest =
+        digits.substr(std::min(digits.find_first_not_of("0123456789"), digits.size()));
+    digits.remove_suffix(rest.size());
+    const bool is_whole = rest.starts_with(' ') ||
+                          (rest.starts_with('.') && rest.find_first_not_of('0', 1) == rest.npos);
+    if ((rest.empty() || is_whole) && !digits.empty() && digits.size() <= kLongestCount &&
+        digits.front() != '0') {
+        return "write `" + std::string(digits) + "`";
+    }
+    std::string words;
+    for (const std::string_view each : shape.words) {
+        words += ", or `" + std::string(each) + "`";
+    }
+    return "write a number in digits" + words;
 }
 
 Complaint check_count(const Shape& shape, std::string_view text, bool is_plain) {
@@ -116,18 +121,22 @@ Complaint check_flag(std::string_view text, bool is_plain) {
     if (is_plain && (text == "true" || text == "false")) {
         return {};
     }
-    constexpr std::array<std::string_view, 12> kYes{
-        "yes", "Yes", "YES", "on", "On", "ON", "True", "TRUE", "y", "Y", "1", "true"};
-    const bool is_yes = std::find(kYes.begin(), kYes.end(), text) != kYes.end();
+    constexpr std::array<std::string_view, 5> kYes{"yes", "y", "on", "true", "1"};
+    constexpr std::array<std::string_view, 5> kNo{"no", "n", "off", "false", "0"};
+    const std::string lower = text::lowered(text);
+    const bool is_yes = std::find(kYes.begin(), kYes.end(), lower) != kYes.end();
+    const bool is_no = std::find(kNo.begin(), kNo.end(), lower) != kNo.end();
     return {"a flag is `true` or `false`, without quotes",
-            is_yes ? "write `true`" : "write `false`"};
+            is_yes  ? "write `true`"
+            : is_no ? "write `false`"
+                    : "write `true` or `false`"};
 }
 
 Complaint check_duration(std::string_view text) {
     if (parse_duration(text)) {
         return {};
     }
-    const std::string help = "write `" + suggest_duration(text) + "`";
+    const std::string help = help_for_duration(text);
     if (!text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos) {
         return {"a bare number is minutes to Slurm and seconds to TORQUE and PBS", help};
     }
@@ -145,7 +154,7 @@ Complaint check_size(std::string_view text) {
     if (parse_size(text)) {
         return {};
     }
-    const std::string help = "write `" + suggest_size(text) + "`";
+    const std::string help = help_for_size(text);
     if (!text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos) {
         return {"a number without a unit is megabytes to one scheduler and bytes to another", help};
     }
@@ -177,7 +186,7 @@ Complaint check_word(const Shape& shape, std::string_view text) {
             !near.empty() ? "did you mean `" + near + "`?"
             : shape.words.size() == 1
                 ? "write `" + std::string(shape.words[0]) + "`"
-                : "write `" + std::string(shape.words[0]) + "`, or another of these words"};
+                : "write one of them, for example `" + std::string(shape.words[0]) + "`"};
 }
 
 Complaint check_type(const Shape& shape, std::string_view text, bool is_plain) {

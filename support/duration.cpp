@@ -146,27 +146,42 @@ std::string format_duration(std::chrono::seconds duration) {
 
 namespace {
 
-/// "40 minutes", "2 Hours", "1 day", "90sec": a number and a unit by another name.
-std::string suggest_unit(std::int64_t number, std::string_view rest) {
-    constexpr std::pair<std::string_view, std::string_view> kNames[] = {
-        {"sec", "s"}, {"min", "min"}, {"h", "h"}, {"d", "d"}, {"w", "w"}, {"m", "min"}, {"s", "s"}};
+/// Seconds of a unit by another name, "minutes", "Hours", "day", "sec"; 0: it is none.
+std::int64_t seconds_of(std::string_view rest) {
+    constexpr std::pair<std::string_view, std::int64_t> kNames[] = {
+        {"sec", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}, {"m", 60}, {"s", 1}};
     skip_blanks(rest);
     const std::string lower = text::lowered(rest);
     if (lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string::npos) {
-        return {};
+        return 0;
     }
-    for (const auto& [name, unit] : kNames) {
+    for (const auto& [name, seconds] : kNames) {
         if (lower.starts_with(name)) {
-            return unit == "w" ? std::to_string(number * 7) + " d"
-                               : std::to_string(number) + " " + std::string(unit);
+            return seconds;
         }
     }
-    return {};
+    return 0;
 }
 
-} // namespace
-
-namespace {
+/// "40 minutes", "90sec", "1.5 h": empty where the unit is missing or unknown.
+std::string suggest_unit(std::int64_t number, std::string_view rest) {
+    std::int64_t tenths = 0;
+    if (rest.size() > 1 && rest[0] == '.' && is_digit(rest[1])) {
+        tenths = rest[1] - '0';
+        rest.remove_prefix(2);
+    }
+    const std::int64_t unit = seconds_of(rest);
+    const std::int64_t total = (number * 10 + tenths) * unit;
+    if (total == 0 || total % 10 != 0 || total / 10 > kMostSeconds) {
+        return {};
+    }
+    for (const Unit& known : kUnits) { // as it was written: 90 s, 40 min
+        if (tenths == 0 && known.seconds == unit) {
+            return std::to_string(number) + " " + std::string(known.name);
+        }
+    }
+    return format_duration(std::chrono::seconds(total / 10));
+}
 
 /// What a clock with too large or too few parts means: `1-0` and `1-12:30` begin with days,
 /// `00:00:90` has 90 seconds; empty: it is none.
@@ -207,21 +222,27 @@ std::string suggest_duration(std::string_view text) {
     if (std::string clock = suggest_clock(text); !clock.empty()) {
         return clock;
     }
-    std::string_view rest = text;
-    if (const auto number = take_number(rest)) {
-        if (rest.empty()) {
-            return std::to_string(*number) + " min";
-        }
-        const auto two = rest.size() == 3 ? take_two(rest, 60) : std::nullopt;
-        if (two && *number < 100) {
-            return (*number < 10 ? "0" : "") + std::to_string(*number) + ":" +
-                   (*two < 10 ? "0" : "") + std::to_string(*two) + ":00";
-        }
-        if (const std::string unit = suggest_unit(*number, rest); !unit.empty()) {
-            return unit;
-        }
+    const auto number = take_number(text);
+    return number && !text.empty() ? suggest_unit(*number, text) : std::string();
+}
+
+std::string help_for_duration(std::string_view text) {
+    if (const std::string meant = suggest_duration(text); !meant.empty()) {
+        return "write `" + meant + "`";
     }
-    return "30 min";
+    std::string_view rest = text;
+    const auto number = take_number(rest);
+    if (number && rest.empty() && *number > 0) {
+        const std::string digits = std::to_string(*number);
+        return "add the unit: `" + digits + " s`, `" + digits + " min` or `" + digits + " h`";
+    }
+    const auto two = number && rest.size() == 3 ? take_two(rest, 60) : std::nullopt;
+    if (two && *number < 60 && *number + *two > 0) {
+        const std::string hours = format_duration(std::chrono::seconds(*number * 3600 + *two * 60));
+        const std::string minutes = format_duration(std::chrono::seconds(*number * 60 + *two));
+        return "write which is meant: `" + hours + "` or `" + minutes + "`";
+    }
+    return "write a number and its unit, for example `30 min`, `12 h` or `2 d`";
 }
 
 } // namespace cybele

@@ -16,7 +16,12 @@ namespace cybele {
 /// The shortest exact form that parse_duration() reads: `90 s`, `30 min`, `1 h 30 min`, `2 d`.
 [[nodiscard]] std::string format_duration(std::chrono::seconds duration);
 
-/// What a user who wrote `text` probably means (`30` → `30 min`, `1:30` → `01:30:00`), or "30 min".
+/// What a user who wrote `text` means: `40 minutes` → `40 min`, `1.5 h` → `1 h 30 min`, `1-0` → `1
+/// d`. Empty where that cannot be known: `30`, `1:30`, `soon`.
 [[nodiscard]] std::string suggest_duration(std::string_view text);
+
+/// The help for `text`, which parse_duration() does not read: what it means, or the forms to choose
+/// from.
+[[nodiscard]] std::string help_for_duration(std::string_view text);
 
 } // namespace cybele

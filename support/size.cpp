@@ -3,6 +3,7 @@
 
 #include "support/name.hpp"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -69,30 +70,25 @@ std::string format_size(std::uint64_t bytes) {
 std::string suggest_size(std::string_view text) {
     const std::size_t digits = digits_of(text);
     if (digits == 0 || digits > 9) {
-        return "4 GiB";
+        return {};
     }
     const std::string number(text.substr(0, digits));
-    if (number.find_first_not_of('0') == std::string::npos &&
-        text.find('.') == std::string_view::npos) {
-        return "4 GiB"; // nothing fits into none
-    }
     std::string_view rest = text.substr(digits);
     std::string_view fraction;
     if (!rest.empty() && rest.front() == '.') {
         fraction = rest.substr(1, digits_of(rest.substr(1)));
         rest.remove_prefix(1 + fraction.size());
+    } else if (number.find_first_not_of('0') == std::string::npos) {
+        return {}; // nothing fits into none
     }
     rest = without_blanks(rest);
     constexpr std::string_view kLower = "kmgtp";
-    // a bare number means MiB to who has written it for sbatch, and GiB where it is small
-    constexpr std::uint64_t kManyGib = 512;
-    std::size_t unit = std::stoull(number) > kManyGib ? 1 : 2;
-    if (!rest.empty()) {
-        const auto upper = kUnitLetters.find(rest.front());
-        const auto lower = kLower.find(rest.front());
-        if (upper != std::string_view::npos || lower != std::string_view::npos) {
-            unit = upper != std::string_view::npos ? upper : lower;
-        }
+    if (rest.empty()) {
+        return {};
+    }
+    const std::size_t unit = std::min(kUnitLetters.find(rest.front()), kLower.find(rest.front()));
+    if (unit == std::string_view::npos) {
+        return {};
     }
     if (fraction.empty() || fraction.size() > 3 || unit == 0) {
         return number + " " + kUnitLetters[unit] + "iB";
@@ -104,6 +100,18 @@ std::string suggest_size(std::string_view text) {
     }
     const std::uint64_t smaller = std::stoull(number) * 1024 + (thousandths * 1024 + 999) / 1000;
     return std::to_string(smaller) + " " + kUnitLetters[unit - 1] + "iB";
+}
+
+std::string help_for_size(std::string_view text) {
+    if (const std::string meant = suggest_size(text); !meant.empty()) {
+        return "write `" + meant + "`";
+    }
+    const bool is_number = !text.empty() && text.size() <= 9 && digits_of(text) == text.size();
+    if (is_number && text.front() != '0') {
+        const std::string number(text);
+        return "add the unit: `" + number + " MiB` or `" + number + " GiB`";
+    }
+    return "write an integer and its unit, for example `512 MiB` or `4 GiB`";
 }
 
 } // namespace cybele

@@ -16,7 +16,12 @@ namespace cybele {
 /// messages show.
 [[nodiscard]] std::string format_size(std::uint64_t bytes);
 
-/// What a user who wrote `text` probably means: `4` and `4 GB` → `4 GiB`, `1.5 GiB` → `1536 MiB`.
+/// What a user who wrote `text` means: `4 GB` → `4 GiB`, `1.5 GiB` → `1536 MiB`. Empty where that
+/// cannot be known: `4`, `much`.
 [[nodiscard]] std::string suggest_size(std::string_view text);
+
+/// The help for `text`, which parse_size() does not read: what it means, or the forms to choose
+/// from.
+[[nodiscard]] std::string help_for_size(std::string_view text);
 
 } // namespace cybele

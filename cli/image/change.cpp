@@ -174,11 +174,13 @@ Result<int> verify_store(const Session& session, const ImageChangeOptions& optio
 Result<std::chrono::seconds> duration_of(const std::string& option, const std::string& text) {
     const auto duration = parse_duration(text);
     if (!duration) {
+        const std::string meant = suggest_duration(text);
         return fail(ErrorCode::kUsage,
                     problem("duration-value",
                             fmt::format("{}: invalid duration '{}'", option, printable(text))),
                     {},
-                    fmt::format("write {} '{}'", option, suggest_duration(text)));
+                    meant.empty() ? help_for_duration(text)
+                                  : fmt::format("write {} '{}'", option, meant));
     }
     return *duration;
 }

@@ -49,17 +49,18 @@ TEST_CASE("durations") {
         const auto parsed = parse_duration(row.text);
         CHECK((parsed ? parsed->count() : -1) == row.wanted);
     }
-    CHECK(suggest_duration("30") == "30 min");
-    CHECK(suggest_duration("1:30") == "01:30:00");
-    CHECK(suggest_duration("soon") == "30 min");
+    CHECK(suggest_duration("40 minutes") == "40 min");
+    CHECK(suggest_duration("1.5 h") == "1 h 30 min");
+    CHECK(suggest_duration("2 weeks") == "14 d");
     CHECK(suggest_duration("1-0") == "1 d");
     CHECK(suggest_duration("1-12:30") == "1 d 12 h 30 min");
     CHECK(suggest_duration("00:00:90") == "1 min 30 s");
     CHECK(suggest_duration("1:90:00") == "2 h 30 min");
-    CHECK(suggest_duration("00:00:00") == "30 min");
-    CHECK(suggest_duration("-1") == "30 min");
-    CHECK(suggest_duration("1-2-3") == "30 min");
-    CHECK(suggest_duration("999999999:00:00") == "30 min");
+    for (const char* text :
+         {"30", "1:30", "soon", "1.5", "00:00:00", "-1", "1-2-3", "999999999:00:00", "0.01 s"}) {
+        CAPTURE(text);
+        CHECK(suggest_duration(text).empty());
+    }
 }
 
 TEST_CASE("a duration that is printed is read back") {
@@ -69,6 +70,24 @@ TEST_CASE("a duration that is printed is read back") {
         RC_ASSERT(parsed.has_value());
         RC_ASSERT(parsed->count() == count);
     }));
+}
+
+TEST_CASE("the help for a time or a size names what was meant, or the forms to choose from") {
+    CHECK(help_for_duration("40 minutes") == "write `40 min`");
+    CHECK(help_for_duration("24") == "add the unit: `24 s`, `24 min` or `24 h`");
+    CHECK(help_for_duration("1:30") == "write which is meant: `1 h 30 min` or `1 min 30 s`");
+    const char* forms = "write a number and its unit, for example `30 min`, `12 h` or `2 d`";
+    for (const char* text : {"soon", "0", "0:00", "-1", "5 parsecs"}) {
+        CAPTURE(text);
+        CHECK(help_for_duration(text) == forms);
+    }
+    CHECK(help_for_size("4 GB") == "write `4 GiB`");
+    CHECK(help_for_size("4") == "add the unit: `4 MiB` or `4 GiB`");
+    for (const char* text : {"much", "0", "4 apples", "1.5"}) {
+        CAPTURE(text);
+        CHECK(help_for_size(text) ==
+              "write an integer and its unit, for example `512 MiB` or `4 GiB`");
+    }
 }
 
 TEST_CASE("sizes") {
@@ -82,11 +101,9 @@ TEST_CASE("sizes") {
         CAPTURE(text);
         CHECK_FALSE(parse_size(text).has_value());
     }
-    CHECK(suggest_size("4") == "4 GiB");
     CHECK(suggest_size("4 GB") == "4 GiB");
     CHECK(suggest_size("512 mb") == "512 MiB");
     CHECK(suggest_size("1.5 GiB") == "1536 MiB");
-    CHECK(suggest_size("much") == "4 GiB");
     CHECK(format_size(4 * kGiB) == "4 GiB");
     CHECK(format_size(1536 * (kGiB / 1024)) == "1536 MiB");
 }
