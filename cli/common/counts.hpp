@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/counted.hpp"
+
 #include <cstddef>
 #include <string>
-#include <string_view>
 
 namespace cybele::cli {
-
-/// "1 error", "2 errors".
-[[nodiscard]] inline std::string counted(std::size_t count, std::string_view noun) {
-    return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
 
 /// "1 error, 0 warnings, 2 notes".
 [[nodiscard]] inline std::string

@@ -2,6 +2,7 @@
 #include "images/signatures/message.hpp"
 #include "images/signatures/signer.hpp"
 #include "images/signatures/verify.hpp"
+#include "support/counted.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -98,7 +99,9 @@ std::string lacking(const std::vector<const SignatureState*>& states, const Trus
         }
     }
     const std::size_t found = signers_of(states).size();
-    return found >= wanted ? "" : fmt::format("{} of {} required signers signed it", found, wanted);
+    return found >= wanted
+               ? ""
+               : fmt::format("{} of {} signed it", found, counted(wanted, "required signer"));
 }
 
 /// The state that tells best why a group is not verified: of somebody known, else the first.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/signatures/policy.hpp"
 
+#include "support/counted.hpp"
 #include "support/document_view.hpp"
 
 #include <charconv>
@@ -91,8 +92,8 @@ void check_signers(Reading& reading, const Policy& policy) {
     } else if (roots == 0 && *count > signers) {
         reading.complain("require",
                          problem("policy-requires-too-many",
-                                 "'require' is " + policy.require + ", but there are " +
-                                     std::to_string(signers) + " signers"),
+                                 "'require' is " + policy.require + ", but the policy names " +
+                                     counted(signers, "signer")),
                          "no image could pass",
                          "write `all`, or add signers");
     }

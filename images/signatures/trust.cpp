@@ -4,6 +4,7 @@
 #include "images/openpgp/key_directory.hpp"
 #include "images/signatures/certified.hpp"
 #include "images/signatures/legacy.hpp"
+#include "support/counted.hpp"
 #include "support/digest.hpp"
 #include "support/document.hpp"
 #include "support/encoding.hpp"
@@ -143,8 +144,9 @@ Result<void> check_count(const TrustRequest& request, const Trust& trust) {
     if (!is_open && wanted > named) {
         return fail(ErrorCode::kUsage,
                     problem("signer-count-too-high",
-                            fmt::format("{} signers are required, but {} {} named",
-                                        wanted,
+                            fmt::format("{} {} required, but {} {} named",
+                                        counted(wanted, "signer"),
+                                        wanted == 1 ? "is" : "are",
                                         named,
                                         named == 1 ? "is" : "are")),
                     "no image could be verified",

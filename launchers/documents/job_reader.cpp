@@ -3,6 +3,7 @@
 #include "launchers/documents/job_fields.hpp"
 #include "launchers/documents/job_options.hpp"
 #include "launchers/documents/job_parts.hpp"
+#include "support/counted.hpp"
 #include "support/digest.hpp"
 #include "support/document_view.hpp"
 #include "support/duration.hpp"
@@ -226,8 +227,8 @@ void check_tasks(Reading& reading, const Job& job) {
         reading.complain(
             "resources.tasks",
             problem("tasks-fewer-than-nodes",
-                    "tasks: " + std::to_string(wanted.tasks) + " do not use " +
-                        std::to_string(wanted.nodes) + " nodes"),
+                    counted(wanted.tasks, "task") + (wanted.tasks == 1 ? " does" : " do") +
+                        " not use " + std::to_string(wanted.nodes) + " nodes"),
             "each node runs at least one task; sbatch would use fewer nodes",
             "write `nodes: " + std::to_string(std::max<std::uint64_t>(wanted.tasks, 1)) + "`");
     } else if (most > kMostTasks) {
@@ -239,7 +240,8 @@ void check_tasks(Reading& reading, const Job& job) {
     } else if (wanted.tasks % job.launch.ranks_multiple_of != 0) {
         reading.complain("launch.ranks-multiple-of",
                          problem("tasks-not-multiple",
-                                 std::to_string(wanted.tasks) + " tasks are not a multiple of " +
+                                 counted(wanted.tasks, "task") +
+                                     (wanted.tasks == 1 ? " is" : " are") + " not a multiple of " +
                                      std::to_string(job.launch.ranks_multiple_of)),
                          "the program deals its work out in such groups",
                          "change `tasks` or `tasks-per-node`");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/sweep.hpp"
+#include "support/counted.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -123,10 +124,9 @@ Result<Sweep> read_sweep_table(std::string_view text, const std::string& file) {
             return table_fault(file,
                                row.line,
                                problem("sweep-table-ragged",
-                                       fmt::format("the line has {} values, and the table has {} "
-                                                   "columns",
-                                                   row.cells.size(),
-                                                   sweep.names.size())),
+                                       fmt::format("the line has {}, and the table has {}",
+                                                   counted(row.cells.size(), "value"),
+                                                   counted(sweep.names.size(), "column"))),
                                "each line is one run with a value for each column",
                                "complete the line, or put a text with a comma into double quotes");
         }

@@ -67,10 +67,10 @@ struct Limit {
     std::string most_text;
 };
 
-Limit counted(std::string_view field,
-              std::string_view noun,
-              std::uint64_t asked,
-              std::optional<std::uint64_t> most) {
+Limit limit_of_count(std::string_view field,
+                     std::string_view noun,
+                     std::uint64_t asked,
+                     std::optional<std::uint64_t> most) {
     return {field, noun, asked, most, std::to_string(asked), std::to_string(most.value_or(0))};
 }
 
@@ -86,12 +86,12 @@ Limit sized(std::string_view field, std::uint64_t asked, std::optional<std::uint
 std::vector<Limit> limits_of(const Resources& resources, const SiteQueue& queue) {
     const std::uint64_t cores = std::uint64_t{resources.tasks_per_node} * resources.cpus_per_task;
     std::vector<Limit> limits{
-        counted("resources.nodes", "nodes", resources.nodes, queue.nodes),
-        counted("resources.tasks-per-node", "cores per node", cores, queue.cores_per_node),
-        counted(field_of_gpus(resources),
-                "GPUs per node",
-                gpus_of_node(resources),
-                queue.gpus_per_node)};
+        limit_of_count("resources.nodes", "nodes", resources.nodes, queue.nodes),
+        limit_of_count("resources.tasks-per-node", "cores per node", cores, queue.cores_per_node),
+        limit_of_count(field_of_gpus(resources),
+                       "GPUs per node",
+                       gpus_of_node(resources),
+                       queue.gpus_per_node)};
     if (resources.memory_per_node_bytes) {
         limits.push_back(sized("resources.memory-per-node",
                                *resources.memory_per_node_bytes,

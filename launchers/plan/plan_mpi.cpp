@@ -3,6 +3,7 @@
 #include "launchers/mpi/judge.hpp"
 #include "launchers/plan/plan_parts.hpp"
 #include "launchers/plan/site_pmi.hpp"
+#include "support/counted.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -404,12 +405,15 @@ void plan_mpi(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     note_oversubscription(input, faults);
     const std::uint32_t multiple = job.launch.ranks_multiple_of;
     if (multiple > 1 && plan.ranks % multiple != 0) {
-        faults.add(job.fault_at(
-            "launch.ranks-multiple-of",
-            problem("ranks-not-multiple",
-                    fmt::format("{} ranks are not a multiple of {}", plan.ranks, multiple)),
-            "the program needs one",
-            fmt::format("ask for {} tasks", (plan.ranks / multiple + 1) * multiple)));
+        faults.add(
+            job.fault_at("launch.ranks-multiple-of",
+                         problem("ranks-not-multiple",
+                                 fmt::format("{} {} not a multiple of {}",
+                                             counted(plan.ranks, "rank"),
+                                             plan.ranks == 1 ? "is" : "are",
+                                             multiple)),
+                         "the program needs one",
+                         fmt::format("ask for {} tasks", (plan.ranks / multiple + 1) * multiple)));
     }
     std::string pmi;
     plan.starter = choose(input, plan, pmi);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/plan/plan_parts.hpp"
+#include "support/counted.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
 
@@ -185,21 +186,20 @@ void plan_cores(const PlanInput& input, const LaunchPlan& plan, SparkPlan& spark
         job.launch.worker_cores ? spark.worker_cores : std::max(1U, cores - 1);
     spark.executor_cores = job.launch.executor_cores.value_or(0);
     if (spark.worker_cores > cores) {
-        faults.add(
-            job.fault_at("launch.worker-cores",
-                         problem("spark-worker-cores",
-                                 fmt::format("workers of {} cores do not fit on {} CPUs per node",
-                                             spark.worker_cores,
-                                             cores)),
-                         "more tasks than cores slow every one of them down",
-                         fmt::format("write `cpus-per-task: {}`", spark.worker_cores)));
+        faults.add(job.fault_at("launch.worker-cores",
+                                problem("spark-worker-cores",
+                                        fmt::format("workers of {} do not fit on {} per node",
+                                                    counted(spark.worker_cores, "core"),
+                                                    counted(cores, "CPU"))),
+                                "more tasks than cores slow every one of them down",
+                                fmt::format("write `cpus-per-task: {}`", spark.worker_cores)));
     }
     if (spark.executor_cores > spark.first_worker_cores) {
         faults.add(job.fault_at(
             "launch.executor-cores",
             problem("spark-executor-cores",
-                    fmt::format("executors of {} cores do not fit in a worker of {}",
-                                spark.executor_cores,
+                    fmt::format("executors of {} do not fit in a worker of {}",
+                                counted(spark.executor_cores, "core"),
                                 spark.first_worker_cores)),
             "none would ever start there",
             fmt::format("write `executor-cores: {}` or less", spark.first_worker_cores)));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/plan/plan_parts.hpp"
+#include "support/counted.hpp"
 
 #include <algorithm>
 #include <array>
@@ -59,9 +60,9 @@ void plan_threads(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     if (plan.threads > cores && !job.launch.oversubscribe) {
         faults.add(job.fault_at("launch.threads",
                                 problem("threads-do-not-fit",
-                                        fmt::format("{} threads do not fit on {} CPUs a {}",
+                                        fmt::format("{} threads do not fit on {} per {}",
                                                     plan.threads,
-                                                    cores,
+                                                    counted(cores, "CPU"),
                                                     plan.torch ? "process" : "task")),
                                 "more threads than cores slow each other down",
                                 fmt::format("write `cpus-per-task: {}`", plan.threads * share)));

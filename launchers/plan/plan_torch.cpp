@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/plan/plan_parts.hpp"
+#include "support/counted.hpp"
 
 #include <fmt/format.h>
 
@@ -18,9 +19,9 @@ void plan_torch(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
             : job.launch.processes_per_node ? "launch.processes-per-node"
                                             : field_of_gpus(job.resources),
             problem("torch-processes",
-                    fmt::format("{} processes per node do not fit on {} CPUs",
+                    fmt::format("{} processes per node do not fit on {}",
                                 torch.processes,
-                                plan.cpus_per_task)),
+                                counted(plan.cpus_per_task, "CPU"))),
             "each of them computes on at least one",
             fmt::format(fmt::runtime(has_cores ? "write `{}`"
                                                : "add `cpus-per-task: {}` under `resources`"),

@@ -3,6 +3,7 @@
 
 #include "images/inspection/facts.hpp"
 #include "launchers/plan/plan_parts.hpp"
+#include "support/counted.hpp"
 
 #include <algorithm>
 #include <array>
@@ -193,18 +194,15 @@ LaunchVerdict judge_launch(const PlanInput& input, const LaunchPlan& plan) {
     verdict.host = host_text(input, plan);
     verdict.image = image_text(input);
     if (!plan.starter) {
-        verdict.launch = fmt::format("{} on {} node{}, without MPI",
-                                     kind_text(plan.kind),
-                                     plan.nodes,
-                                     plan.nodes == 1 ? "" : "s");
+        verdict.launch =
+            fmt::format("{} on {}, without MPI", kind_text(plan.kind), counted(plan.nodes, "node"));
         verdict.guard = "none: no ranks have to find each other";
         return verdict;
     }
-    verdict.launch = fmt::format("{}, {} ranks on {} node{} by {}",
+    verdict.launch = fmt::format("{}, {} on {} by {}",
                                  kind_text(plan.kind),
-                                 plan.ranks,
-                                 plan.nodes,
-                                 plan.nodes == 1 ? "" : "s",
+                                 counted(plan.ranks, "rank"),
+                                 counted(plan.nodes, "node"),
                                  launcher_text(*plan.starter));
     verdict.guard = guard_text(input, plan);
     const bool is_guarded = !plan.probe.empty();

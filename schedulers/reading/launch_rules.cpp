@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/break_rules.hpp"
+#include "support/counted.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -129,19 +130,19 @@ void judge_fit(const Judging& judging) {
             const std::uint64_t ranks = std::stoull(text);
             const std::uint64_t threads = threads_of(judging);
             if (ranks > most) {
-                judging.tell(
-                    "C2",
-                    command.line,
-                    fmt::format("{} ranks are started on {} CPUs that are asked for", text, most),
-                    "ask for as many, or start fewer");
+                judging.tell("C2",
+                             command.line,
+                             fmt::format("{} ranks are started, but the script asks for {}",
+                                         text,
+                                         counted(most, "CPU")),
+                             "ask for as many, or start fewer");
             } else if (threads > 1 && ranks * threads > most) {
                 judging.tell("C2",
                              command.line,
-                             fmt::format("{} ranks of {} threads are started on {} CPUs that are "
-                                         "asked for",
-                                         text,
+                             fmt::format("{} of {} threads are started, but the script asks for {}",
+                                         counted(ranks, "rank"),
                                          threads,
-                                         most),
+                                         counted(most, "CPU")),
                              "ask for as many CPUs per task as threads, or start fewer ranks");
             }
         }

@@ -28,7 +28,7 @@ std::string number_text(const Values& values, const char* name) {
 }
 
 /// `1 node`, `2 nodes`
-std::string counted(const std::string& number, std::string_view what) {
+std::string quantity(const std::string& number, std::string_view what) {
     return fmt::format("{} {}{}", number, what, number == "1" ? "" : "s");
 }
 
@@ -50,13 +50,14 @@ std::vector<std::string> log_words(const Rendering& rendering, const Values& val
     const auto& plan = rendering.plan;
     const auto& input = rendering.input;
     const bool is_packed = input.job->sweep && input.job->sweep->pack > 0;
-    const std::string processes = counted(number_text(values, "ranks"), is_packed ? "row" : "rank");
+    const std::string processes =
+        quantity(number_text(values, "ranks"), is_packed ? "row" : "rank");
     const std::string what = fmt::format("cybelectl: job {}, {}, {}{}, {} each,",
                                          input.job->name,
-                                         counted(number_text(values, "nodes"), "node"),
+                                         quantity(number_text(values, "nodes"), "node"),
                                          processes,
                                          is_packed ? " at a time" : "",
-                                         counted(number_text(values, "threads"), "thread"));
+                                         quantity(number_text(values, "threads"), "thread"));
     const std::string image = image_text(rendering);
     if (!plan.starter) {
         return {shell_quote(what + " " + image)};

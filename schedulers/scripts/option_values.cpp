@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/scripts/values.hpp"
+#include "support/counted.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -117,8 +118,9 @@ void check_listed_hosts(const Rendering& rendering) {
         rendering.faults.add(job.fault_at(
             "resources.hosts",
             problem("hosts-count",
-                    fmt::format(
-                        "`hosts` names {} nodes, and the job has {}", count, rendering.plan.nodes)),
+                    fmt::format("`hosts` names {}, and the job has {}",
+                                counted(count, "node"),
+                                rendering.plan.nodes)),
             fmt::format("sbatch before Slurm {} rejects that", kMayNameMore),
             fmt::format("write `nodes: {}`, or `scheduler: {{dialect: slurm, version: {}}}` in a "
                         "Site of such a cluster",
@@ -143,15 +145,15 @@ void check_places(const Rendering& rendering) {
                                                                   printable(hosts[index]),
                                                                   rendering.dialect.name)),
                                               "it accepts the name of one node at a time",
-                                              "write one node an item"));
+                                              "write one node per item"));
         }
     }
     if (hosts.size() != rendering.plan.nodes) {
         rendering.faults.add(
             job.fault_at("resources.hosts",
                          problem("hosts-count",
-                                 fmt::format("`hosts` names {} nodes, and the job has {}",
-                                             hosts.size(),
+                                 fmt::format("`hosts` names {}, and the job has {}",
+                                             counted(hosts.size(), "node"),
                                              rendering.plan.nodes)),
                          fmt::format("{} gives a job the nodes that it names, and no other",
                                      rendering.dialect.name),

@@ -3,6 +3,7 @@
 
 #include "schedulers/reading/shell_words.hpp"
 #include "schedulers/scripts/values.hpp"
+#include "support/counted.hpp"
 #include "support/document_view.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -134,9 +135,10 @@ void add_verification(const launchers::Job& job,
                 is_of_job ? job.source : site->source,
                 document::mark_of(is_of_job ? job.marks : site->marks, "verify.require"),
                 problem("script-signer-count",
-                        fmt::format("{} signers are required, and {} keys are named",
+                        fmt::format("{} signers are required, and {} {} named",
                                     demand.wanted(),
-                                    demand.keys.size())),
+                                    counted(demand.keys.size(), "key"),
+                                    demand.keys.size() == 1 ? "is" : "are")),
                 "no image could meet that",
                 "name more keys, or require fewer"));
         }

@@ -10,6 +10,7 @@
 #include "schedulers/reading/default_outputs.hpp"
 #include "submission/submit/given_options.hpp"
 #include "submission/submit/own_script.hpp"
+#include "support/counted.hpp"
 #include "support/file.hpp"
 #include "support/other_file.hpp"
 #include "support/quote.hpp"
@@ -244,8 +245,9 @@ void apply(const Overrides& overrides, launchers::Job& job, Faults& faults) {
     if (job.resources.tasks % job.launch.ranks_multiple_of != 0) {
         faults.add(job.fault_at("launch.ranks-multiple-of",
                                 problem("tasks-not-multiple",
-                                        std::to_string(job.resources.tasks) +
-                                            " tasks are not a multiple of " +
+                                        counted(job.resources.tasks, "task") +
+                                            (job.resources.tasks == 1 ? " is" : " are") +
+                                            " not a multiple of " +
                                             std::to_string(job.launch.ranks_multiple_of)),
                                 "the program deals its work out in such groups",
                                 "change -n, -N or --ntasks-per-node"));
@@ -418,10 +420,7 @@ read_documents(const JobRequest& request, std::string text, const fs::path& file
         faults.add(job.error());
     }
     if (!request.site.empty()) {
-        const auto during_site = during("reading the Site");
-        auto site = read_file(request.site).map_error(during_site).and_then([&](std::string own) {
-            return launchers::read_site(std::move(own), request.site);
-        });
+        auto site = read_named_site(request);
         if (site) {
             input.site = std::move(*site);
         } else {
@@ -446,6 +445,20 @@ Result<void> refuse_script(const std::string& text, const fs::path& file) {
 }
 
 } // namespace
+
+Result<launchers::Site> read_named_site(const JobRequest& request) {
+    auto text = read_file(request.site);
+    if (text) {
+        return launchers::read_site(std::move(*text), request.site);
+    }
+    Fault fault = text.error().faults().front();
+    if (fault.id == "file-missing" && !request.site_from.empty()) {
+        fault.where = request.site_place;
+        fault.because = request.site_from + " names it as the Site";
+        fault.help = "correct the path there, or name another Site: --site FILE";
+    }
+    return fail(Error(std::move(fault)).with_context("reading the Site"));
+}
 
 Result<void> read_image_facts(JobInput& input) {
     std::error_code error;

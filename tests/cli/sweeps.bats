@@ -37,7 +37,7 @@ print_values='echo "lr=$1"; echo "score=$(($1 * 10))"; [ "$1" -ne 3 ]'
     echo 3 >>runs.csv
     run "$CYBELECTL" submit table.yaml
     assert_failure 3
-    assert_output --partial 'runs.csv:4: the line has 1 values, and the table has 2 columns'
+    assert_output --partial 'runs.csv:4: the line has 1 value, and the table has 2 columns'
 }
 
 @test "packed rows run side by side, pinned, each with its own record and outputs" {

@@ -40,7 +40,7 @@ TEST_CASE("policy: refusals with place and remedy") {
     const Row rows[] = {
         {"require: any\n", "the policy names no signer", 1},
         {"keys: [a]\nrequire: 0\n", "'require' is 0", 3},
-        {"keys: [a]\nrequire: 2\n", "'require' is 2, but there are 1 signers", 3},
+        {"keys: [a]\nrequire: 2\n", "'require' is 2, but the policy names 1 signer", 3},
         {"keys: [a]\nrequire: evry\n",
          "'require' requires a count or one of any, all, not 'evry'",
          3},

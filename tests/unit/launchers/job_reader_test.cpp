@@ -200,7 +200,7 @@ TEST_CASE("job: refusals across fields, with place and remedy") {
     };
     const Row rows[] = {
         {"resources: {tasks: 3}\n", "tasks: 3 do not fit", 4, 20},
-        {"resources: {nodes: 7, tasks: 3}\n", "tasks: 3 do not use 7 nodes", 4, 30},
+        {"resources: {nodes: 7, tasks: 3}\n", "3 tasks do not use 7 nodes", 4, 30},
         {"resources: {nodes: 0}\n", "'resources.nodes' is 0", 4, 20},
         {"resources: {time: 0 s}\n", "'resources.time' is 0", 4, 19},
         {"resources: {memory-per-node: 1G, memory-per-cpu: 1G}\n",

@@ -80,7 +80,7 @@ TEST_CASE(
     CHECK(plan_of("launch: torch\n") == "launch `torch` without a program\n");
     CHECK(plan_of("command: [t.py]\nlaunch: {kind: torch, processes-per-node: 2, threads: 3}\n"
                   "resources: {cpus-per-task: 4}\n") ==
-          "3 threads do not fit on 2 CPUs a process\n");
+          "3 threads do not fit on 2 CPUs per process\n");
 }
 
 TEST_CASE("serial: a sweep has one process an element, unless its rows are packed") {

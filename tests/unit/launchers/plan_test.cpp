@@ -372,7 +372,7 @@ TEST_CASE("tasks that would never start are refused") {
     CHECK(launcher_of("resources: {tasks-per-node: 2}\n", kSlurm) ==
           "refused: `launch: serial` starts one process, but 2 tasks are requested\n");
     CHECK(launcher_of("launch: {kind: openmp, threads: 3}\nresources: {cpus-per-task: 2}\n",
-                      kSlurm) == "refused: 3 threads do not fit on 2 CPUs a task\n");
+                      kSlurm) == "refused: 3 threads do not fit on 2 CPUs per task\n");
 }
 
 } // namespace cybele::launchers

@@ -158,8 +158,8 @@ TEST_CASE("ranks are counted by the options that say them, not by any number beh
         const auto explanation =
             explain_script("#!/bin/sh\n#PBS -l nodes=2:ppn=4\n" + launch + "\n", "s.sh");
         REQUIRE(explanation.has_value());
-        return explanation_text(*explanation).find("ranks are started on 8 CPUs") !=
-               std::string::npos;
+        return explanation_text(*explanation)
+                   .find("ranks are started, but the script asks for 8 CPUs") != std::string::npos;
     };
     for (const char* option : {"-np", "-n", "--np"}) {
         CAPTURE(option);
