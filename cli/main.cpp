@@ -108,7 +108,8 @@ void install_verbs(CLI::App& app, Session& session, const std::vector<std::strin
                                           {{"explain"}, install_explain},
                                           {{}, install_completion},
                                           {{}, install_help}};
-    install_called(families, verb_word(words, 0), app, session);
+    const std::string_view called = verb_word(words, 0);
+    install_called(families, called == "explain" ? "" : called, app, session); // it knows all verbs
 }
 
 /// The verb that was called, with that of its family: `key push`.

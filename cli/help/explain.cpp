@@ -2,6 +2,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/refusal.hpp"
 #include "cli/common/session.hpp"
+#include "cli/help/topic_words.hpp"
 #include "definitions/grammar/rules.hpp"
 #include "kubernetes/check/rules.hpp"
 #include "launchers/mpi/rules.hpp"
@@ -395,7 +396,7 @@ Result<int> print_field(const document::Kind& kind, std::string_view path) {
     return 0;
 }
 
-Result<int> explain_topic(std::string topic) {
+Result<int> explain_topic(const CLI::App& all, std::string topic) {
     const std::size_t dot = std::min(topic.find('.'), topic.size());
     const bool is_message = topic.find(' ') != std::string::npos; // "job.sh: line 3: …" of a log
     if (const auto* kind = pipeline::find_document_kind(topic.substr(0, dot));
@@ -411,13 +412,17 @@ Result<int> explain_topic(std::string topic) {
     }
     std::vector<std::string_view> topics;
     for (const EmbeddedFile& page : embedded::reference_pages()) {
-        if (page_name(page.name) == topic) {
+        if (page_name(page.name) == topic || page_name(page.name) == text::lowered(topic)) {
             Session::print(for_terminal(page.bytes));
             return 0;
         }
         topics.push_back(page_name(page.name));
     }
-    for (const std::string& text : {error_text(topic), function_text(topic), message_text(topic)}) {
+    const std::string_view glossary = page_text("glossary");
+    for (const std::string& text : {error_text(topic),
+                                    function_text(topic),
+                                    message_text(topic),
+                                    word_text(all, glossary, topic)}) {
         if (!text.empty()) {
             Session::print(text);
             return 0;
@@ -428,12 +433,14 @@ Result<int> explain_topic(std::string topic) {
     }
     const std::vector<std::string_view> ids = error_ids();
     topics.insert(topics.end(), ids.begin(), ids.end());
+    const std::vector<std::string> words = known_words(all, glossary);
+    topics.insert(topics.end(), words.begin(), words.end());
     const std::string meant = nearest(topic, topics);
     return fail(
         ErrorCode::kUsage,
         problem("topic-unknown", "no help page for '" + printable(topic) + "'"),
-        "a topic is a page, a field as job.launch, the id of a rule, the name of a symptom or an "
-        "error, a function of a script, or a message of a log",
+        "a topic is a page, a field, a command, a term of the glossary, the id of a rule, the name "
+        "of a symptom or an error, a function of a script, or a message of a log",
         meant.empty() ? "`cybelectl explain` lists all topics" : "did you mean '" + meant + "'?");
 }
 
@@ -457,15 +464,15 @@ void install_explain(CLI::App& app, Session& session) {
     verb->add_option(
             "topic",
             *topic,
-            "recipe, job, job.launch, exit-codes, glossary, …, a rule's id, or an error's name; "
+            "page, field, command, term, rule or error, for example exit-codes or job.launch; "
             "without one, all topics are listed")
         ->type_name("TOPIC");
     verb->add_flag("--schema", *is_schema, "print the JSON schema of the document, for editors");
-    verb->callback([&session, topic, is_schema] {
-        session.action = [topic, is_schema] {
+    verb->callback([&app, &session, topic, is_schema] {
+        session.action = [&app, topic, is_schema] {
             return *is_schema       ? print_schema(*topic)
                    : topic->empty() ? list_topics()
-                                    : explain_topic(*topic);
+                                    : explain_topic(app, *topic);
         };
     });
 }
