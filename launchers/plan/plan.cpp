@@ -3,6 +3,8 @@
 
 #include "images/inspection/facts.hpp"
 #include "launchers/plan/plan_parts.hpp"
+#include "support/name.hpp"
+#include "support/quote.hpp"
 
 #include <algorithm>
 #include <array>
@@ -92,6 +94,37 @@ void add_environment(const PlanInput& input, LaunchPlan& plan) {
     for (std::size_t index = 0; index < job.binds.size(); ++index) {
         plan.binds.push_back(
             {job.binds[index], job.expanded.contains(fmt::format("binds[{}]", index))});
+    }
+}
+
+/// `$USER` in the path of a bind, which only `expand` makes a variable.
+void note_binds(const PlanInput& input, const LaunchPlan& plan, Faults& faults) {
+    const Job& job = *input.job;
+    if (!job.image) {
+        return;
+    }
+    const std::size_t of_site = plan.binds.size() - job.binds.size();
+    for (std::size_t at = 0; at < plan.binds.size(); ++at) {
+        const NodeText& bind = plan.binds[at];
+        const std::size_t dollar = bind.text.find('$');
+        const bool is_name =
+            dollar != std::string::npos && dollar + 1 < bind.text.size() &&
+            (is_word_character(bind.text[dollar + 1]) || bind.text[dollar + 1] == '{');
+        if (bind.expands || !is_name) {
+            continue;
+        }
+        const bool is_of_site = at < of_site;
+        Fault note = document::fault_at(
+            is_of_site ? input.site->source : job.source,
+            document::mark_of(is_of_site ? input.site->marks : job.marks,
+                              fmt::format("binds[{}]", is_of_site ? at : at - of_site)),
+            problem(
+                "bind-not-expanded",
+                fmt::format("the `$` in this bind is not expanded: '{}'", printable(bind.text))),
+            "a folder with exactly this name would be looked for on the nodes",
+            fmt::format("write `{{expand: \"{}\"}}`", bind.text));
+        note.is_warning = true;
+        faults.add(std::move(note));
     }
 }
 
@@ -252,6 +285,7 @@ LaunchPlan make_plan(const PlanInput& input, Faults& faults) {
     }
     add_steps(input, plan);
     add_environment(input, plan);
+    note_binds(input, plan, faults);
     check_environment(input, faults);
     check_index(job, faults);
     check_batch_options(job, faults);
