@@ -6,10 +6,12 @@
 #include "cli/common/not_empty.hpp"
 #include "cli/common/progress.hpp"
 #include "support/duration.hpp"
+#include "support/file.hpp"
 #include "support/passphrase.hpp"
 #include "support/quote.hpp"
 
 #include <cerrno>
+#include <filesystem>
 #include <memory>
 #include <thread>
 
@@ -139,6 +141,29 @@ Result<void> check_given(const std::string& file) {
     return fail(system_error("cannot open " + printable(file), number));
 }
 
+/// Certificates are PEM text. Without this the mistake would be found when a server's certificate
+/// is not known.
+Result<void> check_certificates(const std::string& file) {
+    std::error_code error;
+    if (file.empty() || !std::filesystem::is_regular_file(file, error)) {
+        return {};
+    }
+    const auto text = read_file(file);
+    for (const std::string_view kind : {"", "TRUSTED ", "X509 "}) {
+        const std::string begin = fmt::format("-----BEGIN {}CERTIFICATE-----", kind);
+        if (!text || text->find(begin) != std::string::npos) {
+            return {}; // who uses it says that it cannot be read
+        }
+    }
+    const bool is_binary = text->starts_with("\x30\x82"); // DER
+    return fail(ErrorCode::kInput,
+                problem("ca-file-without-certificate", printable(file) + " has no certificate"),
+                "a CA file is text with `-----BEGIN CERTIFICATE-----`",
+                is_binary ? "convert it: `openssl x509 -inform der -in " + shell_quote(file) +
+                                " -out ca.pem`"
+                          : "give the file with the certificate of the server's authority");
+}
+
 using LoginVerb = Result<int> (*)(const Session&, const LoginOptions&);
 
 void finish_login_verb(CLI::App& verb,
@@ -188,6 +213,7 @@ Result<registry::Transport> make_transport(const Session& session,
         session.doing(what);
     }
     transport.access.ca_file = options.ca_file.empty() ? settings.get("ca-file") : options.ca_file;
+    CYBELE_CHECK(check_certificates(transport.access.ca_file.native()));
     transport.access.authfile = options.authfile;
     transport.access.is_plain = options.is_plain;
     transport.access.library = options.library.empty() ? settings.get("library") : options.library;
