@@ -39,6 +39,17 @@ Site site_of(const launchers::Bridge& document, const launchers::Site& cluster) 
     return site;
 }
 
+/// The Site that the document names; where it is missing, the error has the place of the field.
+Result<launchers::Site> read_site_of(const launchers::Bridge& document) {
+    auto text = read_file(document.site);
+    if (text) {
+        return launchers::read_site(std::move(*text), document.site);
+    }
+    Fault fault = text.error().faults().front();
+    fault.where = document.source.place(document::mark_of(document.marks, "site"));
+    return fail(Error(std::move(fault)).with_context("reading the Site of the bridge"));
+}
+
 /// Queues of accounts are queues of the Site, where it lists them.
 Result<void> check_queues(const launchers::Bridge& document, const launchers::Site& cluster) {
     Faults faults;
@@ -89,11 +100,7 @@ Result<Configuration> read_configuration(const std::filesystem::path& file) {
     }
     CYBELE_TRY(std::string text, read_file(file).map_error(during("reading the Bridge")));
     CYBELE_TRY(configuration.document, launchers::read_bridge(std::move(text), file));
-    CYBELE_TRY(
-        std::string site_text,
-        read_file(configuration.document.site).map_error(during("reading the Site of the bridge")));
-    CYBELE_TRY(launchers::Site cluster,
-               launchers::read_site(std::move(site_text), configuration.document.site));
+    CYBELE_TRY(launchers::Site cluster, read_site_of(configuration.document));
     if (commands_of(cluster.dialect) == nullptr) {
         return fail(
             ErrorCode::kInput,

@@ -48,6 +48,7 @@ struct JobFindings {
     std::string verdict;
     bool works = false;
     bool is_launch_checked = true; ///< false: the Job's own script starts the ranks
+    std::string elsewhere;         ///< the machine whose files were not looked at; empty: this one
     VerdictJson json;
 };
 
@@ -159,6 +160,7 @@ Result<JobFindings> check_one(const Session& session, const JobCheckOptions& opt
                          {},
                          {},
                          true,
+                         {},
                          {}};
     // By default nothing says that it is this machine where it will run.
     const bool is_named = !options.scheduler.empty() || input.site;
@@ -187,6 +189,8 @@ Result<JobFindings> check_one(const Session& session, const JobCheckOptions& opt
     }
     if (connection) {
         add_places(session, input, *connection, faults);
+        findings.elsewhere =
+            connection->is_here() ? std::string() : printable(submission::shown(*connection));
     }
     for (const Fault& note : image.value_or(std::vector<Fault>())) {
         faults.add(note);
@@ -247,6 +251,7 @@ std::vector<JobCheckOptions> expand(const Session& session, const JobCheckOption
             one.file = job.native();
             for (const fs::path& site : sites) {
                 one.site = site.native();
+                one.site_from = "the project";
                 all.push_back(one);
             }
             if (sites.empty()) {
@@ -276,11 +281,14 @@ bool print_notes(const Session& session, const JobFindings& findings, bool is_st
     const bool is_refused =
         is_strict && (has_notes || (findings.is_cluster_here && !findings.here.empty()));
     if (!is_refused && !session.is_quiet && !session.is_json() && !session.is_sarif()) {
-        Session::print(printable(findings.name) + (is_noted ? ": notes above\n"
-                                                   : findings.is_launch_checked
-                                                       ? ": no problems found\n"
-                                                       : ": no problems found in what was checked, "
-                                                         "which the launch was not\n"));
+        Session::print(printable(findings.name) +
+                       (is_noted                     ? ": notes above"
+                        : findings.is_launch_checked ? ": no problems found"
+                                                     : ": no problems found in what was checked, "
+                                                       "which the launch was not") +
+                       (findings.elsewhere.empty()
+                            ? "\n"
+                            : "; the files on " + findings.elsewhere + " were not checked\n"));
     }
     return is_refused;
 }

@@ -145,7 +145,14 @@ Result<submission::JobRequest> job_request(const Session& session, const JobOpti
     CYBELE_TRY(const pipeline::Settings settings, session.settings());
     submission::JobRequest request;
     request.file = options.file;
-    request.site = options.site.empty() ? settings.get("site") : options.site;
+    request.site = options.site;
+    request.site_from = options.site_from;
+    if (options.site.empty()) {
+        request.site = settings.get("site");
+        request.site_place = settings.place("site");
+        request.site_from =
+            request.site_place ? "this file of settings" : "the " + settings.origin("site");
+    }
     request.scheduler = options.scheduler;
     if (request.scheduler.empty() && request.site.empty()) {
         request.scheduler = settings.get("scheduler");

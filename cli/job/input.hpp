@@ -19,6 +19,7 @@ struct JobOptions {
     std::string file;
     std::string scheduler;
     std::string site;
+    std::string site_from = "--site"; ///< for the error where it is missing
     std::string output = "-";
     bool is_plain = false; ///< `job render`: directives and the launch alone
     submission::Overrides overrides;

@@ -10,8 +10,10 @@
 #include "cli/job/render_all.hpp"
 #include "cli/job/submit.hpp"
 #include "schedulers/scripts/render.hpp"
+#include "submission/submit/choose_connection.hpp"
 #include "submission/submit/dependencies.hpp"
 #include "submission/submit/image.hpp"
+#include "submission/submit/verification.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
@@ -43,6 +45,10 @@ Result<int> render_job(Session& session, const JobOptions& options) {
     request.is_plain = options.is_plain;
     CYBELE_TRY(const schedulers::RenderedScript script, schedulers::render_script(request));
     session.note(submission::image_notes(input));
+    if (const auto connection = submission::choose_connection(input)) {
+        session.note(submission::verification_notes(
+            input, session.environment, *connection, Session::clock()));
+    }
     session.note(script.notes);
     note_inputs(session, input.job);
     CYBELE_CHECK(check_output(options.output, {options.file, options.file + "/job.yaml"}));

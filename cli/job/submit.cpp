@@ -17,6 +17,7 @@
 #include "submission/submit/job_json.hpp"
 #include "submission/submit/resubmit.hpp"
 #include "submission/submit/submit.hpp"
+#include "submission/submit/verification.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -233,7 +234,11 @@ Result<int> submit_script(Session& session, const SubmitOptions& options) {
 Result<submission::BuiltJob>
 build_submission(Session& session, const SubmitOptions& options, submission::ResolvedJob resolved) {
     if (options.dry_run) {
-        return submission::plan_job(std::move(resolved), session.environment);
+        CYBELE_TRY(submission::BuiltJob planned,
+                   submission::plan_job(std::move(resolved), session.environment));
+        planned.notes = submission::verification_notes(
+            planned.input, session.environment, planned.connection, Session::clock());
+        return planned;
     }
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const registry::Transport transport,
@@ -300,6 +305,7 @@ SubmitOptions options_again(const SubmitOptions& options,
     again.file = request.file.native();
     again.scheduler = request.scheduler;
     again.site = request.site.native();
+    again.site_from = "the submission of job " + before.id;
     again.overrides = request.overrides;
     again.host = again.host.empty() ? before.login : again.host;
     again.before = before;

@@ -87,6 +87,8 @@ script_request(const Session& session, const JobOptions& job, const ScriptOption
     request.arguments.insert(request.arguments.end(), options.words.begin(), options.words.end());
     request.scheduler = common.scheduler;
     request.site = common.site;
+    request.site_from = common.site_from;
+    request.site_place = common.site_place;
     std::error_code error;
     request.folder = std::filesystem::current_path(error);
     if (error) {

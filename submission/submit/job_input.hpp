@@ -61,13 +61,18 @@ struct JobRequest {
     std::filesystem::path file; ///< a Job, or a folder with job.yaml
     std::string scheduler;      ///< empty: the Site's, else `local`
     std::filesystem::path site;
-    registry::StoreFolder store; ///< where images `store:…` lie
+    std::string site_from;           ///< what names it: "--site", "the variable CYBELE_SITE"
+    std::optional<Place> site_place; ///< where a file of settings names it
+    registry::StoreFolder store;     ///< where images `store:…` lie
     Overrides overrides;
 };
 
 /// Reads a Job (and Site), lays the overrides over it, reads the facts of its image where the file
 /// exists.
 [[nodiscard]] Result<JobInput> read_job_input(const JobRequest& request);
+
+/// The Site of a request; the error where its file is missing says what names it.
+[[nodiscard]] Result<launchers::Site> read_named_site(const JobRequest& request);
 
 /// What the labels of a foreign image do not say of its MPI, PMI and C library is looked for in its
 /// files, without mounting or running it.

@@ -406,8 +406,11 @@ Result<RenderedJob> ready_script(const OwnScriptRequest& script,
                                  const Environment& environment) {
     RenderedJob ready;
     if (!script.site.empty()) {
-        CYBELE_TRY(std::string site, read_file(script.site).map_error(during("reading the Site")));
-        CYBELE_TRY(ready.input.site, launchers::read_site(std::move(site), script.site));
+        JobRequest request;
+        request.site = script.site;
+        request.site_from = script.site_from;
+        request.site_place = script.site_place;
+        CYBELE_TRY(ready.input.site, read_named_site(request));
     }
     ready.input.dialect = !script.scheduler.empty() ? script.scheduler
                           : ready.input.site        ? ready.input.site->dialect

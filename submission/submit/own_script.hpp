@@ -4,6 +4,7 @@
 #include "submission/submit/submit.hpp"
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,10 +14,12 @@ namespace cybele::submission {
 struct OwnScriptRequest {
     std::filesystem::path file;
     std::vector<std::string> arguments;
-    std::string scheduler;        ///< empty: the Site's, else `local`
-    std::filesystem::path site;   ///< empty: none
-    std::filesystem::path folder; ///< where the batch command is called: the current one
-    std::string workdir;          ///< that folder on another machine; empty: `folder`
+    std::string scheduler;           ///< empty: the Site's, else `local`
+    std::filesystem::path site;      ///< empty: none
+    std::string site_from;           ///< as in JobRequest
+    std::optional<Place> site_place; ///< as in JobRequest
+    std::filesystem::path folder;    ///< where the batch command is called: the current one
+    std::string workdir;             ///< that folder on another machine; empty: `folder`
 };
 
 /// Whether a text is a batch script by its first line or its directives.

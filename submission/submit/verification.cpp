@@ -7,6 +7,10 @@
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
+
+#include <fmt/format.h>
+
 namespace cybele::submission {
 namespace {
 
@@ -79,6 +83,41 @@ private:
     Faults faults_;
 };
 
+/// "hall-a.yaml:7 requires the keys a.pub and b.pub", so that it can be corrected.
+std::string demanded(const JobInput& input, const schedulers::Demand& demand) {
+    const bool is_of_job = demand.who == "job";
+    const auto& source = is_of_job ? input.job.source : input.site->source;
+    const auto& marks = is_of_job ? input.job.marks : input.site->marks;
+    std::string keys;
+    for (std::size_t at = 0; at < demand.keys.size(); ++at) {
+        keys += (at == 0 ? "" : " and ") + printable(demand.keys[at]);
+    }
+    const std::string number = demand.require == "any" ? "one" : demand.require;
+    return fmt::format("{}:{} requires {}",
+                       printable(source.file()),
+                       document::mark_of(marks, "verify").line,
+                       !demand.policy.empty()    ? "the Policy " + printable(demand.policy)
+                       : demand.keys.size() == 1 ? "a signature by " + keys
+                                                 : "signatures by " + number + " of " + keys);
+}
+
+/// A key that is not named, or an image without a signature, is the user's or the site's to
+/// correct.
+std::string help_of(const images::Verification& verification, const JobInput& input) {
+    const auto& states = verification.signatures;
+    const bool is_by_others =
+        std::none_of(states.begin(), states.end(), [](const images::SignatureState& state) {
+            return state.is_valid || state.is_of_other_bytes;
+        });
+    if (!is_by_others || verification.groups.empty() || !verification.without_group.empty()) {
+        return std::string(images::remedy_of(verification));
+    }
+    const std::string sign =
+        fmt::format("sign it with a key that is named there: `cybelectl sign {} --key KEY`",
+                    shell_quote(input.image));
+    return states.empty() ? sign : sign + ", or name the public key of its signer there";
+}
+
 } // namespace
 
 bool lies_elsewhere(const JobInput& input, const Connection& connection) {
@@ -114,6 +153,26 @@ Result<void> verify_image(const JobInput& input,
                : verify_file(input, input.image_file, environment, now);
 }
 
+std::vector<Fault> verification_notes(const JobInput& input,
+                                      const Environment& environment,
+                                      const Connection& connection,
+                                      std::int64_t now) {
+    std::error_code error;
+    if (!fs::is_regular_file(input.image_file, error)) {
+        return {};
+    }
+    const auto verified = verify_image(input, environment, connection, now);
+    if (verified || verified.error().code() != ErrorCode::kVerification) {
+        return {};
+    }
+    std::vector<Fault> notes = verified.error().faults();
+    for (Fault& note : notes) {
+        note.is_warning = true;
+        note.message = "`cybelectl submit` refuses this Job: " + note.message;
+    }
+    return notes;
+}
+
 Result<void> verify_file(const JobInput& input,
                          const fs::path& file,
                          const Environment& environment,
@@ -129,9 +188,9 @@ Result<void> verify_file(const JobInput& input,
                 input.job.fault_at("image",
                                    problem("job-image-not-verified",
                                            printable(input.image) + " is not verified, and the " +
-                                               demand.who + " asks for it"),
-                                   verification.because,
-                                   std::string(images::remedy_of(verification)));
+                                               demand.who + " requires it"),
+                                   verification.because + "; " + demanded(input, demand),
+                                   help_of(verification, input));
             fault.code = ErrorCode::kVerification;
             return fail(Error(std::move(fault)));
         }

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 namespace cybele::submission {
 
@@ -19,6 +20,13 @@ namespace cybele::submission {
                                         const Environment& environment,
                                         const Connection& connection,
                                         std::int64_t now);
+
+/// The same as warnings, for who only renders the script: an image that does not exist yet, and
+/// keys that cannot be read here, are not reported.
+[[nodiscard]] std::vector<Fault> verification_notes(const JobInput& input,
+                                                    const Environment& environment,
+                                                    const Connection& connection,
+                                                    std::int64_t now);
 
 /// The same of a file that is to become the Job's image.
 [[nodiscard]] Result<void> verify_file(const JobInput& input,

@@ -104,6 +104,112 @@ while_doing() {
     ((BASH_REMATCH[1] >= 100))
 }
 
+@test "a missing Site is reported with what named it: the option, the variable, a file of settings" {
+    mkdir -p named/settings
+    cd named || return
+    cp ../place/job.yaml .
+    refuses 3 "$CYBELECTL" job render job.yaml --site gone.yaml
+    assert_line 'because: --site names it as the Site'
+    CYBELE_SITE=gone.yaml refuses 3 "$CYBELECTL" submit job.yaml
+    assert_line 'because: the variable CYBELE_SITE names it as the Site'
+    printf 'scheduler: slurm\nsite: gone.yaml\n' >settings/config.yaml
+    CYBELE_CONFIG_DIR=$PWD/settings refuses 3 "$CYBELECTL" submit --script ../place/batch.sh
+    assert_line "error: no such file: $PWD/settings/gone.yaml"
+    assert_line --partial "settings/config.yaml:2:7"
+    assert_line 'because: this file of settings names it as the Site'
+    assert_line 'help: correct the path there, or name another Site: --site FILE'
+}
+
+@test "what submit refuses for its signature is said by job render and --dry-run, with the key that is required and where" {
+    mkdir signatures
+    cd signatures || return
+    cp ../place/signed.sif ../place/small.sif .
+    "$CYBELECTL" key new other.pem >/dev/null
+    printf '%s\n' 'kind: Job' 'name: a' 'image: signed.sif' 'command: ["true"]' >job.yaml
+    printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: slurm' 'runtime: apptainer' "verify: {keys: [$PWD/other.pub]}" >hall.yaml
+    local because=".*; hall.yaml:5 requires a signature by $PWD/other.pub" verb
+    for verb in 'job render' 'submit --dry-run'; do
+        # shellcheck disable=SC2086
+        run -0 --separate-stderr "$CYBELECTL" $verb job.yaml --site hall.yaml
+        assert_line --index 0 '#!/bin/bash'
+        output=$stderr
+        assert_output --partial 'warning: `cybelectl submit` refuses this Job: signed.sif is not verified, and the site hall requires it'
+        assert_output --regexp "because: $because"
+    done
+    refuses 4 "$CYBELECTL" job check job.yaml --site hall.yaml
+    assert_output --regexp "because: $because"
+    assert_line 'help: sign it with a key that is named there: `cybelectl sign signed.sif --key KEY`, or name the public key of its signer there'
+    sed -i s/signed.sif/small.sif/ job.yaml
+    refuses 4 "$CYBELECTL" job check job.yaml --site hall.yaml
+    assert_line "because: the image is not signed; hall.yaml:5 requires a signature by $PWD/other.pub"
+    sed -i 's/^verify.*//' hall.yaml
+    run -0 --separate-stderr "$CYBELECTL" submit --dry-run job.yaml --site hall.yaml
+    refute [ -n "$stderr" ]
+}
+
+@test "a variable in a bind that nothing expands is reported, of the Job and of the Site; the form of the help is accepted" {
+    mkdir binds
+    cd binds || return
+    cp ../place/small.sif .
+    printf '%s\n' 'kind: Job' 'name: a' 'image: small.sif' 'command: ["true"]' 'binds: ["/data/$USER:/data"]' >job.yaml
+    printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: slurm' 'binds: ["~/x:/x", "/scratch/${USER}"]' >hall.yaml
+    run -0 "$CYBELECTL" job check job.yaml --site hall.yaml
+    assert_line "warning: the \`\$\` in this bind is not expanded: '/data/\$USER:/data'"
+    assert_line ' --> job.yaml:5:9'
+    assert_line 'help: write `{expand: "/data/$USER:/data"}`'
+    assert_line ' --> hall.yaml:4:19'
+    sed -i 's|"/data/$USER:/data"|{expand: "/data/$USER:/data"}|' job.yaml
+    sed -i 's|"/scratch/${USER}"|{expand: "/scratch/${USER}"}|' hall.yaml
+    run -0 "$CYBELECTL" job check job.yaml --site hall.yaml
+    refute_output --partial 'not expanded'
+}
+
+@test "job check says that the files of another machine were not looked at" {
+    printf '%s\n' 'kind: Job' 'name: a' 'command: ["true"]' 'workdir: /work/a' >there.yaml
+    printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: {dialect: slurm, through: {ssh: login1}}' >there-site.yaml
+    run -0 "$CYBELECTL" job check there.yaml --site there-site.yaml
+    assert_line 'there.yaml: no problems found; the files on login1 were not checked'
+    run -0 "$CYBELECTL" job check there.yaml --scheduler slurm
+    refute_output --partial 'login1'
+}
+
+@test "a CA file without a certificate is refused before anything is connected" {
+    "$CYBELECTL" key new ca.key >/dev/null
+    local file
+    for file in ca.key place/job.yaml; do
+        refuses 3 "$CYBELECTL" image pull oras://127.0.0.1:1/a:1 -o a.sif --ca-file $file
+        assert_line "error: $file has no certificate"
+        assert_line 'help: give the file with the certificate of the server'"'"'s authority'
+    done
+    openssl req -x509 -newkey rsa:2048 -nodes -keyout /dev/null -out ca.pem -days 2 -subj /CN=wheat 2>/dev/null
+    openssl x509 -in ca.pem -outform der -out ca.der
+    refuses 3 "$CYBELECTL" build place/app.def -o a.sif --ca-file ca.der
+    assert_line 'help: convert it: `openssl x509 -inform der -in ca.der -out ca.pem`'
+    refuses 5 "$CYBELECTL" image pull oras://127.0.0.1:1/a:1 -o a.sif --ca-file ca.pem
+    refute_output --partial 'has no certificate'
+}
+
+@test "explain finds fields, terms and commands by one word, and proposes one for a mistyped word" {
+    run -0 "$CYBELECTL" explain cpus-per-task
+    assert_line --partial '  job.resources.cpus-per-task: '
+    run -0 "$CYBELECTL" explain partition
+    assert_line --partial 'partition: Slurm'
+    assert_line --partial '`partition` is `queue` here'
+    run -0 "$CYBELECTL" explain SBOM
+    assert_line --partial 'SBOM: the list of what is inside'
+    run -0 "$CYBELECTL" explain Job
+    assert_line --index 0 '# Job: how a program runs'
+    run -0 "$CYBELECTL" explain resubmit
+    assert_line --partial '  cybelectl job resubmit: '
+    run -0 "$CYBELECTL" explain squeue
+    assert_line --partial '  cybelectl job list: '
+    local row
+    for row in 'cpus-per-tsk cpus-per-task' 'resubmitt resubmit' 'runscrpt runscript'; do
+        refuses 2 "$CYBELECTL" explain "${row% *}"
+        assert_line "help: did you mean '${row#* }'?"
+    done
+}
+
 @test "errors of the fields of a Job, a Site and a Recipe, a document for each: the help is applied, or asks a person" {
     mkdir cells
     CYBELE_ERRORS=$place/cells "$repo/build/dev/tests/unit_pairs" \
@@ -129,7 +235,7 @@ row() {
 }
 
 @test "a row fails where the code, the place, the words, the files or the help are not as it says" {
-    local edit="sub job.yaml '40 min' 40" check='cybelectl job check job.yaml' at=job.yaml:11:9
+    local edit="sub job.yaml '40 min' '40 minutes'" check='cybelectl job check job.yaml' at=job.yaml:11:9
     row right 3 "$at" duration 'auto: time: 40 min' "$edit" "$check"
     assert_success
     assert_output 'mistakes: 1, different errors: 1, of different names: 1, helps applied: 1, by a person: 0, need a person: 0, failed: 0'

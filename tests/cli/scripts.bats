@@ -374,7 +374,7 @@ wrong() {
     write_job bad 'command: [hello-mpi]' 'verify: {keys: [demo.pub, other.pub], require: all}'
     run "$CYBELECTL" submit bad.yaml --scheduler local --wait
     assert_equal "$status" 255
-    assert_output --partial 'is not verified, and the job asks for it'
+    assert_output --partial 'is not verified, and the job requires it'
     "$CYBELECTL" job render bad.yaml --scheduler local -o bad.sh 2>notes
     PATH=$(dirname "$CYBELECTL"):$PATH run bash bad.sh
     assert_failure

@@ -90,7 +90,7 @@ nothing_came() {
     with_registry
     write_remote app "oras://$host/group/app:1" 'verify: {keys: [other.pub]}'
     refuses 4 submit app.yaml
-    assert_output --partial 'is not verified, and the job asks for it'
+    assert_output --partial 'is not verified, and the job requires it'
     assert_output --partial '--> app.yaml:3'
     nothing_came
     write_remote app "oras://$host/group/app:1" 'verify: {keys: [good.pub, other.pub], require: all}'
@@ -112,7 +112,7 @@ nothing_came() {
     local name
     for name in app file stored; do
         refuses 4 "$CYBELECTL" submit $name.yaml --site site/hall.yaml --plain-http
-        assert_output --partial 'is not verified, and the site hall asks for it'
+        assert_output --partial 'is not verified, and the site hall requires it'
     done
     "$CYBELECTL" image remove kept:1
     nothing_came
@@ -120,7 +120,7 @@ nothing_came() {
     "$CYBELECTL" submit app.yaml --site site/hall.yaml --plain-http --wait
     write_remote both "oras://$host/group/app:1" 'verify: {keys: [other.pub]}'
     refuses 4 "$CYBELECTL" submit both.yaml --site site/hall.yaml --plain-http
-    assert_output --partial 'the job asks for it'
+    assert_output --partial 'the job requires it'
     printf '%s\n' 'kind: Policy' 'require: all' 'keys: [good.pub, other.pub]' >policy.yaml
     site "$place/policy.yaml"
     refuses 4 "$CYBELECTL" submit app.yaml --site site/hall.yaml --plain-http
