@@ -234,6 +234,13 @@ void read_lines(BatchScript& script) {
     }
 }
 
+/// Resources that NCI's PBS Pro alone has.
+bool is_of_nci(std::string_view line) {
+    return line.find("storage=") != std::string_view::npos ||
+           line.find("jobfs=") != std::string_view::npos || line.ends_with("-l wd") ||
+           line.ends_with("-lwd");
+}
+
 Reader guess_reader(const std::vector<std::string>& lines) {
     bool has_pbs = false;
     for (const auto& line : lines) {
@@ -243,7 +250,7 @@ Reader guess_reader(const std::vector<std::string>& lines) {
         if (without_indent(line).starts_with("#PBS")) {
             has_pbs = true;
             const bool is_pbspro = line.find("select=") != std::string::npos ||
-                                   line.find("place=") != std::string::npos ||
+                                   line.find("place=") != std::string::npos || is_of_nci(line) ||
                                    line.find(" -J ") != std::string::npos;
             if (is_pbspro) {
                 return Reader::kPbspro;

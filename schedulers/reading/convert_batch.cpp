@@ -142,11 +142,15 @@ std::string secret_of(std::string_view line) {
     return {};
 }
 
-/// `sbatch "$0"`: any batch system runs a copy, but its copy has the options.
-bool submits_itself(std::string_view line) {
+/// `sbatch "$0"`, `cp "$0" out`: any batch system runs a copy, but its copy has the options.
+bool uses_itself(std::string_view line) {
     const bool has_path = has_variable(line, "0") || has_variable(line, "BASH_SOURCE") ||
                           line.find("Command=") != std::string_view::npos;
-    return has_path && (line.find("sbatch") != std::string_view::npos ||
+    constexpr std::array<std::string_view, 5> kReaders{"cat ", "cp ", "rsync ", "head ", "tail "};
+    const std::string_view command =
+        line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
+    return has_path && (starts_with_one_of(command, kReaders) ||
+                        line.find("sbatch") != std::string_view::npos ||
                         line.find("qsub") != std::string_view::npos ||
                         line.find("Command=") != std::string_view::npos);
 }
@@ -478,7 +482,7 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
     tell_secrets(script, conversion);
     tell_first_line(script,
                     conversion.left,
-                    submits_itself,
+                    uses_itself,
                     "the script runs from a copy without its options",
                     "write the path of a script that has them");
     tell_arguments(script, conversion);

@@ -270,7 +270,8 @@ private:
         const std::size_t begin = at_;
         const std::size_t known = reasons.size();
         // What is read from elsewhere may set variables that a container of ours would not see.
-        const bool is_known = !setup.reads_elsewhere || options_.gets_image;
+        const bool is_known =
+            (!setup.reads_elsewhere && !setup.loads_any_module) || options_.gets_image;
         if (raw_.empty() && !setup.changes_directory && is_known && take_image()) {
             return true;
         }
@@ -475,13 +476,6 @@ typed_launch(const BatchScript& script, const BatchOptions& options, std::vector
         if (!is_launch_word(script, word)) {
             why.push_back({line_of_word(script, word), word, reason_of_word(script, word), ""});
         }
-    }
-    if (const std::string_view name = variable_of_submission(script); !name.empty()) {
-        why.push_back({0,
-                       fmt::format("${}", name),
-                       "it may come from the submission, and a typed launch overwrites it",
-                       ""});
-        return std::nullopt;
     }
     const Place place = place_of_options(options);
     if (has_outputs_in_folder(script, options)) {

@@ -92,8 +92,8 @@ bool is_word_of_ranks(std::string_view raw, const TypedSetup& setup) {
             continue;
         }
         const bool is_known = values.contains(name);
-        if (!is_known && (!launchers::check_variable(name).because.empty() ||
-                          is_our_variable(name) || is_of_one_process(name))) {
+        if (!is_known && (!launchers::check_variable(name).because.empty() || is_of_shell(name) ||
+                          is_of_one_process(name))) {
             return false;
         }
         values.emplace(name, "x");

@@ -20,6 +20,32 @@ std::uint64_t number_in(const BatchOptions& options, const std::string& field) {
     return found == options.fields.end() ? 0 : whole_number(found->second).value_or(0);
 }
 
+/// Container runtimes, compilers and MPIs: their modules set no variable that a container of ours
+/// does not get, such as PYTHONPATH.
+bool is_known_module(std::string_view name) {
+    constexpr std::array<std::string_view, 14> kKnown{"apptainer",
+                                                      "singularity",
+                                                      "singularityce",
+                                                      "singularity-ce",
+                                                      "singularitypro",
+                                                      "gcc",
+                                                      "cuda",
+                                                      "rocm",
+                                                      "openmpi",
+                                                      "mpich",
+                                                      "mvapich2",
+                                                      "gompi",
+                                                      "foss",
+                                                      "squashfs"};
+    const std::string_view family = name.substr(0, name.find('/'));
+    return std::any_of(kKnown.begin(), kKnown.end(), [family](std::string_view known) {
+        return family.size() == known.size() &&
+               std::equal(family.begin(), family.end(), known.begin(), [](char left, char right) {
+                   return (left >= 'A' && left <= 'Z' ? left - 'A' + 'a' : left) == right;
+               });
+    });
+}
+
 bool is_thread_variable(std::string_view name) {
     return name.starts_with("OMP_") || name.find("_NUM_THREADS") != std::string_view::npos;
 }
@@ -168,6 +194,7 @@ private:
                 return false;
             }
             names.push_back(*name);
+            setup_.loads_any_module = setup_.loads_any_module || !is_known_module(*name);
         }
         setup_.modules.insert(setup_.modules.end(), names.begin(), names.end());
         return true;
@@ -182,7 +209,7 @@ private:
             std::string name = raw.substr(0, equals);
             const bool is_appended = name.ends_with('+');
             name.resize(name.size() - (is_appended ? 1 : 0));
-            if (!launchers::check_variable(name).because.empty() || is_our_variable(name)) {
+            if (!launchers::check_variable(name).because.empty() || is_of_shell(name)) {
                 return false;
             }
             const auto value =
@@ -362,18 +389,24 @@ Place place_of_options(const BatchOptions& options) {
     return place;
 }
 
-// script/batch_functions has most of them.
+// Of the templates; a set-up may assign them, and may not declare them to be something else.
 constexpr std::string_view kOurVariables =
-    " IFS HOME PWD ENV BASH_ENV array_index code container count cpus digest directory_of_job "
-    "directory_of_script end ended exported file folder folders format good group help host "
+    " array_index code container count cpus digest end ended exported file folder folders format "
+    "good group help host "
     "hosts hosts_of_job image image_folder inside job_number key keys launcher mode module "
     "name names nap new nodes options owner pause payload pieces place private probe process "
     "record required runtime said scratch seen signal sizes start state turns used verified "
     "verifier what word workdir ";
 
+bool is_of_shell(std::string_view name) {
+    constexpr std::array<std::string_view, 5> kOfShell{"IFS", "HOME", "PWD", "ENV", "BASH_ENV"};
+    return is_one_of(name, kOfShell) || name.starts_with("cybele_");
+}
+
 bool is_our_variable(std::string_view name) {
-    return kOurVariables.find(" " + std::string(name) + " ") != std::string_view::npos ||
-           name.starts_with("host_") || name.starts_with("cybele_");
+    return is_of_shell(name) ||
+           kOurVariables.find(" " + std::string(name) + " ") != std::string_view::npos ||
+           name.starts_with("host_");
 }
 
 bool is_harmless_variable(std::string_view name) {
@@ -383,40 +416,6 @@ bool is_harmless_variable(std::string_view name) {
         "SLURM_", "SRUN_", "PBS_", "CYBELE_", "OMPI_", "UCX_"};
     return !is_one_of(name, kKeptVariables) && !is_thread_variable(name) &&
            !starts_with_one_of(name, kSetElsewhere);
-}
-
-std::string_view variable_of_submission(const BatchScript& script) {
-    std::string text;
-    for (const Directive& directive : script.directives) {
-        if (directive.need == "variables" || directive.need == "export") {
-            text += "," + directive.value + ",";
-        }
-    }
-    // Those before it are set in each process.
-    std::string_view rest = kOurVariables.substr(kOurVariables.find(" array_index"));
-    while (rest.size() > 1) {
-        rest.remove_prefix(1);
-        const std::string_view name = rest.substr(0, rest.find(' '));
-        rest.remove_prefix(name.size());
-        const std::string value = std::string(name) + "=";
-        const auto assigns = [&](const std::string& line) {
-            return line.find(value) != std::string::npos ||
-                   (mentions(line, name) && (mentions(line, "read") || mentions(line, "for")));
-        };
-        const auto reads = [&](const std::string& line) {
-            const auto start = line.find_first_not_of(" \t");
-            const bool is_comment = start == std::string::npos || line[start] == '#';
-            return !is_comment && (mentions(line, fmt::format("${}", name)) ||
-                                   line.find(fmt::format("${{{}", name)) != std::string::npos);
-        };
-        const auto& lines = script.lines;
-        if (text.find("," + value) != std::string::npos ||
-            (std::any_of(lines.begin(), lines.end(), reads) &&
-             std::none_of(lines.begin(), lines.end(), assigns))) {
-            return name;
-        }
-    }
-    return {};
 }
 
 std::optional<TypedSetup> typed_setup(const BatchScript& script,

@@ -23,7 +23,10 @@ struct Place {
 };
 [[nodiscard]] Place place_of_options(const BatchOptions& options);
 
-/// Variables of our script, which set-up may not change.
+/// Variables that the shells of our script read themselves, which set-up may not change.
+[[nodiscard]] bool is_of_shell(std::string_view name);
+
+/// These, and variables of our script, which set-up may not declare.
 [[nodiscard]] bool is_our_variable(std::string_view name);
 
 /// Variables that neither the runtime nor our script sets.
@@ -39,6 +42,7 @@ struct TypedSetup {
     std::set<std::string> exported; ///< what each process that the script starts has
     std::string last_options;       ///< `set -e` and its like that no line of `text` comes after
     bool reads_elsewhere = false;   ///< `source`, `eval` and their like may set any variable
+    bool loads_any_module = false;  ///< a module that may set what a container of ours hides
     bool keeps_threads = false;     ///< the text sets the number, among lines that may do so, too
     bool enters_submit_directory = false;
     bool changes_directory = false;    ///< to one that the launch starts in
@@ -49,10 +53,6 @@ struct TypedSetup {
 
 /// Unset where the set-up could not come before a launch of ours: it changes the directory, or sets
 /// what our script sets itself; `why` names the line.
-/// A variable that the script, or the program of `-v`, may have from its submission, and that a
-/// script of ours overwrites; empty: none.
-[[nodiscard]] std::string_view variable_of_submission(const BatchScript& script);
-
 [[nodiscard]] std::optional<TypedSetup> typed_setup(const BatchScript& script,
                                                     const BatchOptions& options,
                                                     const Body& body,

@@ -178,6 +178,7 @@ void add_steps(const Rendering& rendering, Values& values) {
                          {"end", Value(end_mark("END-OF-SETUP", body + "\n"))}});
     }
     values["has-setup"] = !setup.empty();
+    values["has-user-code"] = !setup.empty() || !plan.modules.empty();
     values["setup"] = std::move(setup);
     std::vector<Values> teardown;
     teardown.reserve(plan.teardown.size());

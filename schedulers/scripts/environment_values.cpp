@@ -141,10 +141,10 @@ void add_variables(const Rendering& rendering, Values& values) {
             words[name] = fmt::format("{}={}", name, word);
         }
     }
-    std::vector<std::string> own; // of a batch launch: set aside, as those of the submission
+    std::vector<std::string> own; // of a batch launch
     own.reserve(alone.size());
     for (const auto& [name, word] : alone) {
-        own.push_back(fmt::format("[{}]={}", name, word));
+        own.push_back(fmt::format("{}={}", name, word));
     }
     values["own-variables"] = lines_of_words(own, 18);
     const bool uses_node_file = plan.uses_node_file && plan.kind != launchers::LaunchKind::kBatch;

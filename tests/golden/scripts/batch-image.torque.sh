@@ -49,8 +49,7 @@ start_once() { # ID of the job
     first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
     if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
-        record=''
-        exit 0 # the first one runs, and writes the record
+        record='' && exit 0 # the first one runs, and writes the record
     fi
 }
 
@@ -71,30 +70,13 @@ read_secret() { # VARIABLE FILE
     [ -r "$2" ] || refuse "cannot read '$2' on $here" \
         "the job's environment sets $1 from it" 'put it there, readable to you alone'
     printf -v "$1" %s "$(<"$2")"
+    cybele_own+="export $1=${!1@Q}; "
     export "${1?}"
-}
-
-set_aside_variables() { # of the submission that have this script's names: the user's has them
-    declare -gA cybele_own=()
-    for cybele_name in array_index code count cpus digest directory_of_job \
-        directory_of_script end ended file folder folders format good group here host \
-        hosts_of_job idle image image_folder inside job_number key keys mode module \
-        name nap new nodes options owner pause payload place private probe process \
-        record required runtime said scratch seen signal start state submitted turns used \
-        verified verifier word workdir; do
-        if [ -n "${!cybele_name+x}" ]; then
-            cybele_own[$cybele_name]=${!cybele_name}
-            unset -v "$cybele_name"
-        fi
-    done
 }
 
 run_script() { # SHELL WORD...
     set +eu
-    for cybele_name in "${!cybele_own[@]}"; do
-        unset -v "$cybele_name" # an array would not be exported
-        export "$cybele_name=${cybele_own[$cybele_name]}"
-    done
+    eval "$cybele_own"
     exec "$@"
 }
 
@@ -112,30 +94,31 @@ make_private_folder() { # where all nodes of the job share it, if the script nee
 
 write_programs() {
     # shellcheck disable=SC2016,SC2054 # words of the Job are literal
-    local inside=(env 'ODD=a, b') probe=/opt/cybelectl/bin/mpi-probe
+    local cybele_runtime=$runtime cybele_image=$image probe=/opt/cybelectl/bin/mpi-probe
+    local -a cybele_options=("${options[@]}") cybele_inside=(env 'ODD=a, b')
     {
         echo '#!/bin/bash'
-        declare -p runtime image options inside
+        declare -p cybele_runtime cybele_image cybele_options cybele_inside
         cat <<'END-OF-CONTAINER'
 # PROGRAM ARGUMENT...; without words the image's own runscript
 unset -v LD_PRELOAD LD_AUDIT PYTHONHOME PYTHONPATH PYTHONSTARTUP PYTHONUSERBASE PERL5LIB
-file="$HOME"/key
-if ! printenv KEY >/dev/null && [ -r "$file" ]; then # on another node
-    KEY=$(<"$file")
+cybele_file="$HOME"/key
+if ! printenv KEY >/dev/null && [ -r "$cybele_file" ]; then # on another node
+    KEY=$(<"$cybele_file")
     export KEY
 fi
 # Ranks in user namespaces of their own may not copy from each other's memory (cma), or open each
 # other's files by /proc (PROC_LINK).
-if [ "$(id -u)" -ne 0 ] && [ "${runtime##*/}" != cybelectl ]; then
+if [ "$(id -u)" -ne 0 ] && [ "${cybele_runtime##*/}" != cybelectl ]; then
     : "${OMPI_MCA_btl_vader_single_copy_mechanism:=none}" "${UCX_TLS:=^cma}" \
         "${UCX_POSIX_USE_PROC_LINK:=n}"
     export OMPI_MCA_btl_vader_single_copy_mechanism UCX_TLS UCX_POSIX_USE_PROC_LINK
 fi
-if [ "$#" -eq 0 ] && [ "${#inside[@]}" -eq 0 ]; then
-    exec "$runtime" run "${options[@]}" "$image"
+if [ "$#" -eq 0 ] && [ "${#cybele_inside[@]}" -eq 0 ]; then
+    exec "$cybele_runtime" run "${cybele_options[@]}" "$cybele_image"
 fi
 [ "$#" -gt 0 ] || set -- /.singularity.d/runscript
-exec "$runtime" exec "${options[@]}" "$image" "${inside[@]}" "$@"
+exec "$cybele_runtime" exec "${cybele_options[@]}" "$cybele_image" "${cybele_inside[@]}" "$@"
 END-OF-CONTAINER
     } >"$private/container"
     export CYBELE_CONTAINER=$private/container
@@ -170,24 +153,22 @@ END-OF-GUARD
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
-    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") <&0 {idle}<&- &
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'; "$@") \
+        <&0 {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
     done
     wait "$payload" || code=$?
-    payload=''
-    return "$code"
+    payload='' && return "$code"
 }
 
 finish_job() {
     local code=$? state=failed new=$record/.exit.json.$$
     trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
-    set +e
-    jobs -p | xargs -r kill 2>/dev/null
+    set +e && jobs -p | xargs -r kill 2>/dev/null
     rm -rf -- "$private"
-    umask 077
-    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ -n "$record" ] && umask 077 && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done' # below, time -2 is the script's start, -1 is now
     [ "$ended" = no ] || [ "$ended" = "$code" ] || state=cancelled
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
@@ -201,7 +182,9 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
-set_aside_variables
+cybele_own=''; for cybele_name in $(compgen -e | grep -x '[[:lower:]_]*' | grep -v _proxy); do
+    cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
+done # programs get these values back, which may have names of this script
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=batch-image ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''

@@ -15,25 +15,22 @@ main() {
     start_once "${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-}}"
     load_modules gcc/12
 
-    directory_of_job=$PWD cybele_own_values=("$name" "$here" "$record" "$idle" "$array_index")
+    enter_setup
     set +euo pipefail # the set-up knows no strict mode, and may change the directory for the script
     # shellcheck source=/dev/null
     . /dev/fd/9 9<<'END-OF-SETUP'
 export LEVEL=3
 
-cybele_own_values[5]=read
+cybele_read=yes
 END-OF-SETUP
     # bash leaves a text with a syntax error with 2.
-    [ $? -ne 2 ] || [ "${cybele_own_values[5]:-}" = read ] ||
+    [ $? -ne 2 ] || [ -n "${cybele_read:-}" ] ||
         refuse 'the set-up has a syntax error' 'bash could not read it to its end' \
             'correct `setup`; the message of bash is above'
+    cybele_read=''
     set -euo pipefail
-    # Variables of this script that the set-up may have used, too.
-    name=${cybele_own_values[0]} here=${cybele_own_values[1]} record=${cybele_own_values[2]}
-    idle=${cybele_own_values[3]} payload='' private=''
-    array_index=${cybele_own_values[4]}
-    directory_of_script=$PWD
-    cd -- "$directory_of_job"
+    cybele_script_folder=$PWD
+    leave_setup
 
     make_private_folder
 
@@ -46,14 +43,14 @@ END-OF-SETUP
 |wait
 END-OF-SCRIPT
 
-    cd -- "$directory_of_script"
+    cd -- "$cybele_script_folder"
     launch run_script /bin/bash -l "$private/script" 'a b' '$HOME' "$@"
 }
 
 tear_down() { # CODE
     export CYBELE_CODE=$1
     if true; then
-        /bin/bash -c 'rm -f lock' || :
+        (eval "$cybele_own"; exec /bin/bash -c 'rm -f lock') || :
     fi
 }
 
@@ -80,52 +77,54 @@ start_once() { # ID of the job
     first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
     if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
-        record=''
-        exit 0 # the first one runs, and writes the record
+        record='' && exit 0 # the first one runs, and writes the record
     fi
 }
 
+enter_setup() { # modules and set-up find the variables of the submission, …
+    declare -gA cybele_values=()
+    for cybele_name in name here record idle ended payload private image_folder array_index \
+        start submitted job_number; do
+        cybele_values[$cybele_name]=${!cybele_name-}
+    done
+    cybele_folder=$PWD
+    eval "$cybele_own"
+}
+
+leave_setup() { # … and this script its own again
+cybele_own=''; for cybele_name in $(compgen -e | grep -x '[[:lower:]_]*' | grep -v _proxy); do
+    cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
+done # programs get these values back, which may have names of this script
+    for cybele_name in "${!cybele_values[@]}"; do
+        printf -v "$cybele_name" %s "${cybele_values[$cybele_name]}"
+    done
+    cd -- "$cybele_folder"
+}
+
 load_modules() { # NAME...; their code knows no strict mode
-    local file module
+    enter_setup
     set +eu
     if ! type module >/dev/null 2>&1; then
-        for file in /etc/profile.d/{lmod,modules,z00_lmod}.sh; do
-            if [ -r "$file" ]; then
+        for cybele_file in /etc/profile.d/{lmod,modules,z00_lmod}.sh; do
+            if [ -r "$cybele_file" ]; then
                 # shellcheck source=/dev/null
-                . "$file"
+                . "$cybele_file"
                 break
             fi
         done
     fi
-    for module in "$@"; do
-        module load "$module" || refuse "cannot load the module '$module'" \
+    for cybele_module in "$@"; do
+        module load "$cybele_module" || refuse "cannot load the module '$cybele_module'" \
             "it is not there on $here, or there are no modules" \
             'correct the modules of the Job or the Site'
     done
     set -eu
-}
-
-set_aside_variables() { # of the submission that have this script's names: the user's has them
-    declare -gA cybele_own=()
-    for cybele_name in array_index code count cpus digest directory_of_job \
-        directory_of_script end ended file folder folders format good group here host \
-        hosts_of_job idle image image_folder inside job_number key keys mode module \
-        name nap new nodes options owner pause payload place private probe process \
-        record required runtime said scratch seen signal start state submitted turns used \
-        verified verifier word workdir; do
-        if [ -n "${!cybele_name+x}" ]; then
-            cybele_own[$cybele_name]=${!cybele_name}
-            unset -v "$cybele_name"
-        fi
-    done
+    leave_setup
 }
 
 run_script() { # SHELL WORD...
     set +eu
-    for cybele_name in "${!cybele_own[@]}"; do
-        unset -v "$cybele_name" # an array would not be exported
-        export "$cybele_name=${cybele_own[$cybele_name]}"
-    done
+    eval "$cybele_own"
     exec "$@"
 }
 
@@ -135,25 +134,23 @@ make_private_folder() { # where all nodes of the job share it, if the script nee
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
-    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") <&0 {idle}<&- &
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'; "$@") \
+        <&0 {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
     done
     wait "$payload" || code=$?
-    payload=''
-    return "$code"
+    payload='' && return "$code"
 }
 
 finish_job() {
     local code=$? state=failed new=$record/.exit.json.$$
     trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
-    set +e
-    jobs -p | xargs -r kill 2>/dev/null
+    set +e && jobs -p | xargs -r kill 2>/dev/null
     tear_down "$code"
     rm -rf -- "$private"
-    umask 077
-    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ -n "$record" ] && umask 077 && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done' # below, time -2 is the script's start, -1 is now
     [ "$ended" = no ] || [ "$ended" = "$code" ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout # its time limit less 2 s
@@ -168,7 +165,9 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
-set_aside_variables
+cybele_own=''; for cybele_name in $(compgen -e | grep -x '[[:lower:]_]*' | grep -v _proxy); do
+    cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
+done # programs get these values back, which may have names of this script
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=Batch_1 ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''

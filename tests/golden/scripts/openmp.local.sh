@@ -59,27 +59,26 @@ read_secret() { # VARIABLE FILE
     [ -r "$2" ] || refuse "cannot read '$2' on $here" \
         "the job's environment sets $1 from it" 'put it there, readable to you alone'
     printf -v "$1" %s "$(<"$2")"
+    cybele_own+="export $1=${!1@Q}; "
     export "${1?}"
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
-    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") {idle}<&- &
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'; "$@") \
+        {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
     done
     wait "$payload" || code=$?
-    payload=''
-    return "$code"
+    payload='' && return "$code"
 }
 
 finish_job() {
     local code=$? state=failed used new=$record/.exit.json.$$
     trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
-    set +e
-    jobs -p | xargs -r kill 2>/dev/null
-    umask 077
-    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    set +e && jobs -p | xargs -r kill 2>/dev/null
+    [ -n "$record" ] && umask 077 && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done' # below, time -2 is the script's start, -1 is now
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 5398 ] || state=timeout # its time limit less 2 s
@@ -98,6 +97,9 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
+cybele_own=''; for cybele_name in $(compgen -e | grep -x '[[:lower:]_]*' | grep -v _proxy); do
+    cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
+done # programs get these values back, which may have names of this script
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=stencil ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}}

@@ -60,29 +60,49 @@ start_once() { # ID of the job
     first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
     if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
-        record=''
-        exit 0 # the first one runs, and writes the record
+        record='' && exit 0 # the first one runs, and writes the record
     fi
 }
 
+enter_setup() { # modules and set-up find the variables of the submission, …
+    declare -gA cybele_values=()
+    for cybele_name in name here record idle ended payload private image_folder array_index \
+        start submitted job_number; do
+        cybele_values[$cybele_name]=${!cybele_name-}
+    done
+    cybele_folder=$PWD
+    eval "$cybele_own"
+}
+
+leave_setup() { # … and this script its own again
+cybele_own=''; for cybele_name in $(compgen -e | grep -x '[[:lower:]_]*' | grep -v _proxy); do
+    cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
+done # programs get these values back, which may have names of this script
+    for cybele_name in "${!cybele_values[@]}"; do
+        printf -v "$cybele_name" %s "${cybele_values[$cybele_name]}"
+    done
+    cd -- "$cybele_folder"
+}
+
 load_modules() { # NAME...; their code knows no strict mode
-    local file module
+    enter_setup
     set +eu
     if ! type module >/dev/null 2>&1; then
-        for file in /etc/profile.d/{lmod,modules,z00_lmod}.sh; do
-            if [ -r "$file" ]; then
+        for cybele_file in /etc/profile.d/{lmod,modules,z00_lmod}.sh; do
+            if [ -r "$cybele_file" ]; then
                 # shellcheck source=/dev/null
-                . "$file"
+                . "$cybele_file"
                 break
             fi
         done
     fi
-    for module in "$@"; do
-        module load "$module" || refuse "cannot load the module '$module'" \
+    for cybele_module in "$@"; do
+        module load "$cybele_module" || refuse "cannot load the module '$cybele_module'" \
             "it is not there on $here, or there are no modules" \
             "correct the modules of the Site"
     done
     set -eu
+    leave_setup
 }
 
 use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that is here
@@ -137,24 +157,22 @@ check_ranks() { # RANKS PROBE; each rank prints "cybelectl-probe rank 0 of 4"
 
 launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
     [ "$ended" = no ] || exit 143
-    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") {idle}<&- &
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'; "$@") \
+        {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
     done
     wait "$payload" || code=$?
-    payload=''
-    return "$code"
+    payload='' && return "$code"
 }
 
 finish_job() {
     local code=$? state=failed new=$record/.exit.json.$$
     trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
-    set +e
-    jobs -p | xargs -r kill 2>/dev/null
+    set +e && jobs -p | xargs -r kill 2>/dev/null
     rm -rf -- "$private"
-    umask 077
-    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ -n "$record" ] && umask 077 && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done' # below, time -2 is the script's start, -1 is now
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 1798 ] || state=timeout # its time limit less 2 s
@@ -170,6 +188,9 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
+cybele_own=''; for cybele_name in $(compgen -e | grep -x '[[:lower:]_]*' | grep -v _proxy); do
+    cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
+done # programs get these values back, which may have names of this script
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=wheat ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''

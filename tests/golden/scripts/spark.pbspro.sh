@@ -58,8 +58,7 @@ start_once() { # ID of the job
     first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
     if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
-        record=''
-        exit 0 # the first one runs, and writes the record
+        record='' && exit 0 # the first one runs, and writes the record
     fi
 }
 
@@ -210,7 +209,7 @@ serve_node() { # FOLDER [lifeline]: runs on each node
     . "$private/words"
     scratch=$(mktemp -d "${TMPDIR:-/tmp}/cybelectl-spark.XXXXXX") || exit 1
     options+=(-B "$scratch")
-    (trap - INT QUIT; "${on_node[@]}") & # else it ignores them
+    (trap - INT QUIT; "${on_node[@]}") & # else ignored
     process=$!
     trap 'kill "$process" 2>/dev/null' TERM INT HUP
     trap 'kill -s USR1 "$process" 2>/dev/null' USR1
@@ -382,25 +381,23 @@ stop_spark() { # workers, then the master
 
 launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
     [ "$ended" = no ] || exit 143
-    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") {idle}<&- &
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'; "$@") \
+        {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
     done
     wait "$payload" || code=$?
-    payload=''
-    return "$code"
+    payload='' && return "$code"
 }
 
 finish_job() {
     local code=$? state=failed new=$record/.exit.json.$$
     trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
-    set +e
-    [ -z "${master_process+set}" ] || stop_spark
+    set +e; [ -z "${master_process+set}" ] || stop_spark
     jobs -p | xargs -r kill 2>/dev/null
     rm -rf -- "$private"
-    umask 077
-    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ -n "$record" ] && umask 077 && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done' # below, time -2 is the script's start, -1 is now
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout # its time limit less 2 s
@@ -416,6 +413,9 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
+cybele_own=''; for cybele_name in $(compgen -e | grep -x '[[:lower:]_]*' | grep -v _proxy); do
+    cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
+done # programs get these values back, which may have names of this script
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=soybean-train ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''

@@ -56,8 +56,7 @@ start_once() { # ID of the job
     first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
     if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
-        record=''
-        exit 0 # the first one runs, and writes the record
+        record='' && exit 0 # the first one runs, and writes the record
     fi
 }
 
@@ -102,7 +101,7 @@ free_port() { # FIRST
 on_each_node() { # PROGRAM WORD...
     local on_node=("$@") job_process=$$
     {
-        declare -p PATH first_node private on_node job_process
+        declare -p PATH first_node private on_node cybele_own job_process
     } >"$private/words"
     {
         declare -f serve_node kill_marked sweep_node
@@ -213,7 +212,7 @@ serve_node() { # FOLDER [lifeline]: runs on each node
     export CYBELE_NODE=$private/$node # marks what this node starts
     # shellcheck source=/dev/null
     . "$private/words"
-    (trap - INT QUIT; exec "${on_node[@]}") & # else it ignores them
+    (trap - INT QUIT; set -- "${on_node[@]}"; eval "$cybele_own"'exec "$@"') & # else ignored
     process=$!
     trap 'kill "$process" 2>/dev/null' TERM INT HUP
     trap 'kill -s USR1 "$process" 2>/dev/null' USR1
@@ -266,24 +265,22 @@ sweep_node() { # PROCESS FOLDER NODE: when the process has ended, nothing of it 
 }
 
 launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
-    (trap - INT QUIT; declare -F -- "$1" >/dev/null || exec "$@"; "$@") {idle}<&- &
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'; "$@") \
+        {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
         read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
     done
     wait "$payload" || code=$?
-    payload=''
-    return "$code"
+    payload='' && return "$code"
 }
 
 finish_job() {
     local code=$? state=failed new=$record/.exit.json.$$
     trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
-    set +e
-    jobs -p | xargs -r kill 2>/dev/null
+    set +e && jobs -p | xargs -r kill 2>/dev/null
     rm -rf -- "$private"
-    umask 077
-    [ -n "$record" ] && mkdir -p -- "$record" || exit "$code"
+    [ -n "$record" ] && umask 077 && mkdir -p -- "$record" || exit "$code"
     [ "$code" -ne 0 ] || state='done' # below, time -2 is the script's start, -1 is now
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout # its time limit less 2 s
@@ -298,6 +295,9 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
+cybele_own=''; for cybele_name in $(compgen -e | grep -x '[[:lower:]_]*' | grep -v _proxy); do
+    cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
+done # programs get these values back, which may have names of this script
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=wheat-ear ended=no payload='' here=$(uname -n)
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''

@@ -169,8 +169,7 @@ TEST_CASE("batch: no variable of the script's own replaces one of the submission
                 word += letter;
                 continue;
             }
-            if (!word.empty() && word != "_" && word != "cybele_name" && word != "cybele_own" &&
-                word != "cybele_own_values") {
+            if (!word.empty() && word != "_" && !word.starts_with("cybele_")) {
                 names.insert(word);
             }
             word.clear();

@@ -10,6 +10,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 namespace cybele::schedulers {
 
@@ -99,6 +100,9 @@ TEST_CASE(
         Row{"eval \"$(conda shell.bash hook)\"\nconda activate a\nsrun apptainer exec i.sif p\n",
             "command: [\"apptainer\", \"exec\", \"i.sif\", \"p\"]\n"},
         Row{"echo a\nsrun apptainer exec i.sif p\n", "image: \"i.sif\"\n"},
+        Row{"module load python/3.11\nsrun apptainer exec i.sif p\n",
+            "command: [\"apptainer\", \"exec\", \"i.sif\", \"p\"]\n"},
+        Row{"module load Apptainer gcc/12\nsrun apptainer exec i.sif p\n", "image: \"i.sif\"\n"},
         Row{"source s.sh\nexport OMP_NUM_THREADS=1\nsrun ./p\n",
             "setup: |\n  source s.sh\n  export OMP_NUM_THREADS=1\n"},
         Row{"export OMP_NUM_THREADS=1\nsource s.sh\nsrun ./p\n",
@@ -257,6 +261,44 @@ TEST_CASE("`#PBS` lines of a script for sbatch are named with what sbatch does w
     CHECK(reason_of("#PBS -l nodes=2\n#SBATCH -n 2\n").starts_with("sbatch reads `#PBS` lines"));
     CHECK(reason_of("#PBS -l nodes=2\n#SBATCH --ignore-pbs\n")
               .starts_with("it is for another batch system"));
+}
+
+TEST_CASE("names of the script's own variables keep no script a batch launch") {
+    for (const char* body :
+         {"export name=a image=b\n./p \"$name\"\n", "code=3\n./p $code\n", "./p \"$record\"\n"}) {
+        CAPTURE(body);
+        const auto explanation =
+            explain_script(std::string("#!/bin/bash\n#SBATCH -N 1 -n 1 -c 2\n") + body, "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        CHECK_MESSAGE(conversion->yaml.find("launch: batch") == std::string::npos,
+                      conversion->yaml);
+    }
+}
+
+TEST_CASE("a script that copies, prints or submits itself is told that its copy has no options") {
+    for (const char* body : {"cat $0\n", "  cp \"$0\" out/\n", "sbatch $0\n"}) {
+        CAPTURE(body);
+        const auto explanation =
+            explain_script(std::string("#!/bin/bash\n#SBATCH -n 1\n./p\n") + body, "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        REQUIRE(conversion->left.size() == 1);
+        CHECK(conversion->left.front().because ==
+              "the script runs from a copy without its options");
+    }
+}
+
+TEST_CASE("scripts of NCI are those of PBS Pro") {
+    for (const char* line : {"-l wd", "-lncpus=4,storage=scratch/a1", "-l jobfs=10GB"}) {
+        CAPTURE(line);
+        const auto script =
+            read_batch_script(fmt::format("#!/bin/bash\n#PBS -l ncpus=4\n#PBS {}\n./p\n", line),
+                              "job.sh",
+                              Reader::kNone);
+        REQUIRE(script.has_value());
+        CHECK(script->reader == Reader::kPbspro);
+    }
 }
 
 } // namespace cybele::schedulers

@@ -92,6 +92,68 @@ TEST_CASE("a variable of the Job with the name of one of the script reaches the 
     }
 }
 
+TEST_CASE("a variable of the submission with a name of the script reaches the program unchanged") {
+    constexpr std::array rows{
+        "script: |\n  {0}",
+        "teardown: [{{run: '{0}'}}]\nscript: |\n  true",
+        "input: in.txt\nscript: |\n  {0}",
+        "image: a.sif\nlaunch: openmp\narray: 0-3\nmodules: [m]\nsetup: |\n  {0}\n"
+        "verify: {{keys: [a.pub]}}\nresources: {{time: 5 min}}\nscript: |\n  {0}",
+        "launch: batch\nsetup: |\n  {0}\nscript: |\n  {0}",
+        "launch: batch\nimage: a.sif\nscript: |\n  $CYBELE_CONTAINER sh -c '{0}'",
+        "sweep: {{rate: [1, 2], pack: all}}\nscript: |\n  {0}",
+        "launch: torch\ncommand: [train]",
+    };
+    for (const char* const row : rows) {
+        CAPTURE(row);
+        Bench bench;
+        bench.program("apptainer", kStandIn);
+        bench.program("cybelectl", kStandIn);
+        bench.file("a.sif", "image");
+        bench.file("a.pub", "key");
+        bench.file("in.txt", "");
+        const auto look = [](const std::set<std::string>& names) {
+            return fmt::format("for NAME in {}; do printenv \"$NAME\" | grep -qx \"mine $NAME\" "
+                               "|| echo \"$NAME\" >>\"$HOME/lost\"; done",
+                               fmt::join(names, " "));
+        };
+        const auto names =
+            names_in(bench.script(fmt::format(fmt::runtime(row), "true") + "\n", "local"));
+        REQUIRE(names.contains("payload"));
+        for (const std::string& name : names) {
+            bench.variables[name] = "mine " + name;
+        }
+        bench.program("python3", look(names) + "\n");
+        bench.variables["BASH_FUNC_module%%"] = "() { :; }";
+        bench.variables["CYBELE_ARRAY_INDEX"] = "1";
+        const auto outcome = bench.run(fmt::format(fmt::runtime(row), look(names)) + "\n", "local");
+        CHECK_MESSAGE(outcome.code == 0, outcome.errors);
+        const auto lost = read_file(bench.work / "lost");
+        CHECK_MESSAGE(!lost, (lost ? *lost : ""));
+    }
+}
+
+TEST_CASE("what a set-up exports under a name of the script reaches the program") {
+    for (const char* const row : {"", "launch: batch\n", "image: a.sif\nmodules: [m]\n"}) {
+        CAPTURE(row);
+        Bench bench;
+        bench.program("cybelectl", kStandIn);
+        bench.file("a.sif", "image");
+        bench.variables["BASH_FUNC_module%%"] = "() { export image=of-module place=of-module; }";
+        bench.variables["name"] = "of the submission";
+        bench.variables["place"] = "of the submission";
+        const auto outcome =
+            bench.run(std::string(row) + "setup: export name=$name,changed private=mine\n"
+                                         "script: echo $name-$private-${image-}-$place\n",
+                      "local");
+        CHECK_MESSAGE(outcome.code == 0, outcome.errors);
+        CHECK(outcome.output == (std::string_view(row).find("modules") == std::string_view::npos
+                                     ? "of the submission,changed-mine--of the submission\n"
+                                     : "of the submission,changed-mine-of-module-of-module\n"));
+        CHECK(bench.record()["state"] == "done");
+    }
+}
+
 TEST_CASE("a set-up that uses names of the script changes neither its record nor what it removes") {
     const std::string assign =
         "for NAME in {}; do\n    [ \"$NAME\" = ended ] || eval \"$NAME=$PWD/mine\"\n  done";

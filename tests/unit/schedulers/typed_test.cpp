@@ -60,7 +60,7 @@ TEST_CASE("what a script runs becomes launch, image and command") {
         Row{"B='/a b'\nsrun $B/p\n", "launch: batch\n"},
         Row{"B+=/data\nsrun $B/p\n", "launch: batch\n"},
         Row{"set -u\nsrun ./p ${B}\n", "setup: |\n  set -u\n  export script_B=\"$B\"\n"},
-        Row{"srun ./p $name\n", "launch: batch\n"}, // ours has another value
+        Row{"srun ./p $name\n", "setup: |\n  export script_name=\"$name\"\n"},
         Row{"srun ./p $RANDOM\n", "launch: batch\n"},
         Row{"srun ./p $CUDA_VISIBLE_DEVICES\n", "launch: batch\n"},
         Row{"srun ./p $(hostname)\n", "launch: batch\n"},
@@ -77,7 +77,8 @@ TEST_CASE("what a script runs becomes launch, image and command") {
         Row{"export UCX_TLS=tcp\nsrun ./p\n", "setup: |\n  export UCX_TLS=tcp\n"},
         Row{"export SLURM_CPU_BIND=none\nsrun ./p\n", "launch: batch\n"},
         Row{"srun ./p &>log\n", "launch: batch\n"},
-        Row{"workdir=/data\nsrun $workdir/p\n", "launch: batch\n"}, // a variable of ours
+        Row{"workdir=/data\nsrun $workdir/p\n", "command: [\"/data/p\"]\n"},
+        Row{"declare -r workdir=/data\nsrun $workdir/p\n", "launch: batch\n"}, // ours, too
         Row{"mkdir -p out\nexport OUT=$PWD/out\nsrun ./p\n",
             "setup: |\n  mkdir -p out\n  export OUT=$PWD/out\n"},
         Row{"export PYTHONPATH=/x\nsrun --mpi=pmix apptainer exec i.sif p\n", "launch: batch\n"},
@@ -357,10 +358,9 @@ TEST_CASE("one program of the host becomes a serial launch") {
             "setup: cd \"$PBS_JOBDIR\""},
         Row{"#!/bin/bash\n#SBATCH -n 1 -D /s/me\ncd $SLURM_SUBMIT_DIR\n./x\n",
             "script: |\n  cd $SLURM_SUBMIT_DIR\n  ./x\n"},
-        // What the submission may have set, and a typed launch overwrites.
-        Row{"#!/bin/bash\n#SBATCH -n 1\n./x $name\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\n./x $name\n", "kind: serial"},
         Row{"#!/bin/bash\n#SBATCH -n 1\nname=a\n./x $name $A\n", "kind: serial"},
-        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\n#PBS -v A=b,name=c\n./x\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\n#PBS -v A=b,name=c\n./x\n", "kind: serial"},
         // A signal that is not passed on, and text before a comment.
         Row{"#!/bin/bash\n#SBATCH -n 1 -t 10 --signal=B:INT@60\n./x $A\n", "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -n 1 -p gpu# x\n./x\n", "queue: \"gpu\"\n"},
