@@ -9,6 +9,7 @@
 #include "recipes/model/recipe.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -118,17 +119,84 @@ bool has_main(const SourceFolder& folder, const std::string& file) {
     return read_source_text(folder, file).value_or("").find("__name__ ==") != std::string::npos;
 }
 
+/// Files that repo2docker reads, and what to do about those that are not read here.
+struct ListedFile {
+    std::string_view name;
+    std::string_view instead;
+};
+constexpr ListedFile kListedFiles[] = {
+    {"renv.lock", "make a Recipe of it with `cybelectl recipe import renv.lock`"},
+    {"install.R", "write its installations into `steps`"},
+    {"DESCRIPTION", "write the installation of the R package into `steps`"},
+    {"Project.toml", "write the installation of Julia and its packages into `steps`"},
+    {"Pipfile", "export its packages: `pipenv requirements > requirements.txt`"},
+    {"runtime.txt", "the image has the Python of Debian 12"},
+    {"postBuild", "write its commands into `steps`"},
+};
+
+/// The packages of Debian that apt.txt names, without those that they recommend.
+void take_apt(const SourceFolder& folder,
+              const std::string& file,
+              recipes::Draft& draft,
+              std::vector<std::string>& assumed) {
+    const std::string text = read_source_text(folder, file).value_or("");
+    assumed.push_back(printable(file) + ": packages of Debian 12");
+    for (const std::string_view line : text::split_terminated(text, '\n')) {
+        const std::string name(text::trimmed(line.substr(0, line.find('#'))));
+        constexpr std::string_view kCharacters = "abcdefghijklmnopqrstuvwxyz0123456789+-.=:~";
+        auto& list = draft.packages.system;
+        if (name.empty() || std::find(list.begin(), list.end(), name) != list.end()) {
+            continue;
+        }
+        if (name.find_first_not_of(kCharacters) != std::string::npos || name.front() == '-') {
+            assumed.push_back(printable(file) + ": '" + printable(name) +
+                              "' is left out: it is not the name of a package");
+            continue;
+        }
+        list.push_back(name);
+    }
+}
+
 } // namespace
+
+void plan_listed_files(const SourceFolder& folder,
+                       recipes::Draft& draft,
+                       std::vector<std::string>& assumed) {
+    for (const std::string& file : folder.files) {
+        constexpr std::string_view kBinder = "binder/";
+        const std::string_view name =
+            std::string_view(file).substr(file.starts_with(kBinder) ? kBinder.size() : 0);
+        if (name == "apt.txt") {
+            take_apt(folder, file, draft, assumed);
+        }
+        for (const ListedFile& row : kListedFiles) {
+            if (name == row.name) {
+                assumed.push_back(printable(file) + " is not used: " + std::string(row.instead));
+            }
+        }
+    }
+}
 
 void plan_python_packages(const SourceFolder& folder,
                           const FolderEvidence& evidence,
                           recipes::Draft& draft,
                           std::vector<std::string>& assumed) {
     PythonPackages packages(draft, assumed);
+    const bool has_conda =
+        std::any_of(evidence.all.begin(), evidence.all.end(), [](const Evidence& one) {
+            return one.lead == Lead::kRequirements && one.value == "conda" &&
+                   one.file.find('/') == std::string::npos;
+        });
     for (const Evidence& one : evidence.all) {
         if (one.lead == Lead::kRequirements && one.value == "conda") {
             take_conda(folder, one, packages, assumed);
         } else if (one.lead == Lead::kRequirements && one.file.find('/') == std::string::npos) {
+            if (has_conda) {
+                assumed.push_back(printable(one.file) +
+                                  " is not used: the environment of conda comes first, as in "
+                                  "repo2docker");
+                continue;
+            }
             take_requirements(folder, one, packages, assumed);
         }
     }

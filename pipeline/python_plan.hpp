@@ -17,6 +17,12 @@ void plan_python_packages(const SourceFolder& folder,
                           recipes::Draft& draft,
                           std::vector<std::string>& assumed);
 
+/// The packages of Debian that apt.txt names, and what to do about files that repo2docker reads and
+/// this program does not.
+void plan_listed_files(const SourceFolder& folder,
+                       recipes::Draft& draft,
+                       std::vector<std::string>& assumed);
+
 /// Copies the program in Python into the image; gives its path there.
 [[nodiscard]] std::string plan_python_program(const SourceFolder& folder,
                                               const std::string& folder_from,

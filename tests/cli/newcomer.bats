@@ -77,6 +77,20 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
     recipe env '- python3-h5py$' '- python3-yaml$'
 }
 
+@test "a folder for repo2docker: apt.txt, the environment of conda before other lists, and what is not read is named" {
+    project hub main.py 'print(1)\n' environment.yml 'name: env\ndependencies:\n  - h5py\n' requirements.txt 'tqdm\n' \
+        apt.txt 'jq # for the data\n\n--force-yes\n' binder/apt.txt 'zip\njq\n' postBuild 'make\n' renv.lock '{}\n'
+    run -0 "$CYBELECTL" init --from hub
+    assert_line 'assumed  requirements.txt is not used: the environment of conda comes first, as in repo2docker'
+    assert_line "assumed  apt.txt: '--force-yes' is left out: it is not the name of a package"
+    assert_line 'assumed  postBuild is not used: write its commands into `steps`'
+    assert_line 'assumed  renv.lock is not used: make a Recipe of it with `cybelectl recipe import renv.lock`'
+    recipe hub '- python3-h5py$' '- jq$' '- zip$'
+    run ! grep -E 'tqdm$|force' <(sed '/^#/d' hub/hub.yaml)
+    assert_equal "$(grep -c -- '- jq$' hub/hub.yaml)" 1
+    run -0 "$CYBELECTL" recipe check hub/hub.yaml
+}
+
 @test "torch and Spark start as their launch kinds" {
     project net train.py 'import torch\n'
     init net

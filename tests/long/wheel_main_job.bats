@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # From nothing to the first two ranks by the wheel, without compiling: Python, mmdebstrap and Open MPI of a bare Debian 12, `pip install`
-# and the README's three commands, as an ordinary user. Three minutes; the dev preset is built before.
+# and the README's three commands, as an ordinary user; and uvx, with uv from PyPI. Three minutes; the dev preset is built before.
 load ../parts/suite.bash
 
 setup_file() {
@@ -42,4 +42,17 @@ STEPS
     grep -E '^(packages|installed|built|ended): ' <<<"$output" | sed 's/^/# /' >&3
     assert_success
     assert_equal "$(grep -oE 'rank [01] of 2' <<<"$output" | sort -u | wc -l)" 2
+}
+
+@test "uvx runs the wheel, in an environment that it makes and without a trace elsewhere" {
+    python3 -m venv uv
+    uv/bin/pip install --quiet uv
+    export UV_CACHE_DIR=$place/cache UV_TOOL_DIR=$place/tools HOME=$place/home
+    mkdir "$HOME"
+    run -0 uv/bin/uvx --offline --no-config --from "$wheel" cybelectl --version
+    assert_line --regexp '^cybelectl [0-9.]+'
+    cd "$HOME"
+    run -0 "$place/uv/bin/uvx" --offline --no-config --from "$wheel" cybelectl init demo
+    assert_file_exists demo/demo.yaml
+    assert_equal "$(ls -A)" demo
 }
