@@ -91,6 +91,7 @@ TEST_CASE("a grandchild that keeps the pipe does not keep the caller") {
 TEST_CASE("several threads start processes, and each sees its own end") {
     std::vector<int> codes(8, -1);
     std::vector<std::thread> threads;
+    threads.reserve(codes.size());
     for (int number = 0; number < 8; ++number) {
         threads.emplace_back([number, &codes] {
             Command command;
