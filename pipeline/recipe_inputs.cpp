@@ -142,6 +142,7 @@ Error with_lock_remedy(const recipes::Recipe& recipe, const Error& failed) {
         const bool is_missing =
             fault.id == "step-package-missing" && fault.message.ends_with(" in this version");
         if (is_missing || fault.id == "step-version-differs") {
+            fault.code = ErrorCode::kExecution;
             fault.set(problem("step-lock-outdated",
                               "the package mirror does not have the versions of the Lock"));
             fault.help = fmt::format("write the Lock again: `cybelectl recipe lock {}`, or name a "

@@ -57,6 +57,7 @@ void explain_output(Fault& fault, const std::string& name, const FailedScript& f
     const std::string& lines = failed.end.last_lines;
     const std::string refused = refused_repository(lines);
     const std::string package = first_missing_package(lines);
+    fault.code = ErrorCode::kExecution;
     if (!refused.empty()) {
         fault.code = ErrorCode::kVerification;
         fault.set(
