@@ -237,7 +237,7 @@ std::string help_for_duration(std::string_view text) {
         return "add the unit: `" + digits + " s`, `" + digits + " min` or `" + digits + " h`";
     }
     const auto two = number && rest.size() == 3 ? take_two(rest, 60) : std::nullopt;
-    if (two && *number < 60 && *number + *two > 0) {
+    if (two && number && *number < 60 && *number + *two > 0) {
         const std::string hours = format_duration(std::chrono::seconds(*number * 3600 + *two * 60));
         const std::string minutes = format_duration(std::chrono::seconds(*number * 60 + *two));
         return "write which is meant: `" + hours + "` or `" + minutes + "`";

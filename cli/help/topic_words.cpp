@@ -54,6 +54,7 @@ std::vector<FoundField> all_fields() {
 std::string fields_text(std::string_view word) {
     const std::vector<FoundField> fields = all_fields();
     std::vector<std::string_view> names;
+    names.reserve(fields.size());
     for (const FoundField& one : fields) {
         names.push_back(one.field->name);
     }

@@ -122,6 +122,33 @@ constexpr OptionHint kOptionHints[] = {
     {"cybelectl image push", "--verify", "verify it first: `cybelectl verify --key KEY IMAGE`"},
 };
 
+/// Options of sbatch and qsub that are fields of the Job alone, for commands with `--ntasks`.
+constexpr std::pair<std::string_view, std::string_view> kJobFields[] = {
+    {"--mem", "write `memory-per-node: SIZE` under `resources` of the Job"},
+    {"--mem-per-cpu", "write `memory-per-cpu: SIZE` under `resources` of the Job"},
+    {"--mail-type", "write `mail: {to: ADDRESS, on: [end, fail]}` in the Job"},
+    {"--mail-user", "write `mail: {to: ADDRESS, on: [end, fail]}` in the Job"},
+    {"--output", "write --stdout FILE"},
+    {"--error", "write --stderr FILE"},
+    {"--exclusive", "write `exclusive: true` under `resources` of the Job"},
+    {"--constraint", "write `constraint: FEATURE` under `resources` of the Job"},
+    {"--qos", "write `qos: NAME` in the Job"},
+    {"--chdir", "write `workdir: FOLDER` in the Job"},
+    {"--signal", "write `signal: {name: USR1, before: 5 min}` in the Job"},
+    {"--export", "write the variables under `environment` of the Job"},
+    {"--walltime", "write --time TIME"},
+};
+
+std::string_view field_for(const std::vector<std::string>& names, std::string_view option) {
+    const bool has_overrides = std::find(names.begin(), names.end(), "--ntasks") != names.end();
+    for (const auto& [theirs, help] : kJobFields) {
+        if (has_overrides && theirs == option) {
+            return help;
+        }
+    }
+    return {};
+}
+
 std::string_view hint_for(std::string_view command, std::string_view option) {
     const auto* const found =
         std::find_if(std::begin(kOptionHints), std::end(kOptionHints), [&](const OptionHint& row) {
@@ -155,7 +182,8 @@ std::optional<Usage> unknown_option(const Called& called, std::string_view messa
             }
         }
     }
-    if (const std::string_view hint = hint_for(called.path, word); !hint.empty()) {
+    const std::string_view own = hint_for(called.path, word);
+    if (const auto hint = own.empty() ? field_for(names, word) : own; !hint.empty()) {
         return Usage{called.path + " has no option '" + printable(word) + "'",
                      std::string(hint),
                      "option-unknown"};

@@ -2,8 +2,8 @@
 #include "launchers/plan/plan.hpp"
 
 #include "images/inspection/facts.hpp"
+#include "launchers/documents/expand_help.hpp"
 #include "launchers/plan/plan_parts.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -106,11 +106,8 @@ void note_binds(const PlanInput& input, const LaunchPlan& plan, Faults& faults) 
     const std::size_t of_site = plan.binds.size() - job.binds.size();
     for (std::size_t at = 0; at < plan.binds.size(); ++at) {
         const NodeText& bind = plan.binds[at];
-        const std::size_t dollar = bind.text.find('$');
-        const bool is_name =
-            dollar != std::string::npos && dollar + 1 < bind.text.size() &&
-            (is_word_character(bind.text[dollar + 1]) || bind.text[dollar + 1] == '{');
-        if (bind.expands || !is_name) {
+        const std::string help = expand_help(bind.text);
+        if (bind.expands || help.empty()) {
             continue;
         }
         const bool is_of_site = at < of_site;
@@ -122,7 +119,7 @@ void note_binds(const PlanInput& input, const LaunchPlan& plan, Faults& faults) 
                 "bind-not-expanded",
                 fmt::format("the `$` in this bind is not expanded: '{}'", printable(bind.text))),
             "a folder with exactly this name would be looked for on the nodes",
-            fmt::format("write `{{expand: \"{}\"}}`", bind.text));
+            help);
         note.is_warning = true;
         faults.add(std::move(note));
     }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launchers/documents/expand_help.hpp"
 #include "schedulers/dialects/needs.hpp"
 #include "schedulers/scripts/values.hpp"
 #include "support/quote.hpp"
@@ -53,11 +54,12 @@ std::string grouped(const Rendering& rendering, const std::string& text) {
 std::string
 directive_text(const Rendering& rendering, std::string_view field, const std::string& text) {
     if (!is_carried(rendering, text)) {
+        const std::string expanded = field == "workdir" ? launchers::expand_help(text) : "";
         rendering.faults.add(
             rendering.input.job->fault_at(field,
                                           problem("directive-quotes", refusal(rendering, text)),
                                           std::string(kNoQuotes),
-                                          std::string(kPlainWords)));
+                                          expanded.empty() ? std::string(kPlainWords) : expanded));
         return {};
     }
     return grouped(rendering, text);

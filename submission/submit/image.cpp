@@ -3,6 +3,7 @@
 
 #include "images/sif/image.hpp"
 #include "images/signatures/signed.hpp"
+#include "launchers/documents/expand_help.hpp"
 #include "registry/cache/known_files.hpp"
 #include "submission/backends/connection.hpp"
 #include "submission/submit/remote_image.hpp"
@@ -185,12 +186,14 @@ Result<std::vector<Fault>> provide_image(JobInput& input,
                                      // not
     }
     if (!fs::exists(input.image_file, error)) {
+        const std::string expanded = launchers::expand_help(input.image);
         return fail(Error(input.job.fault_at(
             "image",
             problem("image-missing", "the image " + printable(input.image) + " is not there"),
             "it would be " + printable(input.image_file.native()),
-            "build it first: cybelectl build RECIPE -o " +
-                shell_quote(input.image_file.native()))));
+            expanded.empty() ? "build it first: cybelectl build RECIPE -o " +
+                                   shell_quote(input.image_file.native())
+                             : expanded)));
     }
     return std::vector<Fault>();
 }

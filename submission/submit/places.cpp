@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/submit/places.hpp"
 
+#include "launchers/documents/expand_help.hpp"
 #include "schedulers/dialects/dialect.hpp"
 #include "submission/submit/prepare.hpp"
 #include "submission/submit/verification.hpp"
@@ -16,11 +17,14 @@ namespace fs = std::filesystem;
 
 void add_workdir(const launchers::Job& job, const fs::path& workdir, Faults& faults) {
     std::error_code error;
+    const std::string expanded = launchers::expand_help(job.workdir);
     if (!fs::is_directory(workdir, error)) {
         faults.add(job.fault_at("workdir",
                                 problem("workdir-missing", "the working directory does not exist"),
                                 printable(workdir.native()) + " is not a directory",
-                                "make it: `mkdir -p " + shell_quote(workdir.native()) + "`"));
+                                expanded.empty()
+                                    ? "make it: `mkdir -p " + shell_quote(workdir.native()) + "`"
+                                    : expanded));
     }
 }
 

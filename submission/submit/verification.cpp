@@ -85,9 +85,9 @@ private:
 
 /// "hall-a.yaml:7 requires the keys a.pub and b.pub", so that it can be corrected.
 std::string demanded(const JobInput& input, const schedulers::Demand& demand) {
-    const bool is_of_job = demand.who == "job";
-    const auto& source = is_of_job ? input.job.source : input.site->source;
-    const auto& marks = is_of_job ? input.job.marks : input.site->marks;
+    const launchers::Site* site = input.site && demand.who != "job" ? &input.site.value() : nullptr;
+    const auto& source = site == nullptr ? input.job.source : site->source;
+    const auto& marks = site == nullptr ? input.job.marks : site->marks;
     std::string keys;
     for (std::size_t at = 0; at < demand.keys.size(); ++at) {
         keys += (at == 0 ? "" : " and ") + printable(demand.keys[at]);

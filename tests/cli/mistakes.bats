@@ -162,6 +162,23 @@ while_doing() {
     sed -i 's|"/scratch/${USER}"|{expand: "/scratch/${USER}"}|' hall.yaml
     run -0 "$CYBELECTL" job check job.yaml --site hall.yaml
     refute_output --partial 'not expanded'
+    printf '%s\n' 'kind: Job' 'name: a' 'command: ["true"]' 'workdir: $SCRATCH/run' >there.yaml
+    refuses 3 "$CYBELECTL" job render there.yaml --scheduler slurm
+    assert_line 'help: write `{expand: "$SCRATCH/run"}`'
+    refuses 3 "$CYBELECTL" submit there.yaml --scheduler local
+    assert_line 'help: write `{expand: "$SCRATCH/run"}`'
+    printf '%s\n' 'kind: Job' 'name: a' 'image: $HOME/none.sif' 'command: ["true"]' >image.yaml
+    refuses 3 "$CYBELECTL" submit image.yaml --scheduler local
+    assert_line 'help: write `{expand: "$HOME/none.sif"}`'
+}
+
+@test "options of sbatch that are fields of a Job are answered with the field" {
+    refuses 2 "$CYBELECTL" submit place/job.yaml --mem 4G
+    assert_line 'help: write `memory-per-node: SIZE` under `resources` of the Job'
+    refuses 2 "$CYBELECTL" job render place/job.yaml --mail-type=END
+    assert_line 'help: write `mail: {to: ADDRESS, on: [end, fail]}` in the Job'
+    refuses 2 "$CYBELECTL" submit place/job.yaml --output x.log
+    assert_line 'help: write --stdout FILE'
 }
 
 @test "job check says that the files of another machine were not looked at" {
