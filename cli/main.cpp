@@ -194,7 +194,7 @@ std::optional<int> translate_words(Session& session, std::vector<std::string>& w
 }
 
 int call(int argc, char** argv, void (*sigpipe_before)(int)) {
-    std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    std::vector<std::string> words = cybele::cli::words_of(argc, argv);
     const std::string other_name = cybele::cli::other_name_of(argc > 0 ? argv[0] : "");
     if (print_version(words, other_name)) {
         return 0;

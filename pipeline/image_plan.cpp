@@ -254,9 +254,25 @@ void go_on_in(definitions::Stage& stage, const fs::path& directory) {
     stage.header.emplace_back("from", directory.native());
 }
 
+/// The first of several, which names all of them, as the reference does.
+std::vector<definitions::Finding> as_one(std::vector<definitions::Finding> findings) {
+    std::string names;
+    for (const definitions::Finding& one : findings) {
+        const std::string& message = one.fault.message;
+        const std::size_t begin = message.find('\'') + 1;
+        names +=
+            (names.empty() ? "" : " ") + message.substr(begin, message.find('\'', begin) - begin);
+    }
+    if (findings.size() > 1) {
+        findings.resize(1);
+        findings.front().fault.message = "the build arguments '" + names + "' are used nowhere";
+    }
+    return findings;
+}
+
 /// An error, or only a warning.
-Result<void> check_unused(const ImageBuild& request,
-                          const std::vector<definitions::Finding>& findings) {
+Result<void> check_unused(const ImageBuild& request, const std::vector<definitions::Finding>& all) {
+    const auto findings = request.definition.is_compatible ? as_one(all) : all;
     if (!request.definition.warns_unused_arguments) {
         return definitions::as_error(findings);
     }
@@ -304,18 +320,23 @@ plan_definition(const ImageBuild& request, const fs::path& source, const Environ
 }
 
 /// An image as the base of one, and nothing more.
-Result<ImagePlan> plan_base(const fs::path& source) {
+Result<ImagePlan> plan_base(const ImageBuild& request, const fs::path& source) {
     const ImageSource base = image_source(source).value_or(ImageSource());
     ImagePlan plan;
-    const std::string text = "Bootstrap: " + base.agent + "\nFrom: " + base.from + "\n";
+    const bool is_compatible = request.definition.is_compatible; // the image keeps this text
+    const std::string text = (is_compatible ? "bootstrap: " : "Bootstrap: ") + base.agent +
+                             (is_compatible ? "\nfrom: " : "\nFrom: ") + base.from + "\n";
     CYBELE_TRY(plan.definition, definitions::parse_definition(text, source.native()));
-    const definitions::Stage& stage = plan.definition.stages.back();
+    definitions::Stage& stage = plan.definition.stages.back();
     if (plan.definition.stages.size() > 1 || stage.header_value("from") != base.from) {
         return fail(ErrorCode::kInput,
                     problem("base-not-expressible",
                             "'" + printable(source.native()) + "' cannot be the base of an image"),
                     "a definition's header cannot hold such a name",
                     "give it another name");
+    }
+    if (!request.definition.update.empty()) {
+        go_on_in(stage, request.definition.update);
     }
     plan.is_image = true;
     plan.directory = base.directory;
@@ -337,7 +358,9 @@ Result<void> check_source_options(const ImageBuild& request, SourceKind kind) {
         bool is_given;
     };
     const Row rows[] = {
-        {"--build-arg", SourceKind::kDefinition, !request.definition.arguments.empty()},
+        {"--build-arg",
+         SourceKind::kDefinition,
+         !request.definition.arguments.empty() && !request.definition.is_compatible},
         {"--arg", SourceKind::kRecipe, !request.recipe.arguments.empty()},
         {"--variant", SourceKind::kRecipe, !request.recipe.variant.empty()},
         {"--unlocked", SourceKind::kRecipe, request.recipe.ignores_lock},
@@ -368,7 +391,7 @@ plan_image(const ImageBuild& request, const fs::path& source, const Environment&
     CYBELE_TRY(ImagePlan plan,
                kind == SourceKind::kRecipe       ? plan_recipe(request, source, environment)
                : kind == SourceKind::kDefinition ? plan_definition(request, source, environment)
-                                                 : plan_base(source));
+                                                 : plan_base(request, source));
     plan.source = source;
     return plan;
 }

@@ -38,6 +38,21 @@ Result<void> check_place(const fs::path& link, const fs::path& program, bool is_
                 "choose another directory, or write --force to replace the file");
 }
 
+Result<void> make_link(const Session& session, const fs::path& link) {
+    const fs::path made =
+        link.parent_path() / fmt::format(".{}.{}", link.filename().native(), ::getpid());
+    if (::symlink(session.program.c_str(), made.c_str()) != 0 ||
+        ::rename(made.c_str(), link.c_str()) != 0) {
+        const int number = errno;
+        (void)::unlink(made.c_str());
+        return fail(system_error("cannot make " + printable(link.native()), number));
+    }
+    if (!session.is_quiet) {
+        Session::print(fmt::format("{} -> {}\n", link.native(), session.program));
+    }
+    return {};
+}
+
 Result<int> install(const Session& session, const LinkOptions& options) {
     std::error_code failed;
     const fs::path folder = fs::absolute(options.directory, failed);
@@ -50,15 +65,11 @@ Result<int> install(const Session& session, const LinkOptions& options) {
     }
     const fs::path link = folder / options.name;
     CYBELE_CHECK(check_place(link, session.program, options.is_forced));
-    const fs::path made = folder / fmt::format(".{}.{}", options.name, ::getpid());
-    if (::symlink(session.program.c_str(), made.c_str()) != 0 ||
-        ::rename(made.c_str(), link.c_str()) != 0) {
-        const int number = errno;
-        (void)::unlink(made.c_str());
-        return fail(system_error("cannot make " + printable(link.native()), number));
-    }
-    if (!session.is_quiet) {
-        Session::print(fmt::format("{} -> {}\n", link.native(), session.program));
+    CYBELE_CHECK(make_link(session, link));
+    // What the first line of a SIF names, so that `./image.sif` runs; another program's stays.
+    const fs::path runner = folder / "run-singularity";
+    if (check_place(runner, session.program, options.is_forced)) {
+        CYBELE_CHECK(make_link(session, runner));
     }
     return 0;
 }
@@ -70,7 +81,8 @@ void install_other_name(CLI::App& app, Session& session) {
     CLI::App* verb = add_verb(
         app,
         "install-as",
-        "Make this program answer as `apptainer` or `singularity`, by a link.",
+        "Make this program answer as `apptainer` or `singularity`, by a link. A second link, "
+        "`run-singularity`, runs images that are started by their file name.",
         {"cybelectl install-as apptainer ~/bin", "cybelectl install-as singularity ~/bin --force"});
     verb->add_option("name", options->name, "apptainer or singularity")
         ->required()

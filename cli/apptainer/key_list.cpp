@@ -3,12 +3,14 @@
 
 #include "cli/common/date_text.hpp"
 #include "images/openpgp/key_directory.hpp"
+#include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <charconv>
 #include <filesystem>
 #include <iostream>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 namespace cybele::cli {
@@ -58,12 +60,26 @@ Result<pgp::Keyring> global_ring() {
 
 } // namespace
 
+namespace {
+
+/// As the reference, whose list makes both files of the keyring where they are missing.
+void make_keyrings(const std::filesystem::path& folder) {
+    if (!make_directories(folder, 0700)) {
+        return; // the list shows what can be read
+    }
+    for (const char* const name : {"pgp-public", "pgp-secret"}) {
+        const UniqueFd made(
+            ::open((folder / name).c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+    }
+}
+
+} // namespace
+
 Result<int> list_keyring(const Session& session, const OtherCall& call) {
     const auto directory = pgp::KeyDirectory::of(session.environment);
     const bool is_secret = call.has("--secret");
-    if (call.has("--keysdir")) { // made by the reference, too
-        std::error_code ignored;
-        std::filesystem::create_directories(directory.path(), ignored);
+    if (!call.has("--global")) {
+        make_keyrings(directory.path());
     }
     if (is_secret && call.has("--global")) {
         return fail(ErrorCode::kInput,

@@ -76,11 +76,13 @@ std::string verb_flags(std::string_view verb) {
         }
         const bool is_refused = one.kind == OtherFlag::Kind::kRefused;
         const bool is_none = one.kind == OtherFlag::Kind::kNone;
+        const bool is_own = one.kind == OtherFlag::Kind::kOwn;
         (is_refused ? refused : carried) +=
             row(one.names,
                 one.takes_value ? "VALUE" : "",
-                is_refused ? std::string(one.ours)
-                           : (is_none ? "no effect: " + std::string(one.ours) : std::string()));
+                is_refused || is_own
+                    ? std::string(one.ours)
+                    : (is_none ? "no effect: " + std::string(one.ours) : std::string()));
     }
     return (carried.empty() ? "" : "Options:\n" + carried) +
            (refused.empty() ? "" : "\nNot supported:\n" + refused);

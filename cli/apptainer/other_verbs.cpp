@@ -2,6 +2,7 @@
 #include "cli/apptainer/other_verbs.hpp"
 
 #include "cli/apptainer/architecture_flag.hpp"
+#include "cli/apptainer/gpu_flags.hpp"
 #include "cli/apptainer/instance_verbs.hpp"
 #include "cli/apptainer/key_list.hpp"
 #include "cli/apptainer/key_verbs.hpp"
@@ -93,6 +94,7 @@ Result<std::string> seekable_source(const std::string& source) {
 Result<OwnWords> build(Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::string architecture, read_architecture(call));
     CYBELE_CHECK(check_temporary(call));
+    CYBELE_CHECK(check_gpu_flags(session, call));
     if (call.has("--docker-login") && call.words[1].starts_with("docker://")) {
         return fail(ErrorCode::kEnvironment,
                     problem("apptainer-option-not-supported", "--docker-login is not supported"),

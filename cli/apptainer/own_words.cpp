@@ -108,6 +108,7 @@ Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const S
     }
     start->verbosity = flags.verbosity;
     start->is_quiet = flags.is_quiet;
+    start->is_silent = flags.is_silent;
     start->options.site_settings = flags.config;
     use_start(session, std::move(*start));
     return OwnWords{};
@@ -268,6 +269,7 @@ Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const O
     }
     CYBELE_TRY(call->same, same_flags(*call));
     session.is_quiet = session.is_quiet || flags.is_quiet;
+    session.is_silent = flags.is_silent;
     session.tells_as_other = !session.is_quiet;
     auto translated = translate(session, *call);
     if (!translated && translated.error().code() == ErrorCode::kUsage) {

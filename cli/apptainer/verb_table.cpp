@@ -24,6 +24,9 @@ constexpr std::string_view kNoSettings =
 constexpr std::string_view kNoKeyServer = "no key server is asked; import keys by `key import`";
 constexpr std::string_view kNoBundles =
     "OCI bundles are not run; build an image of it and start that";
+constexpr std::string_view kNoGpu =
+    "no effect where the host has no driver, else refused: build steps see no GPU; compile in the "
+    "job instead";
 constexpr std::string_view kNoPlugins = "there are no plugins";
 
 // clang-format off
@@ -56,12 +59,12 @@ constexpr OtherFlag kFlags[] = {
     {"build", "--no-cleanup", false, FlagKind::kNone, "nothing is left to look at: the steps before a failed one are cached, and run no second time"},
     {"build", "--no-https,--nohttps", false, FlagKind::kSame, "--no-https"},
     {"build", "--notest,-T", false, FlagKind::kSame, "--notest"},
-    {"build", "--nv", false, FlagKind::kRefused, "build steps see no GPU; compile in the job instead"},
-    {"build", "--nvccli", false, FlagKind::kRefused, "build steps see no GPU; compile in the job instead"},
+    {"build", "--nv", false, FlagKind::kOwn, kNoGpu},
+    {"build", "--nvccli", false, FlagKind::kOwn, kNoGpu},
     {"build", "--passphrase", false, FlagKind::kRefused, kEncrypted},
     {"build", "--pem-path", kValue, FlagKind::kRefused, kEncrypted},
     {"build", "--reproducible", false, FlagKind::kNone, "with SOURCE_DATE_EPOCH set, equal inputs give equal images"},
-    {"build", "--rocm", false, FlagKind::kRefused, "build steps see no GPU; compile in the job instead"},
+    {"build", "--rocm", false, FlagKind::kOwn, kNoGpu},
     {"build", "--sandbox,-s", false, FlagKind::kSame, "--sandbox"},
     {"build", "--section", kValue, FlagKind::kSame, "--section"},
     {"build", "--tmpdir", kValue, FlagKind::kOwn, ""},
@@ -244,6 +247,7 @@ constexpr OtherVerb kVerbs[] = {
     {"checkpoint delete", "", 1, 1, "checkpoint delete NAME", "", kNoCheckpoints},
     {"checkpoint instance", "", 1, 1, "checkpoint instance NAME", "", kNoCheckpoints},
     {"config fakeroot", "", 1, 1, "config fakeroot FLAG USER", "", kNoSettings},
+    {"confgen", "", 0, 2, "confgen [OLD_FILE] NEW_FILE", "", kNoSettings},
     {"config global", "", 1, 99, "config global FLAG NAME [VALUE...]", "", kNoSettings},
     {"oci attach", "", 1, 1, "oci attach NAME", "", kNoBundles},
     {"oci create", "", 1, 1, "oci create NAME", "", kNoBundles},

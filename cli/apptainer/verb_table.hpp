@@ -12,7 +12,7 @@ struct OtherFlag {
         kSame,     ///< an option of ours does it: `ours`
         kSameEach, ///< the same for each value between commas
         kNone,     ///< nothing to do: `ours` says why
-        kOwn,      ///< the verb's function does it
+        kOwn,      ///< the verb's function does it; `ours` is for the help
         kRefused,  ///< `ours` says why
     };
     std::string_view verbs; ///< of which verbs, with commas between: "build" or "sign,verify"

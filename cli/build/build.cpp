@@ -8,6 +8,7 @@
 #include "cli/common/image_store.hpp"
 #include "cli/common/not_empty.hpp"
 #include "cli/common/output.hpp"
+#include "cli/image/reference_cache.hpp"
 #include "pipeline/document_kind.hpp"
 #include "runtime/containers/bind_option.hpp"
 #include "support/json.hpp"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <fmt/format.h>
@@ -123,7 +125,8 @@ Result<void> check_update(const BuildOptions& options) {
     std::error_code failed;
     const bool is_there = std::filesystem::is_directory(
         std::filesystem::path(options.output) / ".singularity.d", failed);
-    if (options.sandbox.is_sandbox && is_there && is_document(options.source)) {
+    const bool is_image = options.build.definition.is_compatible; // as there, which adds nothing
+    if (options.sandbox.is_sandbox && is_there && (is_image || is_document(options.source))) {
         return {};
     }
     return fail(ErrorCode::kInput,
@@ -242,6 +245,7 @@ Result<int> build(Session& session, BuildOptions& options) {
     }
     CYBELE_CHECK(
         check_output(options.output, {options.signing.key, options.signing.passphrase.file}));
+    CYBELE_TRY(const std::optional<TempDirectory> cache, use_temporary_cache(session));
     CYBELE_CHECK(prepare_request(session, options));
     CYBELE_CHECK(take_dockerfile(session, options));
     if (options.look.is_shell) {

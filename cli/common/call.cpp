@@ -43,8 +43,29 @@ void learn(Session& session, void (*sigpipe_before)(int)) {
     session.is_terminal = ::isatty(STDERR_FILENO) != 0;
 }
 
+namespace {
+
+constexpr std::string_view kRunner = "run-singularity";
+
+std::string_view last_part(std::string_view path) {
+    return path.substr(path.rfind('/') + 1); // npos + 1 is 0
+}
+
+} // namespace
+
+std::vector<std::string> words_of(int argc, char** argv) {
+    std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
+    if (argc > 0 && last_part(argv[0]) == kRunner) {
+        words.insert(words.begin(), "run");
+    }
+    return words;
+}
+
 std::string other_name_of(std::string_view path) {
-    const std::string_view name = path.substr(path.rfind('/') + 1); // npos + 1 is 0
+    const std::string_view name = last_part(path);
+    if (name == kRunner) {
+        return "singularity";
+    }
     return name == "apptainer" || name == "singularity" ? std::string(name) : std::string();
 }
 

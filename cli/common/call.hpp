@@ -17,7 +17,12 @@ constexpr int kRefusedToRun = 255;
 /// Fills in what a call finds: the environment, whether there is a terminal.
 void learn(Session& session, void (*sigpipe_before)(int));
 
-/// "apptainer" or "singularity" where the last part of the path is that; else empty.
+/// The words behind the program. Called as `run-singularity`, as the first line of a SIF asks for,
+/// `run` comes before them.
+[[nodiscard]] std::vector<std::string> words_of(int argc, char** argv);
+
+/// "apptainer" or "singularity" where the last part of the path is that, the latter for
+/// "run-singularity", too; else empty.
 [[nodiscard]] std::string other_name_of(std::string_view path);
 
 /// Does what the command line asked for; a refusal is told on standard error. The exit code.

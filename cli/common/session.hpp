@@ -49,6 +49,7 @@ struct Session {
     std::string format = "text";
     int verbosity = 0;
     bool is_quiet = false;
+    bool is_silent = false; ///< by the name of Apptainer, -s: errors only
     bool no_colour = false;
     bool is_terminal = false; ///< standard error is one
     /// Set by the verb's callback: does the work, gives the exit code.
@@ -112,9 +113,10 @@ struct Session {
     /// Errors, warnings and notes on standard error; with -q only what is an error, or counts as
     /// one.
     void note(const std::vector<Fault>& faults, bool are_errors = false) const;
-    /// Whether warnings are written; by the name of Apptainer -q leaves them, as there.
+    /// Whether warnings are written; by the name of Apptainer -q leaves them and -s does not,
+    /// as there.
     [[nodiscard]] bool has_warnings() const {
-        return !is_quiet || !other_name.empty();
+        return !is_silent && (!is_quiet || !other_name.empty());
     }
     /// Writes to standard output; a closed pipe ends the program quietly.
     static void print(std::string_view text);

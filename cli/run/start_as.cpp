@@ -2,6 +2,7 @@
 #include "cli/run/start_as.hpp"
 
 #include "cli/run/flag_words.hpp"
+#include "runtime/containers/environment_option.hpp"
 #include "runtime/containers/root_image.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
@@ -88,6 +89,56 @@ Result<void> check_value(const StartAs& read, const StartOption& option, const F
     return {};
 }
 
+/// A list ends with its line, like each list of Apptainer; a value of one variable has lines.
+std::string_view first_line(std::string_view text) {
+    if (std::count(text.begin(), text.end(), '=') < 2) {
+        return text;
+    }
+    bool is_quoted = false;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        is_quoted = is_quoted != (text[i] == '"');
+        if (text[i] == '\n' && !is_quoted) {
+            return text.substr(0, i);
+        }
+    }
+    return text;
+}
+
+/// So that it is read as one variable again.
+std::string as_one_field(const std::string& field) {
+    if (std::count(field.begin(), field.end(), '=') < 2) {
+        return field;
+    }
+    std::string quoted = "\"";
+    for (const char c : field) {
+        quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
+    }
+    return quoted + '"';
+}
+
+/// The variables of one --env, each as a value of its own; those whose names no shell knows are
+/// named in a warning. `malformed` is a field that sets nothing.
+std::vector<std::string>
+variables_of(StartAs& read, const std::string& value, std::optional<std::string>& malformed) {
+    std::vector<std::string> variables;
+    for (const std::string& field : runtime::environment_fields(first_line(value))) {
+        const std::size_t equals = field.find('=');
+        const std::string name = field.substr(0, std::min(equals, field.size()));
+        if (equals == std::string::npos) {
+            malformed = field;
+        } else if (name.empty()) {
+            read.warnings.push_back("variable '" + printable(field) +
+                                    "' has no name and is ignored");
+        } else if (!is_variable_name(name)) {
+            read.warnings.push_back("variable '" + printable(name) +
+                                    "' is ignored: a name has letters, digits and _ only");
+        } else {
+            variables.push_back(as_one_field(field));
+        }
+    }
+    return variables;
+}
+
 Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord& flag) {
     std::vector<std::string> values{flag.value.value_or("")};
     CYBELE_CHECK(check_value(read, option, flag));
@@ -104,21 +155,14 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
     } else if (option.use == Use::kList) {
         values = read_list(values.front());
     }
+    std::optional<std::string> malformed;
+    if (option.has_name("--env")) {
+        auto variables = variables_of(read, values.front(), malformed);
+        values = malformed ? values : std::move(variables);
+    }
     for (const std::string& value : values) {
-        if (option.has_name("--env") && value.starts_with('=')) {
-            read.warnings.push_back("variable '" + value + "' has no name and is ignored");
-            continue;
-        }
-        const std::size_t begin = std::min(value.find_first_not_of('"'), value.size());
-        const std::string name = value.substr(begin, value.find('=') - begin);
-        if (option.has_name("--env") && name.size() < value.size() && !is_variable_name(name)) {
-            read.warnings.push_back("variable '" + printable(name) +
-                                    "' is ignored: a name has letters, digits and _ only");
-            continue;
-        }
-        const bool lacks_name = option.has_name("--env") && value.find('=') == std::string::npos;
-        std::string why = lacks_name ? value + " must be formatted as key=value"
-                                     : give(option, read.options, value);
+        std::string why = malformed ? *malformed + " must be formatted as key=value"
+                                    : give(option, read.options, value);
         if (why.empty()) {
             continue;
         }
@@ -169,6 +213,7 @@ Result<void> add_global_variables(GlobalFlags& flags, const Environment& environ
         }
         flags.verbosity += *is_on && (name == "DEBUG" || name == "VERBOSE") ? 1 : 0;
         flags.is_quiet = flags.is_quiet || (*is_on && (name == "QUIET" || name == "SILENT"));
+        flags.is_silent = flags.is_silent || (*is_on && name == "SILENT");
     }
     flags.config = value_of("CONFIG_FILE");
     return {};
@@ -223,6 +268,7 @@ Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words,
         }
         flags.verbosity += name == "--verbose" || name == "--debug" ? 1 : 0;
         flags.is_quiet = flags.is_quiet || name == "--quiet" || name == "--silent";
+        flags.is_silent = flags.is_silent || name == "--silent";
         flags.wants_version = flags.wants_version || name == "--version";
         flags.wants_help = flags.wants_help || name == "--help";
     }
@@ -333,11 +379,14 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
 void use_start(Session& session, StartAs read) {
     session.verbosity = read.verbosity;
     session.is_quiet = read.is_quiet;
+    session.is_silent = read.is_silent;
     session.refuses_with_255 = true;
     const auto kept = std::make_shared<StartAs>(std::move(read));
     session.action = [&session, kept] {
         for (const std::string& warning : kept->warnings) {
-            runtime::warn(warning);
+            if (session.has_warnings()) {
+                runtime::warn(warning);
+            }
         }
         return start(session, kept->options);
     };

@@ -13,6 +13,7 @@ struct StartAs {
     std::vector<std::string> warnings;
     int verbosity = 0;
     bool is_quiet = false;
+    bool is_silent = false; ///< errors only
 };
 
 /// The flags that Apptainer takes before its verb, from words[0] on, and what variables set of
@@ -21,6 +22,7 @@ struct StartAs {
 struct GlobalFlags {
     int verbosity = 0;
     bool is_quiet = false;
+    bool is_silent = false; ///< errors only
     bool wants_version = false;
     bool wants_help = false;
     bool has_end = false; ///< whether `--` was read: no verb follows it

@@ -108,6 +108,7 @@ bool read_start_by_other_name(Session& session) {
     }
     (*read)->verbosity = flags->verbosity;
     (*read)->is_quiet = flags->is_quiet;
+    (*read)->is_silent = flags->is_silent;
     use_start(session, std::move(**read));
     return true;
 }

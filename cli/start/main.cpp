@@ -25,7 +25,7 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
         cybele::cli::become_whole_program(argv);
     };
     cybele::cli::Session session;
-    session.words.assign(argv + std::min(argc, 1), argv + argc);
+    session.words = cybele::cli::words_of(argc, argv);
     session.other_name = cybele::cli::other_name_of(argc > 0 ? argv[0] : "");
     cybele::cli::learn(session, sigpipe_before);
     if (!cybele::cli::read_start(session)) {

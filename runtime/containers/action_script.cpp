@@ -269,7 +269,14 @@ std::string give_back_odd_names(const EnvironmentMap& host) {
     return words.empty() ? words : "! command -v env >/dev/null || exec env" + words + " \"$@\"\n";
 }
 
-Program make_script(const std::vector<std::string>& action, const PayloadEnvironment& layers) {
+/// The program gets its full path as argv[0].
+constexpr std::string_view kNameByPath =
+    "cybelectl_path=$(command -v -- \"$1\") && case $cybelectl_path in /*) shift; set -- "
+    "\"$cybelectl_path\" \"$@\";; esac\n";
+
+Program make_script(const std::vector<std::string>& action,
+                    const PayloadEnvironment& layers,
+                    bool names_by_path) {
     Program program;
     program.environment = seen_by_files(layers);
     std::string tail = "\n";
@@ -285,6 +292,7 @@ Program make_script(const std::vector<std::string>& action, const PayloadEnviron
     }
     tail += path_changes(layers);
     tail += kPrompt;
+    tail += names_by_path ? kNameByPath : "";
     tail += give_back_odd_names(layers.host);
     tail += "exec \"$@\"\n";
     std::string script(layers.is_old_image ? kReadOldEnvironment : images::kReadEnvironmentFiles);
@@ -327,16 +335,16 @@ make_program(const Request& request, const PayloadEnvironment& layers, const Ima
     if (is_old) {
         PayloadEnvironment old = layers;
         old.is_old_image = true;
-        return make_script(words, old);
+        return make_script(words, old, request.manner.is_compatible);
     }
     if (auto all = without_shell(seen_by_files(layers), layers)) {
         if (request.manner.is_compatible) { // what cannot be started is told, and ends with 255
             return Program{words, std::move(*all)};
         }
         return Program{
-            words, std::move(*all), [words, &layers] { return make_script(words, layers); }};
+            words, std::move(*all), [words, &layers] { return make_script(words, layers, false); }};
     }
-    return make_script(words, layers);
+    return make_script(words, layers, request.manner.is_compatible);
 }
 
 } // namespace cybele::runtime

@@ -14,6 +14,16 @@ namespace {
 
 /// What a shell would begin something else with.
 constexpr std::string_view kOperators = ";&|<>()";
+/// After one of them, a line may set several variables, or name those that exist. `export -p`
+/// writes declare -x.
+constexpr std::string_view kDeclarations[] = {"export", "declare"};
+/// As by the reference, which runs the file.
+constexpr std::string_view kDeclarationsOfShells[] = {"readonly", "typeset"};
+
+template <std::size_t N>
+bool contains(const std::string_view (&words)[N], std::string_view word) {
+    return std::find(std::begin(words), std::end(words), word) != std::end(words);
+}
 
 /// Reads a file word by word.
 class AssignmentReader {
@@ -35,11 +45,19 @@ private:
     void skip_line() {
         at_ = std::min(text_.find('\n', at_), text_.size());
     }
+    [[nodiscard]] bool is_like_shell() const {
+        return host_ != nullptr;
+    }
+    [[nodiscard]] bool ends_word() const {
+        return std::string_view(" \t\r\n").find(here()) != std::string_view::npos ||
+               (is_like_shell() && here() == ';');
+    }
     void read_word();
     void read_quoted(char quote);
     void read_escape();
     bool read_variable();
     void take_word(std::size_t begin);
+    bool take_shell_word(std::size_t equals);
     void fault(std::size_t at, Problem problem, std::string because, std::string help);
 
     const std::filesystem::path& path_;
@@ -49,6 +67,7 @@ private:
     std::string word_;
     bool is_faulty_ = false;   ///< the word that is read
     bool is_exported_ = false; ///< this line began with `export`
+    bool is_unset_ = false;    ///< this line began with `unset`
     EnvironmentMap variables_;
     Faults faults_;
 };
@@ -131,7 +150,7 @@ void AssignmentReader::read_word() {
     const std::size_t begin = at_;
     word_.clear();
     is_faulty_ = false;
-    while (!is_end() && std::string_view(" \t\r\n").find(here()) == std::string_view::npos) {
+    while (!is_end() && !ends_word()) {
         const char c = here();
         if (c == '\'' || c == '"') {
             read_quoted(c);
@@ -153,11 +172,50 @@ void AssignmentReader::read_word() {
     }
 }
 
+/// What is no plain assignment, where the file is read like the reference runs it; false for all
+/// else.
+bool AssignmentReader::take_shell_word(std::size_t equals) {
+    if (!is_like_shell()) {
+        return false;
+    }
+    if (is_unset_ && is_variable_name(word_)) {
+        variables_.erase(word_);
+        return true;
+    }
+    if (equals != std::string::npos && equals > 0 && word_[equals - 1] == '+' &&
+        is_variable_name(word_.substr(0, equals - 1))) {
+        const std::string name = word_.substr(0, equals - 1);
+        const auto own = variables_.find(name);
+        variables_[name] = (own != variables_.end() ? own->second : host_->get_or(name, "")) +
+                           word_.substr(equals + 1);
+        return true;
+    }
+    if ((is_exported_ || is_unset_) && word_.starts_with('-')) {
+        return true;
+    }
+    if (contains(kDeclarationsOfShells, word_)) {
+        is_exported_ = true;
+        return true;
+    }
+    if (word_ == "unset") {
+        is_unset_ = true;
+        return true;
+    }
+    if (word_ == "set") { // all variables of the file are exported, whatever is set
+        at_ = std::min(text_.find_first_of("\n;", at_), text_.size());
+        return true;
+    }
+    return false;
+}
+
 void AssignmentReader::take_word(std::size_t begin) {
     const std::size_t equals = word_.find('=');
+    if (take_shell_word(equals)) {
+        return;
+    }
     if (equals != std::string::npos && is_variable_name(word_.substr(0, equals))) {
         variables_[word_.substr(0, equals)] = word_.substr(equals + 1);
-    } else if (word_ == "export" || word_ == "declare") { // `export -p` writes declare -x
+    } else if (contains(kDeclarations, word_)) {
         is_exported_ = true;
     } else if (is_exported_ && word_ == "-x") {
         return;
@@ -180,10 +238,12 @@ Result<EnvironmentMap> AssignmentReader::read() {
     }
     while (!is_end()) {
         const char c = here();
-        is_exported_ = is_exported_ && c != '\n';
+        const bool is_new = c == '\n' || (is_like_shell() && c == ';');
+        is_exported_ = is_exported_ && !is_new;
+        is_unset_ = is_unset_ && !is_new;
         if (c == '#') {
             skip_line();
-        } else if (std::string_view(" \t\r\n").find(c) != std::string_view::npos) {
+        } else if (ends_word()) {
             ++at_;
         } else {
             read_word();
@@ -203,15 +263,21 @@ Result<EnvironmentMap> read_environment_file(const std::filesystem::path& path,
     return AssignmentReader(path, text, host).read();
 }
 
+std::vector<std::string> environment_fields(std::string_view text) {
+    if (std::count(text.begin(), text.end(), '=') > 1) {
+        return csv_fields(text);
+    }
+    while (text.size() > 1 && text.front() == '"' && text.back() == '"') {
+        text = text.substr(1, text.size() - 2); // around one variable they say nothing
+    }
+    return {std::string(text)};
+}
+
 Result<std::vector<std::pair<std::string, std::string>>>
 read_environment_option(std::string_view text) {
     const bool is_list = std::count(text.begin(), text.end(), '=') > 1;
     std::vector<std::pair<std::string, std::string>> variables;
-    while (!is_list && text.size() > 1 && text.front() == '"' && text.back() == '"') {
-        text = text.substr(1, text.size() - 2); // around one variable they say nothing
-    }
-    for (const std::string& field :
-         is_list ? csv_fields(text) : std::vector<std::string>{std::string(text)}) {
+    for (const std::string& field : environment_fields(text)) {
         const std::size_t equals = field.find('=');
         if (equals == std::string::npos || equals == 0) {
             return fail(ErrorCode::kUsage,

@@ -95,4 +95,13 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
     return home;
 }
 
+std::filesystem::path caller_directory(const Environment& environment, bool is_compatible) {
+    std::error_code failed;
+    const std::filesystem::path named = environment.get_or("PWD", "");
+    if (is_compatible && named.is_absolute() && std::filesystem::equivalent(named, ".", failed)) {
+        return named;
+    }
+    return std::filesystem::current_path(failed);
+}
+
 } // namespace cybele::runtime

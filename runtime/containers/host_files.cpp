@@ -92,13 +92,15 @@ merge_passwd(const std::string& image, const Caller& caller, const std::filesyst
     return merged;
 }
 
-std::string merge_group(const std::string& image, const Caller& caller) {
+std::string merge_group(const std::string& image, const Caller& caller, bool adds_all) {
     std::string merged = image;
     if (!merged.empty() && merged.back() != '\n') {
         merged += '\n';
     }
+    const std::size_t own = merged.size();
     for (const std::string& entry : caller.groups) {
-        const auto lines = text::split_terminated(image, '\n');
+        const std::string_view known = adds_all ? std::string_view(merged).substr(own) : image;
+        const auto lines = text::split_terminated(known, '\n');
         const bool is_there = std::any_of(lines.begin(), lines.end(), [&](std::string_view line) {
             return account_field(line, kId) == account_field(entry, kId);
         });

@@ -73,7 +73,8 @@ Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
     }
     if (const auto group = host.has_group ? read_in_image(image, "/etc/group") : std::nullopt;
         group && !(is_image_own && has_account(*group, 0))) {
-        CYBELE_CHECK(add("group", "/etc/group", merge_group(*group, host.caller)));
+        CYBELE_CHECK(
+            add("group", "/etc/group", merge_group(*group, host.caller, host.adds_all_groups)));
     }
     return opened;
 }
@@ -82,8 +83,13 @@ HostView
 view_of(const Request& request, const std::filesystem::path& home, const Environment& environment) {
     HostView host{this_caller(home, environment.get_or("USER", "")), {}, {}};
     if (request.user.fakeroot) {
-        host.caller = {0, 0, "root:x:0:0:root:/root:/bin/bash", {"root:x:0:"}};
+        std::vector<std::string> groups{"root:x:0:"};
+        if (request.manner.is_compatible) { // of the user who becomes root, as there
+            groups = std::move(host.caller.groups);
+        }
+        host.caller = {0, 0, "root:x:0:0:root:/root:/bin/bash", std::move(groups)};
     }
+    host.adds_all_groups = request.manner.is_compatible;
     host.hostname = request.isolation.hostname;
     host.has_passwd = !request.site.has_image_passwd;
     host.has_group = !request.site.has_image_group;

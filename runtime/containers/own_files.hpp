@@ -21,7 +21,8 @@ struct HostView {
     std::string hostname; ///< --hostname
     bool has_passwd = true;
     bool has_group = true;
-    bool is_changing = false; ///< the root file system takes changes
+    bool adds_all_groups = false; ///< those of the caller that the image has, too
+    bool is_changing = false;     ///< the root file system takes changes
 };
 
 /// Before any namespace is entered.

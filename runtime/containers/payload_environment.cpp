@@ -45,7 +45,8 @@ bool contains_word(const std::vector<std::string>& words, const std::string& wor
 }
 
 bool passes(const std::string& name, bool is_clean, bool is_compatible) {
-    const bool is_hosts = contains(kHostOnly, name) && !(is_compatible && name == "OLDPWD");
+    const bool is_hosts =
+        contains(kHostOnly, name) && !(is_compatible && (name == "OLDPWD" || name == "_"));
     const bool is_passed = is_compatible ? !name.empty() : is_variable_name(name);
     if (!is_passed || is_hosts) {
         return false;

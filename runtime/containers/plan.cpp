@@ -318,15 +318,26 @@ public:
         }
         return {};
     }
-    /// As the reference, where a bind lies over a directory above the working directory: that comes
-    /// back, unless the home directory shows it. The place of the home directory is made.
-    void uncover(std::vector<Mount>& planned, const Home& home, bool has_home) {
+    /// As the reference, where a bind or --scratch lies over a directory above the working
+    /// directory: that comes back, unless the home directory shows it. The place of the home
+    /// directory is made.
+    void uncover(std::vector<Mount>& planned,
+                 const std::vector<std::string>& scratch,
+                 const Home& home,
+                 bool has_home) {
+        const auto is_above = [](const std::filesystem::path& target,
+                                 const std::filesystem::path& path) {
+            return lies_in(path, target.lexically_normal()) && path != target.lexically_normal();
+        };
         const auto covers = [&](const std::filesystem::path& path) {
             return std::any_of(mounts_.begin(), mounts_.end(), [&](const Mount& one) {
-                const auto target = one.target.lexically_normal();
-                return lies_in(path, target) && path != target;
+                return is_above(one.target, path);
             });
         };
+        const bool is_in_scratch =
+            std::any_of(scratch.begin(), scratch.end(), [&](const std::string& word) {
+                return is_above(std::filesystem::path("/") / word, directory_);
+            });
         if (!is_compatible_) {
             return;
         }
@@ -336,7 +347,7 @@ public:
         const bool is_shown = has_home && lies_in(directory_, home.target);
         const auto found = std::find_if(
             planned.begin(), planned.end(), [](const Mount& one) { return one.skip_if_same; });
-        if (found != planned.end() && !is_shown && covers(directory_) &&
+        if (found != planned.end() && !is_shown && (covers(directory_) || is_in_scratch) &&
             !targets_.contains(directory_ / "")) {
             found->is_named = true;
             mounts_.push_back(std::move(*found));
@@ -463,7 +474,7 @@ Result<MountPlan> plan_mounts(const Request& request,
     }
     const bool is_contained = request.isolation.contain || request.isolation.containall;
     const bool has_home = !request.files.no_home && home.target != "/" && !is_contained;
-    binds.uncover(plan.mounts, home, has_home);
+    binds.uncover(plan.mounts, list_words(request.files.scratch), home, has_home);
     for (Mount& mount : binds.take()) {
         plan.mounts.push_back(std::move(mount));
     }

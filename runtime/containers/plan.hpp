@@ -18,6 +18,11 @@ struct Home {
     std::filesystem::path target;
     bool is_missing = false; ///< by the name of Apptainer: an empty one in memory stands for it
 };
+/// The caller's directory; by the name of Apptainer, like there, by the links that PWD goes by.
+/// Empty where it is gone.
+[[nodiscard]] std::filesystem::path caller_directory(const Environment& environment,
+                                                     bool is_compatible);
+
 [[nodiscard]] Result<Home> home_of(const Request& request, const Environment& environment);
 
 /// The mounts of a container, in Apptainer's order: /dev, localtime, hosts, /proc, /sys, /tmp,

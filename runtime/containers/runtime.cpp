@@ -63,13 +63,10 @@ struct Preparation {
 Result<Preparation> prepare(const Request& request, const Environment& environment) {
     Preparation all;
     CYBELE_TRY(all.home, home_of(request, environment));
-    std::error_code failed;
-    all.directory = std::filesystem::current_path(failed);
+    all.directory = caller_directory(environment, request.manner.is_compatible);
     CYBELE_TRY(MountPlan plan, plan_mounts(request, environment, all.home, all.directory));
-    for (const std::string& warning : plan.warnings) {
-        if (!request.manner.is_quiet) {
-            warn(warning);
-        }
+    for (std::size_t i = 0; i < plan.warnings.size() && !request.manner.is_quiet; ++i) {
+        warn(plan.warnings[i]);
     }
     all.mounts = std::move(plan.mounts);
     all.is_root = namespaces::is_privileged_root() && !request.isolation.userns;
@@ -158,6 +155,7 @@ void set_pwd(Sandbox& inside) {
 /// What every program of the container has, the first as the members that join. It refers to both.
 Sandbox make_sandbox(const Request& request, Preparation& all) {
     Sandbox sandbox;
+    sandbox.names_by_path = request.manner.is_compatible;
     sandbox.new_pid_namespace = request.isolation.pid || request.isolation.containall;
     sandbox.is_first_process = request.isolation.no_init;
     if (request.instance.when_started) {
@@ -182,7 +180,8 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
     if (!request.program.directory.empty()) {
         sandbox.directory = request.program.directory;
     } else {
-        sandbox.directory = all.directory.empty() ? "/" : all.directory;
+        const auto gone = request.manner.is_compatible ? all.home.target : "/"; // the directory is
+        sandbox.directory = all.directory.empty() ? gone : all.directory;
         sandbox.other_directories = {all.home.target, "/"};
     }
     sandbox.drop_privileges = request.user.fakeroot ? request.user.no_privs : !all.is_root;

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <filesystem>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -88,7 +89,9 @@ void pass_to_program(int number) {
 
 } // namespace
 
-ExecFailure exec_program(const std::vector<std::string>& argv, const EnvironmentMap& environment) {
+ExecFailure exec_program(const std::vector<std::string>& argv,
+                         const EnvironmentMap& environment,
+                         bool is_named_by_path) {
     if (argv.empty()) {
         return {Error(ErrorCode::kUsage, problem("exec-without-program", "no program was named")),
                 255};
@@ -101,12 +104,19 @@ ExecFailure exec_program(const std::vector<std::string>& argv, const Environment
         variable += value;
         variables.push_back(std::move(variable));
     }
-    const std::vector<char*> arguments = pointers(words);
+    std::vector<char*> arguments = pointers(words);
     const std::vector<char*> settings = pointers(variables);
     std::string tried;
     int saved_errno = ENOENT;
     restore_file_size_signal();
     for (const std::string& candidate : candidates(argv.front(), environment)) {
+        std::string path = candidate;
+        if (is_named_by_path) {
+            std::error_code failed; // where the current directory is gone, the path stays as it is
+            const auto full = std::filesystem::absolute(path, failed).lexically_normal();
+            path = failed || path.front() == '/' ? path : full.native();
+            arguments.front() = path.data();
+        }
         execve(candidate.c_str(), arguments.data(), settings.data());
         // As a shell: one that is there but refused counts more than those that are missing.
         if (errno != ENOENT && errno != ENOTDIR) {

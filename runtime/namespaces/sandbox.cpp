@@ -180,10 +180,10 @@ ExecFailure start_inside(Sandbox sandbox, const std::function<Result<void>()>& e
         if (getcwd(where.data(), where.size()) != nullptr) {
             sandbox.environment["PWD"] = where.data();
         }
-        (void)exec_program(sandbox.argv, sandbox.environment);
+        (void)exec_program(sandbox.argv, sandbox.environment, sandbox.names_by_path);
         sandbox.otherwise(sandbox);
     }
-    return exec_program(sandbox.argv, sandbox.environment);
+    return exec_program(sandbox.argv, sandbox.environment, sandbox.names_by_path);
 }
 
 ExecFailure exec_in_sandbox(const Sandbox& sandbox) {

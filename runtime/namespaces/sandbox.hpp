@@ -89,6 +89,7 @@ struct Sandbox {
     bool forbids_new_privileges = false;                  ///< no_new_privs alone
     std::optional<std::vector<int>> kept_capabilities; ///< root's: the others go; unset: all stay
     std::vector<std::string> argv; ///< argv[0] looked up in the sandbox by PATH of `environment`
+    bool names_by_path = false;    ///< the program gets its full path as argv[0]
     EnvironmentMap environment;
     std::optional<mode_t> umask;
     unsigned time_limit = 0; ///< seconds, of run_sandboxed(); 0: none

@@ -51,7 +51,7 @@ void link_small_devices() {
          {"/proc/self/fd/0", "/dev/stdin"},
          {"/proc/self/fd/1", "/dev/stdout"},
          {"/proc/self/fd/2", "/dev/stderr"},
-         {"pts/ptmx", "/dev/ptmx"}}};
+         {"/dev/pts/ptmx", "/dev/ptmx"}}};
     for (const auto& [target, name] : kLinks) {
         (void)!symlink(target, name);
     }

@@ -11,6 +11,7 @@ load ../parts/cases.bash
     run bin/apptainer -v --version
     assert_line --partial 'answers by the name apptainer'
     "$CYBELECTL" install-as apptainer bin # the same link again
+    assert_equal "$(readlink bin/run-singularity)" "$(readlink bin/apptainer)"
     echo mine >bin/singularity
     run "$CYBELECTL" install-as singularity bin
     assert_failure 3

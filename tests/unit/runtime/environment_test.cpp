@@ -49,6 +49,13 @@ TEST_CASE("environment files by the name of Apptainer use variables of the file 
         {"V=$ V=$1", "$1"},
         {"V=${HOST", "${HOST"},
         {"V=\"${HOST:-x}\"", "${HOST:-x}"},
+        {"readonly V=1", "1"},
+        {"declare -r V=1", "1"},
+        {"typeset V=1", "1"},
+        {"V=1; B=2", "1"},
+        {"V=1\nV+=2", "12"},
+        {"set -a\nV=1\nset +a", "1"},
+        {"B=1\nunset B\nV=$B.", "."},
     };
     for (const auto& [text, expected] : rows) {
         CAPTURE(text);
