@@ -97,7 +97,7 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
 
 std::filesystem::path caller_directory(const Environment& environment, bool is_compatible) {
     std::error_code failed;
-    const std::filesystem::path named = environment.get_or("PWD", "");
+    std::filesystem::path named = environment.get_or("PWD", "");
     if (is_compatible && named.is_absolute() && std::filesystem::equivalent(named, ".", failed)) {
         return named;
     }
