@@ -100,8 +100,14 @@ start_login() {
         "  - {namespace: default, account: $user, way: {ssh: $user@127.0.0.1, key: /etc/cybelectl-keys/alice}, workdir: $place/work}" >bridge.yaml
 }
 
-# as_pod NAME [WORD…]: what a kubelet makes of the Deployment: its arguments, variables and volumes, the token of its account.
+# as_pod NAME [WORD…]: what a kubelet makes of the Deployment, with another command.
 as_pod() {
+    become_pod
+    in_container "$@"
+}
+
+# become_pod: config.json has the Deployment's arguments, variables and volumes, the token of its account.
+become_pod() {
     local server
     kubectl get deployment -n cybelectl cybelectl-bridge-test -o json >deployment.json
     mkdir -p etc account
@@ -122,7 +128,6 @@ as_pod() {
         | .linux.namespaces |= map(select(.type != "network"))
         | .mounts += [bind("etc"; "/etc/cybelectl"), bind("keys"; "/etc/cybelectl-keys"), memory("/run/cybelectl"), memory("/tmp"),
             bind("account"; "/var/run/secrets/kubernetes.io/serviceaccount")]' plain.json >config.json
-    in_container "$@"
 }
 
 @test "as the pod of its Deployment check finds nothing, and a job runs from apply to its end by ssh with the Secret's keys" {
@@ -147,6 +152,36 @@ as_pod() {
     run_crun kill "$container" TERM
     wait "$pid"
     assert_equal "$(kubectl get lease -n cybelectl cybelectl-bridge-test -o 'jsonpath={.spec.holderIdentity}')" ''
+}
+
+@test "of the two pods of --ha one leads and the other waits; when the first is killed, the other carries the next job" {
+    local start pods=()
+    start_login
+    kubectl create namespace cybelectl --dry-run=client -o yaml | kubectl apply -f -
+    "$CYBELECTL" bridge install --image "registry.example.org/cybelectl:$version" --ha | kubectl apply -f -
+    assert_equal "$(kubectl get deployment -n cybelectl cybelectl-bridge-test -o 'jsonpath={.spec.replicas}')" 2
+    become_pod
+    in_container first >first.log 2>&1 3>&- &
+    pods+=($!)
+    wait_for 60 grep -q Leading first.log || { cat first.log && return 1; }
+    in_container second >second.log 2>&1 3>&- &
+    pods+=($!)
+    wait_for 60 grep -q 'Standby.*the Lease is held by' second.log || { cat second.log && return 1; }
+    job of-first
+    ends of-first Succeeded 90
+    run_crun kill "first-$unique" KILL
+    start=$SECONDS
+    job of-second
+    wait_for 60 grep -q Leading second.log || { cat second.log && return 1; }
+    echo "the second pod leads $((SECONDS - start)) s after the first was killed" >&3
+    ((SECONDS - start <= 36))
+    ends of-second Succeeded 90
+    assert_equal "$(runs_of of-first) $(runs_of of-second) $(asked sbatch)" '1 1 2'
+    run ! grep of-second first.log
+    run_crun kill "second-$unique" TERM
+    run_crun delete --force "first-$unique" || true
+    wait "${pods[@]}" || true
+    cp plain.json config.json
 }
 
 @test "what is not a release archive does not become an image" {
