@@ -144,15 +144,16 @@ std::string secret_of(std::string_view line) {
 
 /// `sbatch "$0"`, `cp "$0" out`: any batch system runs a copy, but its copy has the options.
 bool uses_itself(std::string_view line) {
-    const bool has_path = has_variable(line, "0") || has_variable(line, "BASH_SOURCE") ||
-                          line.find("Command=") != std::string_view::npos;
     constexpr std::array<std::string_view, 5> kReaders{"cat ", "cp ", "rsync ", "head ", "tail "};
-    const std::string_view command =
-        line.substr(std::min(line.find_first_not_of(" \t"), line.size()));
-    return has_path && (starts_with_one_of(command, kReaders) ||
-                        line.find("sbatch") != std::string_view::npos ||
-                        line.find("qsub") != std::string_view::npos ||
-                        line.find("Command=") != std::string_view::npos);
+    const auto names_path = [](std::string_view text) {
+        return has_variable(text, "0") || has_variable(text, "BASH_SOURCE");
+    };
+    const std::size_t start = std::min(line.find_first_not_of(" \t"), line.size());
+    const std::string_view command = line.substr(start, line.find_first_of("|;'") - start);
+    const bool asks = line.find("Command=") != std::string_view::npos;
+    return asks || (starts_with_one_of(command, kReaders) && names_path(command)) ||
+           (names_path(line) && (line.find("sbatch") != std::string_view::npos ||
+                                 line.find("qsub") != std::string_view::npos));
 }
 
 /// Lines that a burst buffer plugin of Slurm reads, as long as only comments come before them.

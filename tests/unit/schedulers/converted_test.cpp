@@ -289,6 +289,14 @@ TEST_CASE("a script that copies, prints or submits itself is told that its copy 
     }
 }
 
+TEST_CASE("a script that has $0 in the program of awk does not name itself") {
+    const auto explanation =
+        explain_script("#!/bin/bash\n#SBATCH -n 1\n./p\ncat a | awk '{print $0}'\n", "s.sh");
+    const auto conversion = convert_script(*explanation, "s");
+    REQUIRE(conversion.has_value());
+    CHECK(conversion->left.empty());
+}
+
 TEST_CASE("scripts of NCI are those of PBS Pro") {
     for (const char* line : {"-l wd", "-lncpus=4,storage=scratch/a1", "-l jobfs=10GB"}) {
         CAPTURE(line);
