@@ -170,7 +170,7 @@ no_process() { ! pgrep -fx "$1" >/dev/null; }
     rules openpbs
     job race 'command: ["true"]' 'resources: {time: 5 min}'
     {
-        printf '%s\n' 'set -euo pipefail' "ended=no payload=''"
+        printf '%s\n' 'set -euo pipefail' "ended=no payload='' cybele_own=''"
         sed -n '/^launch() {/,/^}/p; /^exec {idle}/p' race.sh
         printf '%s\n' "trap 'ended=yes' TERM" \
             'launch sh -c "trap \"exit 3\" TERM; : >ready; sleep 30 & wait \$!" || :' 'echo "$code"'
