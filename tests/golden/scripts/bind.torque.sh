@@ -253,7 +253,7 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
-cybele_own=''; for cybele_name in $(compgen -e | grep -x '[[:lower:]_]*' | grep -v _proxy); do
+cybele_own=''; for cybele_name in $(compgen -e -X '*[^[:lower:]_]*' | grep -v _proxy); do
     cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
 done # programs get these values back, which may have names of this script
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
