@@ -9,6 +9,7 @@
 #include "cli/apptainer/overlay_create.hpp"
 #include "cli/apptainer/sif_info.hpp"
 #include "cli/common/image_store.hpp"
+#include "cli/common/reference_folders.hpp"
 #include "cli/image/inspect_print.hpp"
 #include "cli/image/reference_cache.hpp"
 #include "cli/image/start_image.hpp"

@@ -8,7 +8,7 @@
 #include "cli/common/image_store.hpp"
 #include "cli/common/not_empty.hpp"
 #include "cli/common/output.hpp"
-#include "cli/image/reference_cache.hpp"
+#include "cli/common/reference_folders.hpp"
 #include "pipeline/document_kind.hpp"
 #include "runtime/containers/bind_option.hpp"
 #include "support/json.hpp"

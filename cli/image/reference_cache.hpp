@@ -3,23 +3,13 @@
 
 #include "cli/common/session.hpp"
 #include "support/error.hpp"
-#include "support/file.hpp"
 
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-/// By the name of Apptainer: the cache that APPTAINER_CACHEDIR names, and what its verbs print.
+/// By the name of Apptainer: what the verbs of its cache print and remove.
 namespace cybele::cli {
-
-/// Images of URIs, and what builds reuse, go into the folder of APPTAINER_CACHEDIR. Like there, a
-/// folder that cannot be written is not used. Nothing is changed by our own name.
-void use_reference_cache(Session& session);
-
-/// For a build by the name of Apptainer whose cache or store cannot be written: like there, it has
-/// one of its own, which goes with the result. Nothing where the usual cache serves.
-[[nodiscard]] Result<std::optional<TempDirectory>> use_temporary_cache(Session& session);
 
 /// The types in the values of `--type`, each a list such as "library,blob"; no types mean all. An
 /// unknown type is a warning, and nothing is of it.

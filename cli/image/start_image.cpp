@@ -4,7 +4,7 @@
 #include "cli/common/image_access.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/progress.hpp"
-#include "cli/image/reference_cache.hpp"
+#include "cli/common/reference_folders.hpp"
 #include "images/sif/sif.hpp"
 #include "registry/oci/images.hpp"
 #include "registry/oci/oci_image.hpp"

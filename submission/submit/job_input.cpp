@@ -446,20 +446,6 @@ Result<void> refuse_script(const std::string& text, const fs::path& file) {
 
 } // namespace
 
-Result<launchers::Site> read_named_site(const JobRequest& request) {
-    auto text = read_file(request.site);
-    if (text) {
-        return launchers::read_site(std::move(*text), request.site);
-    }
-    Fault fault = text.error().faults().front();
-    if (fault.id == "file-missing" && !request.site_from.empty()) {
-        fault.where = request.site_place;
-        fault.because = request.site_from + " names it as the Site";
-        fault.help = "correct the path there, or name another Site: --site FILE";
-    }
-    return fail(Error(std::move(fault)).with_context("reading the Site"));
-}
-
 Result<void> read_image_facts(JobInput& input) {
     std::error_code error;
     input.facts.reset();
