@@ -5,6 +5,7 @@
 #include "cli/common/image_store.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/reference_folders.hpp"
+#include "cli/image/cache_entries.hpp"
 #include "images/sif/sif.hpp"
 #include "registry/oci/images.hpp"
 #include "registry/oci/oci_image.hpp"

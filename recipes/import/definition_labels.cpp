@@ -3,6 +3,7 @@
 #include "recipes/forms/recipe_rules.hpp"
 #include "recipes/forms/words.hpp"
 #include "recipes/import/definition.hpp"
+#include "recipes/stage/render_text.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 

@@ -122,8 +122,8 @@ TEST_CASE("job: every field, once right and once wrong") {
     test::check_every_field(
         job_kind(),
         {text,
-         "kind: Job\nname: a\nscript: |\n  echo a\nresources: {memory-per-cpu: 1 GiB}\n"
-         "kubernetes: {results: {host-path: /x}}\n",
+         ("kind: Job\nname: a\nscript: |\n  echo a\nresources: {memory-per-cpu: 1 GiB}\n"
+          "kubernetes: {results: {host-path: /x}}\n"),
          "kind: Job\nname: a\nscript: echo\nresources: {memory-per-gpu: 1 GiB, gpus: {count: 2, "
          "type: a}, cpus-per-gpu: 3}\n",
          "kind: Job\nname: a\nscript: echo\nresources: {memory: all, gpus-per-task: {count: 2, "
