@@ -124,14 +124,14 @@ TEST_CASE("job: every field, once right and once wrong") {
         {text,
          ("kind: Job\nname: a\nscript: |\n  echo a\nresources: {memory-per-cpu: 1 GiB}\n"
           "kubernetes: {results: {host-path: /x}}\n"),
-         "kind: Job\nname: a\nscript: echo\nresources: {memory-per-gpu: 1 GiB, gpus: {count: 2, "
-         "type: a}, cpus-per-gpu: 3}\n",
-         "kind: Job\nname: a\nscript: echo\nresources: {memory: all, gpus-per-task: {count: 2, "
-         "type: a}}\n",
-         "kind: Job\nname: a\nimage: {expand: $A}\nbinds: [{expand: $A}]\nworkdir: {expand: $A}\n"
-         "make: [{expand: $A}]\nimage-copy: {expand: $A}\ninput: {expand: $A}\n"
-         "environment: {A: {expand: $A}}\noutput: {stdout: {expand: $A}, stderr: {expand: $A}}\n"
-         "sweep: {table: a.csv, exclude: [{a: b}], pack: 2, at-once: 3}\n"});
+         ("kind: Job\nname: a\nscript: echo\nresources: {memory-per-gpu: 1 GiB, gpus: {count: 2, "
+          "type: a}, cpus-per-gpu: 3}\n"),
+         ("kind: Job\nname: a\nscript: echo\nresources: {memory: all, gpus-per-task: {count: 2, "
+          "type: a}}\n"),
+         ("kind: Job\nname: a\nimage: {expand: $A}\nbinds: [{expand: $A}]\nworkdir: {expand: $A}\n"
+          "make: [{expand: $A}]\nimage-copy: {expand: $A}\ninput: {expand: $A}\n"
+          "environment: {A: {expand: $A}}\noutput: {stdout: {expand: $A}, stderr: {expand: $A}}\n"
+          "sweep: {table: a.csv, exclude: [{a: b}], pack: 2, at-once: 3}\n")});
 }
 
 TEST_CASE("job: the schema, the page and its example") {
