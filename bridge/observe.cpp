@@ -105,8 +105,8 @@ Sight sight_of_unclear(const Case& one) {
     return missing == Sight::kUnproven ? Sight::kUnclear : missing;
 }
 
-/// The last of several hand-overs may still bring a job, which nobody would cancel without the
-/// object. Only the first claim of a record is never followed by another one's late job.
+/// Where there were several hand-overs, the last one may still bring a job. If the object were
+/// removed now, that job would stay in the queue. With one claim this cannot happen.
 std::optional<Sight> sight_of_late_twin(const Case& one) {
     const RecordSight& record = one.view.record;
     const bool has_no_id = one.object.status.job_id.empty();

@@ -14,8 +14,8 @@ namespace {
 /// Deleted objects whose late jobs are still looked for; the oldest knowledge costs least.
 constexpr std::size_t kMostDeparted = 10000;
 
-/// What one object asks for in a round: its record, the hand-over, the accounting of its job, its
-/// output.
+/// A bound on the questions of one object in a round: for its record, the hand-over, the accounting
+/// of its job, its output. More would be a rule that goes in circles.
 constexpr int kMostAnswers = 5;
 constexpr std::size_t kMostTogether = 500; ///< objects that wait for answers at the same time
 

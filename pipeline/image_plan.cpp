@@ -20,6 +20,7 @@
 #include <iterator>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace cybele::pipeline {
@@ -254,25 +255,20 @@ void go_on_in(definitions::Stage& stage, const fs::path& directory) {
     stage.header.emplace_back("from", directory.native());
 }
 
-/// The first of several, which names all of them, as the reference does.
-std::vector<definitions::Finding> as_one(std::vector<definitions::Finding> findings) {
-    std::string names;
-    for (const definitions::Finding& one : findings) {
-        const std::string& message = one.fault.message;
-        const std::size_t begin = message.find('\'') + 1;
-        names +=
-            (names.empty() ? "" : " ") + message.substr(begin, message.find('\'', begin) - begin);
-    }
-    if (findings.size() > 1) {
+/// An error, or only a warning. By the name of the reference one names all arguments, as there.
+Result<void> check_unused(const ImageBuild& request,
+                          std::vector<definitions::Finding> findings,
+                          const std::set<std::string>& used) {
+    if (request.definition.is_compatible && findings.size() > 1) {
+        std::string names;
+        for (const auto& [name, value] : request.definition.arguments) {
+            if (!used.contains(name)) {
+                names += (names.empty() ? "" : " ") + printable(name);
+            }
+        }
         findings.resize(1);
         findings.front().fault.message = "the build arguments '" + names + "' are used nowhere";
     }
-    return findings;
-}
-
-/// An error, or only a warning.
-Result<void> check_unused(const ImageBuild& request, const std::vector<definitions::Finding>& all) {
-    const auto findings = request.definition.is_compatible ? as_one(all) : all;
     if (!request.definition.warns_unused_arguments) {
         return definitions::as_error(findings);
     }
@@ -305,7 +301,9 @@ plan_definition(const ImageBuild& request, const fs::path& source, const Environ
     definitions::ParseOutcome outcome = definitions::read_definition(text, file, options);
     CYBELE_CHECK(definitions::as_error(outcome.refusals));
     CYBELE_CHECK(check_unused(
-        request, definitions::unused_arguments(request.definition.arguments, outcome, text, file)));
+        request,
+        definitions::unused_arguments(request.definition.arguments, outcome, text, file),
+        outcome.used_arguments));
     ImagePlan plan;
     plan.definition = std::move(outcome.definition);
     CYBELE_CHECK(definitions::keep_sections(plan.definition, request.definition.sections));

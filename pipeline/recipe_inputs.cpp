@@ -111,11 +111,44 @@ std::vector<Fault> wrong_inputs(const recipes::Recipe& recipe) {
     return wrong;
 }
 
+namespace {
+
+constexpr std::string_view kVersionMissing = "step-version-missing";
+
+/// The place of the further repository that a step refused: the one that the message names, or the
+/// only one.
+std::optional<Place> place_of_refused(const recipes::Recipe& recipe, const Fault& fault) {
+    std::optional<Place> only;
+    std::size_t count = 0;
+    for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
+        const recipes::StageContext context = recipes::stage_context(recipe, i);
+        const auto& all = context.fields->packages.repositories;
+        for (std::size_t at = 0; at < all.size(); ++at) {
+            only = recipe
+                       .fault_at(fmt::format("{}packages.repositories[{}].url", context.prefix, at),
+                                 problem(fault.id, fault.message))
+                       .where;
+            if (fault.message.find(printable(all[at].url)) != std::string::npos) {
+                return only;
+            }
+            ++count;
+        }
+    }
+    return count == 1 ? only : std::nullopt;
+}
+
+} // namespace
+
 Error at_recipe_packages(const recipes::Recipe& recipe, const Error& failed) {
     std::vector<Fault> faults = failed.faults();
     for (Fault& fault : faults) {
+        if (fault.id == "step-repository-refused") {
+            const auto place = place_of_refused(recipe, fault);
+            fault.where = place ? place : fault.where;
+            continue;
+        }
         const std::size_t begin = fault.message.find('\'') + 1;
-        if (fault.id != "step-package-missing" || begin == 0) {
+        if ((fault.id != "step-package-missing" && fault.id != kVersionMissing) || begin == 0) {
             continue;
         }
         const std::string package = fault.message.substr(begin, fault.message.rfind('\'') - begin);
@@ -139,9 +172,7 @@ Error at_recipe_packages(const recipes::Recipe& recipe, const Error& failed) {
 Error with_lock_remedy(const recipes::Recipe& recipe, const Error& failed) {
     std::vector<Fault> faults = failed.faults();
     for (Fault& fault : faults) {
-        const bool is_missing =
-            fault.id == "step-package-missing" && fault.message.ends_with(" in this version");
-        if (is_missing || fault.id == "step-version-differs") {
+        if (fault.id == kVersionMissing || fault.id == "step-version-differs") {
             fault.code = ErrorCode::kExecution;
             fault.set(problem("step-lock-outdated",
                               "the package mirror does not have the versions of the Lock"));

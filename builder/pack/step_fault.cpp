@@ -64,15 +64,19 @@ void explain_output(Fault& fault, const std::string& name, const FailedScript& f
             problem("step-repository-refused", fmt::format("{}: {}", name, printable(refused))));
         fault.help = "use a repository that its owner signs and keeps up to date, with its key";
     } else if (!package.empty()) {
-        fault.set(problem("step-package-missing",
-                          fmt::format("{}: there is no package '{}'{}",
+        fault.set(
+            is_version_missing(lines)
+                ? problem("step-version-missing",
+                          fmt::format("{}: the version that is asked for of package '{}' was "
+                                      "not found",
                                       name,
-                                      printable(package),
-                                      is_version_missing(lines) ? " in this version" : "")));
+                                      printable(package)))
+                : problem("step-package-missing",
+                          fmt::format("{}: package '{}' was not found", name, printable(package))));
         fault.help = "correct its name or version under `packages`, or in the step";
     } else if (differs_from_lock(lines)) {
         fault.set(problem("step-version-differs",
-                          fmt::format("{}: a package is not the one of the Lock", name)));
+                          fmt::format("{}: a package differs from the Lock", name)));
     } else if (is_certificate_fault(lines)) {
         fault.set(problem("step-certificate-unknown", std::move(fault.message)));
         fault.help =

@@ -259,7 +259,8 @@ bool is_network_fault(std::string_view output) {
 }
 
 std::string refused_repository(std::string_view output) {
-    constexpr std::array<std::string_view, 7> kRefusals = {"is not signed.",
+    constexpr std::array<std::string_view, 8> kRefusals = {"is not signed.",
+                                                           ".rpm is not signed",
                                                            "is expired (invalid since",
                                                            "is not valid yet",
                                                            "no longer signed.",

@@ -81,8 +81,8 @@ void install_other_name(CLI::App& app, Session& session) {
     CLI::App* verb = add_verb(
         app,
         "install-as",
-        "Make links by which this program answers as `apptainer` or `singularity`, and runs "
-        "images.",
+        "Make a link by which this program answers as `apptainer` or `singularity`, and one for "
+        "`./app.sif`.",
         {"cybelectl install-as apptainer ~/bin", "cybelectl install-as singularity ~/bin --force"});
     verb->add_option("name", options->name, "apptainer or singularity")
         ->required()

@@ -11,9 +11,9 @@ class App;
 
 namespace cybele::cli {
 
-/// What `explain WORD` shows of a word that is no page, rule or error: the fields of documents with
-/// that name (or that other programs call so), its meaning in the glossary, and the commands. ""
-/// where it is none of these. `all` has all verbs, `glossary` is the page.
+/// What `explain WORD` shows if no page, rule or error has that name: the fields of documents with
+/// the name (or with this name in other programs), its meaning in the glossary, and the commands.
+/// Empty where nothing was found. `all` has all verbs, `glossary` is the page.
 [[nodiscard]] std::string
 word_text(const CLI::App& all, std::string_view glossary, std::string_view word);
 

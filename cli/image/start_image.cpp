@@ -6,6 +6,7 @@
 #include "cli/common/progress.hpp"
 #include "cli/common/reference_folders.hpp"
 #include "cli/image/cache_entries.hpp"
+#include "cli/image/reference_cache.hpp"
 #include "images/sif/sif.hpp"
 #include "registry/oci/images.hpp"
 #include "registry/oci/oci_image.hpp"
@@ -418,13 +419,6 @@ Error with_own_options(const Session& session, const Error& error) {
     return Error(std::move(faults));
 }
 
-/// A cache that is named must be one.
-bool names_no_folder(const Session& session) {
-    const std::string cache = session.environment.get_or("APPTAINER_CACHEDIR", "");
-    std::error_code error;
-    return fs::exists(cache, error) && !fs::is_directory(cache, error);
-}
-
 /// As Apptainer: where nothing can be stored, the image is for this start only.
 bool can_store(const Session& session) {
     const auto tell = [&](const Error& error) {
@@ -475,7 +469,7 @@ Result<std::string> start_image(const Session& caller, const StartOptions& wish)
     const SchemeRow* const row = scheme_of(options.image);
     const bool is_stored = row != nullptr && row->kind != Kind::kRefused;
     if (!session.other_name.empty() && is_stored && !options.has_no_cache &&
-        !names_no_folder(caller)) {
+        check_reference_cache(caller)) { // a file that is named is reported
         options.has_no_cache = !can_store(session);
     }
     auto found = find_start_image(session, options);

@@ -172,8 +172,8 @@ void AssignmentReader::read_word() {
     }
 }
 
-/// What is no plain assignment, where the file is read like the reference runs it; false for all
-/// else.
+/// Takes a word that is not a plain assignment, where the file is read as the reference runs it.
+/// False: the word is something else.
 bool AssignmentReader::take_shell_word(std::size_t equals) {
     if (!is_like_shell()) {
         return false;

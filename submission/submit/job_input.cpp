@@ -420,7 +420,7 @@ read_documents(const JobRequest& request, std::string text, const fs::path& file
         faults.add(job.error());
     }
     if (!request.site.empty()) {
-        auto site = read_named_site(request);
+        auto site = read_named_site(request.site, request.site_from, request.site_place);
         if (site) {
             input.site = std::move(*site);
         } else {

@@ -71,8 +71,10 @@ struct JobRequest {
 /// exists.
 [[nodiscard]] Result<JobInput> read_job_input(const JobRequest& request);
 
-/// The Site of a request; the error where its file is missing says what names it.
-[[nodiscard]] Result<launchers::Site> read_named_site(const JobRequest& request);
+/// The Site in a file; the error where it is missing says what names it: `named_by`, at `place`.
+[[nodiscard]] Result<launchers::Site> read_named_site(const std::filesystem::path& file,
+                                                      const std::string& named_by,
+                                                      const std::optional<Place>& place);
 
 /// What the labels of a foreign image do not say of its MPI, PMI and C library is looked for in its
 /// files, without mounting or running it.

@@ -6,15 +6,17 @@
 
 namespace cybele::submission {
 
-Result<launchers::Site> read_named_site(const JobRequest& request) {
-    auto text = read_file(request.site);
+Result<launchers::Site> read_named_site(const std::filesystem::path& file,
+                                        const std::string& named_by,
+                                        const std::optional<Place>& place) {
+    auto text = read_file(file);
     if (text) {
-        return launchers::read_site(std::move(*text), request.site);
+        return launchers::read_site(std::move(*text), file);
     }
     Fault fault = text.error().faults().front();
-    if (fault.id == "file-missing" && !request.site_from.empty()) {
-        fault.where = request.site_place;
-        fault.because = request.site_from + " names it as the Site";
+    if (fault.id == "file-missing" && !named_by.empty()) {
+        fault.where = place;
+        fault.because = named_by + " names it as the Site";
         fault.help = "correct the path there, or name another Site: --site FILE";
     }
     return fail(Error(std::move(fault)).with_context("reading the Site"));

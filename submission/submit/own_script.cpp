@@ -406,11 +406,8 @@ Result<RenderedJob> ready_script(const OwnScriptRequest& script,
                                  const Environment& environment) {
     RenderedJob ready;
     if (!script.site.empty()) {
-        JobRequest request;
-        request.site = script.site;
-        request.site_from = script.site_from;
-        request.site_place = script.site_place;
-        CYBELE_TRY(ready.input.site, read_named_site(request));
+        CYBELE_TRY(ready.input.site,
+                   read_named_site(script.site, script.site_from, script.site_place));
     }
     ready.input.dialect = !script.scheduler.empty() ? script.scheduler
                           : ready.input.site        ? ready.input.site->dialect

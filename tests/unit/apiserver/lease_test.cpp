@@ -247,7 +247,7 @@ TEST_CASE(
     CHECK(holder.is_held(store.now) != other.is_held(store.now));
 }
 
-TEST_CASE("the mark of a holder is no news to itself, and one to the other") {
+TEST_CASE("a holder does not count its own mark of a rewind, and the other one does") {
     int stamps = 0;
     const auto moments = [&] { return std::to_string(++stamps); };
     LeaseSettings settings = lease_of("a");
