@@ -251,17 +251,24 @@ Result<Entry> Journal::find_one(const std::string& text) const {
                         : "`cybelectl job list --all` shows them; reattach to a record with "
                           "`cybelectl job attach .cybelectl/UUID`");
     }
-    std::string uuids;
+    const bool is_of_several_schedulers =
+        std::any_of(found.begin(), found.end(), [&found](const Entry& entry) {
+            return entry.scheduler != found.front().scheduler;
+        });
+    std::string jobs;
     for (const Entry& entry : found) {
-        uuids += (uuids.empty() ? "" : ", ") + entry.uuid + " (" + entry.scheduler + ")";
+        jobs += (jobs.empty() ? "" : ", ") + entry.uuid + " (" + entry.scheduler +
+                (entry.login.empty() ? "" : " of " + printable(entry.login)) + ")";
     }
     return fail(
         ErrorCode::kInput,
         problem("job-ambiguous",
                 "'" + printable(text) + "' names " + std::to_string(found.size()) + " jobs"),
-        "they are " + uuids,
-        "name one by its UUID, or as `" + found.front().scheduler + ":" +
-            printable(found.front().id) + "`");
+        "they are " + jobs,
+        is_of_several_schedulers ? "name one by its UUID, or as `" + found.front().scheduler + ":" +
+                                       printable(found.front().id) + "`"
+                                 : "name one by its UUID, of which the first eight characters "
+                                   "are enough");
 }
 
 Result<std::vector<Entry>> Journal::list(bool is_with_ended) const {

@@ -413,6 +413,13 @@ fake_sbatch() {
     wait_for 30 sh -c "'$parts_dir/slurm' exec '$place' squeue -h -t all -j $(cat limit.id) -o %T | grep -q TIMEOUT"
 }
 
+own_client() { slurm "$@"; }
+@test "ten kinds of scripts of other people run unchanged" {
+    own_submitted slurm slurm
+    own_ended slurm
+}
+
+# The last one: once it has read its settings again, Slurm may give the numbers of forgotten jobs to new ones.
 @test "a job that Slurm has forgotten keeps its end" {
     host_job forgotten 'script: exit 12'
     id=$(submit forgotten)
@@ -422,10 +429,4 @@ fake_sbatch() {
     wait_for 90 sh -c "! '$parts_dir/slurm' exec '$place' scontrol show job $id"
     run slurm cybelectl job wait "$id"
     assert_equal "$status" 12
-}
-
-own_client() { slurm "$@"; }
-@test "ten kinds of scripts of other people run unchanged" {
-    own_submitted slurm slurm
-    own_ended slurm
 }

@@ -204,7 +204,13 @@ TEST_CASE("one number at two logins of a scheduler names neither job") {
     CHECK_FALSE(journal.find("slurm:12").has_value());
     first.ended = second.ended = 200; // neither is the newer one of the same cluster
     REQUIRE(journal.put({first, second}).has_value());
-    CHECK_FALSE(journal.find("12").has_value());
+    const auto ambiguous = journal.find("12");
+    REQUIRE_FALSE(ambiguous.has_value());
+    const auto& fault = ambiguous.error().faults().front();
+    CHECK(fault.because ==
+          std::string("they are ") + kFirst + " (slurm of one), " + kSecond + " (slurm of two)");
+    CHECK(fault.help.find("slurm:12") == std::string::npos); // it would name both again
+    CHECK(journal.find(std::string(kSecond).substr(0, 8)).value().login == "two");
     CHECK(journal.find(kSecond).value().login == "two");
 }
 
