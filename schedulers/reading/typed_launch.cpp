@@ -62,7 +62,7 @@ public:
                 launch.environment[name] = value->substr(equals + 1);
             }
         }
-        return is_known && !words_.empty() && take_starter() && take_container(setup) &&
+        return is_known && !words_.empty() && take_starter(command) && take_container(setup) &&
                take_program() && write_ranks(setup);
     }
 
@@ -149,21 +149,30 @@ private:
         return is_read;
     }
 
-    bool take_starter() {
+    /// One program of the host, next to what is asked for beyond it.
+    bool take_single(const ShellCommand& command) {
+        const std::string& first = words_.front();
+        if (std::any_of(words_.begin() + 1, words_.end(), is_launcher_name)) {
+            return stop(first, "it comes before the launcher, where a typed launch has nothing");
+        }
+        const bool is_one = place_.nodes == 1 && place_.tasks == 1 && place_.is_exact;
+        launch.is_exact = is_more_than_one(script_, options_, place_);
+        launch.folds_slots = !launch.is_exact && has_slots_of_cores(script_, options_, place_);
+        return (!launch.is_exact && !launch.folds_slots) ||
+               (!has_container() && leaves_rest_unused(script_, options_, command)) ||
+               stop(first,
+                    is_one ? "the batch system chooses a number that a typed launch would set"
+                           : "one process would start in an allocation for several");
+    }
+
+    bool take_starter(const ShellCommand& command) {
         constexpr std::array<std::string_view, 4> kMpirun{
             "mpirun", "mpiexec", "mpiexec.hydra", "orterun"};
         const std::string first = words_.front();
         const bool is_srun = first == "srun";
         if (!is_srun && !is_one_of(first, kMpirun)) {
             launch.kind = "serial";
-            if (std::any_of(words_.begin() + 1, words_.end(), is_launcher_name)) {
-                return stop(first,
-                            "it comes before the launcher, where a typed launch has nothing");
-            }
-            return ((place_.nodes == 1 && place_.tasks == 1 && place_.is_exact) ||
-                    stop(first, "one process would start in an allocation for several")) &&
-                   (!has_numbers_of_default(script_, options_) ||
-                    stop(first, "the batch system chooses a number that a typed launch would set"));
+            return take_single(command);
         }
         at_ = 1;
         launch.kind = "mpi";
@@ -269,9 +278,11 @@ private:
     bool take_container(const TypedSetup& setup) {
         const std::size_t begin = at_;
         const std::size_t known = reasons.size();
-        // What is read from elsewhere may set variables that a container of ours would not see.
-        const bool is_known =
-            (!setup.reads_elsewhere && !setup.loads_any_module) || options_.gets_image;
+        // What is read from elsewhere may set variables that a container of ours would not see. A
+        // program of the host is started by the shell that read it.
+        const bool is_of_host = launch.kind == "serial" && !has_container();
+        const bool is_known = (!setup.reads_elsewhere && !setup.loads_any_module) || is_of_host ||
+                              options_.gets_image;
         if (raw_.empty() && !setup.changes_directory && is_known && take_image()) {
             return true;
         }
@@ -439,9 +450,8 @@ std::optional<TypedLaunch> launch_of_words(const BatchScript& script,
     // made for a new image need not do what the script did there.
     const bool has_cores =
         launch.kind != "serial" || options.fields.contains("resources.cpus-per-task");
-    launch.threads = setup->threads ? std::to_string(*setup->threads)
-                     : options.gets_image && has_cores && !setup->keeps_threads ? ""
-                                                                                : "own";
+    const bool is_for_tasks = options.gets_image && has_cores && !setup->keeps_threads;
+    launch.threads = setup->threads ? std::to_string(*setup->threads) : is_for_tasks ? "" : "own";
     return launch;
 }
 

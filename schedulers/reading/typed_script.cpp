@@ -27,17 +27,6 @@ bool is_shell_of_text(const BatchScript& script) {
            is_one_of(name, kShells) && script.lines.front().starts_with("#!");
 }
 
-/// `nodes=1:ppn=8` for one program: TORQUE counts cores, and a Job of one task with as many writes
-/// the same words.
-bool has_slots_of_cores(const BatchScript& script,
-                        const BatchOptions& options,
-                        const Place& place) {
-    return script.reader == Reader::kTorque && place.nodes == 1 && place.tasks > 1 &&
-           options.fields.contains("resources.tasks-per-node") &&
-           !options.fields.contains("resources.cpus-per-task") &&
-           !options.fields.contains("resources.tasks");
-}
-
 /// Lines that a batch system would take for directives, in the text of a `script`. `##SBATCH` and
 /// `# SBATCH` are comments for each of them.
 bool has_directives(std::string_view text) {
@@ -136,6 +125,35 @@ bool has_numbers_of_default(const BatchScript& script, const BatchOptions& optio
            (!has_tasks && std::any_of(kTasks.begin(), kTasks.end(), reads));
 }
 
+bool has_slots_of_cores(const BatchScript& script,
+                        const BatchOptions& options,
+                        const Place& place) {
+    return script.reader == Reader::kTorque && place.nodes == 1 && place.tasks > 1 &&
+           options.fields.contains("resources.tasks-per-node") &&
+           !options.fields.contains("resources.cpus-per-task") &&
+           !options.fields.contains("resources.tasks");
+}
+
+bool is_more_than_one(const BatchScript& script, const BatchOptions& options, const Place& place) {
+    // `-n 1 --ntasks-per-node=12` is a contradiction, which Slurm settles.
+    const auto each = options.fields.find("resources.tasks-per-node");
+    const bool is_odd = place.tasks == 1 && each != options.fields.end() && each->second != "1";
+    const bool is_one = place.tasks == 1 || has_slots_of_cores(script, options, place);
+    return place.nodes != 1 || !is_one || !place.is_exact || is_odd ||
+           has_numbers_of_default(script, options);
+}
+
+bool leaves_rest_unused(const BatchScript& script,
+                        const BatchOptions& options,
+                        const ShellCommand& command) {
+    constexpr std::array<std::string_view, 2> kShells{"bash", "sh"};
+    const std::string_view program = name_of_path(command.program());
+    // Another script may start as many processes as there are tasks.
+    const bool is_script = is_one_of(program, kShells) || program.ends_with(".sh");
+    return !is_script && !may_start_tasks(command) && !calls_launcher(script) &&
+           std::none_of(options.words.begin(), options.words.end(), is_own_word);
+}
+
 bool is_launcher_name(std::string_view name) {
     constexpr std::array<std::string_view, 8> kLaunchers{
         "srun", "orterun", "prun", "ibrun", "aprun", "jsrun", "pbsdsh", "mpibind"};
@@ -197,12 +215,8 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
     text.erase(0, std::min(text.find_first_not_of('\n'), text.size()));
     const std::vector<std::string> shell = shell_words_of(script);
     const bool folds_slots = has_slots_of_cores(script, options, place);
-    const bool is_one = place.nodes == 1 && (place.tasks == 1 || folds_slots) && place.is_exact;
-    // `-n 1 --ntasks-per-node=12` is a contradiction, which Slurm settles.
-    const auto each = options.fields.find("resources.tasks-per-node");
-    const bool is_odd = place.tasks == 1 && each != options.fields.end() && each->second != "1";
-    const bool is_exact = !is_one || is_bound || is_odd || has_outputs_in_folder(script, options) ||
-                          has_numbers_of_default(script, options);
+    const bool is_exact = is_bound || has_outputs_in_folder(script, options) ||
+                          is_more_than_one(script, options, place);
     const bool is_right =
         !is_exact || (!may_start_tasks(*body.launch) &&
                       std::none_of(options.words.begin(), options.words.end(), is_own_word));

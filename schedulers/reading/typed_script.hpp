@@ -31,6 +31,21 @@ namespace cybele::schedulers {
 /// the batch system: tasks, the cores of a GPU's queue, all of PBS.
 [[nodiscard]] bool has_numbers_of_default(const BatchScript& script, const BatchOptions& options);
 
+/// `nodes=1:ppn=8` for one program: TORQUE counts cores, and a Job of one task with as many writes
+/// the same words.
+[[nodiscard]] bool
+has_slots_of_cores(const BatchScript& script, const BatchOptions& options, const Place& place);
+
+/// Whether what is asked for must stay as it is written, where one program starts: several tasks
+/// or nodes, or numbers that the batch system chooses.
+[[nodiscard]] bool
+is_more_than_one(const BatchScript& script, const BatchOptions& options, const Place& place);
+
+/// Whether the command leaves what is asked for beyond one process unused, so `exact` is right.
+[[nodiscard]] bool leaves_rest_unused(const BatchScript& script,
+                                      const BatchOptions& options,
+                                      const ShellCommand& command);
+
 /// One program of the host that the body's own shell starts, with its words as they are.
 [[nodiscard]] std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
                                                           const BatchOptions& options,
