@@ -3,6 +3,7 @@
 
 #include "support/json.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 namespace cybele::apiserver {
 
@@ -36,7 +37,8 @@ Error refusal(const std::string& what, const Reply& reply) {
     if (reply.failure) {
         return Error(*reply.failure).with_context(what);
     }
-    const std::string message = printable(message_of(reply.body).substr(0, kLongestQuote));
+    const std::string message =
+        printable(text::trimmed(message_of(reply.body)).substr(0, kLongestQuote));
     std::string help = "try again later";
     for (const Remedy& remedy : kRemedies) {
         if (remedy.status == reply.status) {

@@ -8,6 +8,7 @@
 #include "bridge/pump.hpp"
 #include "bridge/ways.hpp"
 #include "kubernetes/objects/crd.hpp"
+#include "support/counted.hpp"
 #include "support/http.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
@@ -319,7 +320,7 @@ private:
         BatchCluster cluster(settings);
         const Poll poll = cluster.poll();
         if (poll.is_complete) {
-            good(fmt::format("queue: {} jobs of all users", poll.jobs.size()));
+            good("queue: " + counted(poll.jobs.size(), "job") + " of all users");
             for (const std::string& account : poll.silent) {
                 if (!broken.contains(account)) { // else it was reported
                     bad("jobs of " + account,

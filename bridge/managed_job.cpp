@@ -77,7 +77,7 @@ void add_unserved(const ManagedJson& spec,
     };
     if (is_other("completions") || is_other("parallelism")) {
         into.push_back(
-            unserved(problem("managed-job-several", "not carried: several pods of one Job"),
+            unserved(problem("managed-job-several", "not converted: several pods of one Job"),
                      "a Job of the bridge is one batch job",
                      "create one Job for each"));
     }
@@ -88,7 +88,7 @@ void add_unserved(const ManagedJson& spec,
             std::end(kEverywhere)) {
             into.push_back(
                 unserved(problem("managed-job-selector",
-                                 "not carried: nodeSelector `" + printable(key) + "`"),
+                                 "not converted: nodeSelector `" + printable(key) + "`"),
                          "the batch system chooses the nodes",
                          fmt::format("name a queue with the annotation {}", kQueueAnnotation)));
         }

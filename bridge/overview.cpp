@@ -46,9 +46,11 @@ Result<void> read_lease(ServerSession& server, const std::string& path, Overview
 Result<Overview> read_overview(const ServiceRequest& request) {
     CYBELE_TRY(const std::unique_ptr<ServerSession> server, ServerSession::open(request));
     Overview overview;
+    const std::string name = "cybelectl-bridge-" + request.configuration.document.name;
+    overview.lease = server->name_space() + "/" + name;
     CYBELE_CHECK(read_lease(*server,
                             "/apis/coordination.k8s.io/v1/namespaces/" + server->name_space() +
-                                "/leases/cybelectl-bridge-" + request.configuration.document.name,
+                                "/leases/" + name,
                             overview));
     CYBELE_CHECK(server->each_object([&](const Object& object) { count(object, overview); }));
     return overview;

@@ -12,6 +12,7 @@ namespace cybele::bridge {
 
 /// What the API server shows of a bridge and its objects.
 struct Overview {
+    std::string lease;                         ///< NAMESPACE/NAME of the Lease
     std::string holder;                        ///< of the Lease; empty: no bridge runs
     std::int64_t renewed = 0;                  ///< Unix seconds, as the holder wrote them
     std::int64_t duration = 0;                 ///< seconds after which it is free

@@ -5,6 +5,9 @@ set(program_share ${CMAKE_INSTALL_DATADIR}/cybelectl)
 install(DIRECTORY recipes/catalogue DESTINATION ${program_share} COMPONENT program)
 install(DIRECTORY docs/schemas DESTINATION ${program_share} COMPONENT program FILES_MATCHING PATTERN "*.json")
 install(DIRECTORY templates/ci DESTINATION ${program_share} COMPONENT program)
+# For sites that replace some of them (`templates` of a Site).
+install(DIRECTORY templates/script schedulers/dialects DESTINATION ${program_share}/templates COMPONENT program
+    FILES_MATCHING PATTERN "*.mustache")
 # At the top of the documents, their links to docs/ lead into the same folder.
 foreach(file IN ITEMS README.md CHANGELOG.md CONTRIBUTING.md ARCHITECTURE.md SECURITY.md RELEASING.md CODE_OF_CONDUCT.md)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})

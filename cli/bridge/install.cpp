@@ -86,10 +86,11 @@ void install_bridge_install(CLI::App& bridge, Session& session) {
         "--ha", options->has_two_pods, "two pods, of which the second waits for the first's Lease");
     verb->add_flag("--flow-schema",
                    options->has_flow_schema,
-                   "give the bridge a share of the API server's requests for itself");
-    CLI::Option* output =
-        verb->add_option("-o,--output", options->output, "file; - is standard output")
-            ->type_name("FILE");
+                   "add a FlowSchema: a queue of requests of its own on the API server");
+    CLI::Option* output = verb->add_option("-o,--output",
+                                           options->output,
+                                           "output file (default: -, standard output)")
+                              ->type_name("FILE");
     verb->add_flag("--apply", options->applies, "apply them to the API server instead")
         ->excludes(output);
     add_bridge_server(*verb, *options);

@@ -53,12 +53,13 @@ Result<int> run_bridge(Session& session, const BridgeOptions& options) {
 
 void install_bridge_run(CLI::App& bridge, Session& session) {
     auto options = std::make_shared<BridgeOptions>();
-    CLI::App* verb = add_verb(bridge,
-                              "run",
-                              "Carry objects to the batch system until interrupted.",
-                              {"cybelectl bridge run --config bridge.yaml",
-                               "cybelectl bridge run --kubeconfig admin.conf -n cybelectl --once",
-                               "cybelectl bridge run --format json"});
+    CLI::App* verb =
+        add_verb(bridge,
+                 "run",
+                 "Submit the jobs of objects and report their states, until interrupted.",
+                 {"cybelectl bridge run --config bridge.yaml",
+                  "cybelectl bridge run --kubeconfig admin.conf -n cybelectl --once",
+                  "cybelectl bridge run --format json"});
     add_bridge_config(*verb, *options);
     add_bridge_access(*verb, *options);
     verb->add_flag("--once", options->is_once, "exit after one round over all objects");

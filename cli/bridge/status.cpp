@@ -13,10 +13,13 @@ namespace cybele::cli {
 namespace {
 
 std::string text_of_overview(const bridge::Overview& overview) {
-    std::string text = overview.holder.empty() ? std::string("leader: none\n")
-                                               : fmt::format("leader: {}, renewed {}\n",
-                                                             printable(overview.holder),
-                                                             bridge::time_text(overview.renewed));
+    std::string text = overview.holder.empty()
+                           ? fmt::format("leader: none, no bridge holds the Lease {}; -n NAME "
+                                         "looks in another namespace\n",
+                                         printable(overview.lease))
+                           : fmt::format("leader: {}, renewed {}\n",
+                                         printable(overview.holder),
+                                         bridge::time_text(overview.renewed));
     text += fmt::format("objects: {}\n", overview.objects);
     for (const auto& [phase, count] : overview.phases) {
         text += fmt::format("  {}: {}\n", printable(phase), count);

@@ -340,8 +340,8 @@ void add_recipe_options(CLI::App& verb, BuildOptions& options) {
         ->excludes(variant);
     verb.add_option("--jobs",
                     options.jobs,
-                    "number of stages built at a time (default: the cores), with --all of images "
-                    "(default: 1)")
+                    "stages built at the same time (default: the number of cores); with --all: "
+                    "images (default: 1)")
         ->check(CLI::Range(1, 64));
     verb.add_flag("--unlocked",
                   options.build.recipe.ignores_lock,

@@ -10,11 +10,11 @@ namespace cybele::cli {
 void add_passphrase(CLI::App& verb, PassphraseOptions& options) {
     CLI::Option* const file = verb.add_option("--passphrase-file",
                                               options.file,
-                                              "the key's passphrase is the first line of this file")
+                                              "file with the key's passphrase in its first line")
                                   ->type_name("FILE");
     verb.add_option("--passphrase-fd",
                     options.descriptor,
-                    "the key's passphrase is the next line of this descriptor")
+                    "file descriptor from which one line is read: the key's passphrase")
         ->type_name("N")
         ->check(CLI::Range(std::numeric_limits<double>::max(), "NONNEGATIVE"))
         ->excludes(file);

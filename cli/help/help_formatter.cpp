@@ -110,6 +110,16 @@ bool is_shown(const CLI::Option& option) {
     return !option.get_group().empty();
 }
 
+/// The words after the image, which CLI11 does not read: they are cut off before.
+std::string_view program_words(const CLI::App& verb) {
+    const bool is_first =
+        verb.get_parent() != nullptr && verb.get_parent()->get_parent() == nullptr;
+    return !is_first                   ? ""
+           : verb.get_name() == "exec" ? " PROGRAM [ARGUMENTS...]"
+           : verb.get_name() == "run"  ? " [ARGUMENTS...]"
+                                       : "";
+}
+
 class HelpFormatter : public CLI::Formatter {
 public:
     HelpFormatter() {
@@ -135,6 +145,7 @@ public:
                 usage += option->get_required() ? " " + word : " [" + word + "]";
             }
         }
+        usage += program_words(*app);
         return usage + (app->get_subcommands({}).empty() ? "\n" : " COMMAND\n");
     }
 

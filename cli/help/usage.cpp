@@ -137,6 +137,16 @@ constexpr std::pair<std::string_view, std::string_view> kJobFields[] = {
     {"--signal", "write `signal: {name: USR1, before: 5 min}` in the Job"},
     {"--export", "write the variables under `environment` of the Job"},
     {"--walltime", "write --time TIME"},
+    {"--ppn", "write --ntasks-per-node N"},
+    {"-l", "write -N NODES --ntasks-per-node N -t TIME; memory is `memory-per-node` of the Job"},
+    {"-W", "write -d LIST for `depend=`; others are `directives` of the Job"},
+    {"-C", "write `constraint: FEATURE` under `resources` of the Job"},
+    {"-D", "write `workdir: FOLDER` in the Job"},
+    {"-M", "write `mail: {to: ADDRESS, on: [end, fail]}` in the Job"},
+    {"-P", "write -A NAME"},
+    {"-V", "write the variables under `environment` of the Job"},
+    {"-e", "write --stderr FILE"},
+    {"-o", "write --stdout FILE"},
 };
 
 std::string_view field_for(const std::vector<std::string>& names, std::string_view option) {

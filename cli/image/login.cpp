@@ -239,8 +239,9 @@ void install_image_logins(CLI::App& image, Session& session) {
         "--password-stdin", options->from_stdin, "read the password from standard input");
     verb->add_option("--token-server",
                      options->token_server,
-                     "give the login also to this token server of the registry, of another origin")
-        ->type_name("HOST[:PORT]");
+                     "token server of the registry, as HOST or HOST:PORT, that gets the login, "
+                     "too, although it is another host")
+        ->type_name("HOST");
     finish_login_verb(*verb, session, options, login);
 
     options = std::make_shared<LoginOptions>();

@@ -270,7 +270,8 @@ void install_push(CLI::App& image, Session& session) {
                      "for each by its name")
         ->required()
         ->type_name("IMAGE… REF");
-    verb->add_option("--tag", options->tag, "tag of images that are pushed into a group (latest)")
+    verb->add_option(
+            "--tag", options->tag, "tag of images that are pushed into a group (default: latest)")
         ->type_name("TAG");
     verb->add_flag(
         "--force", options->is_forced, "push an image that was changed after it was signed, too");

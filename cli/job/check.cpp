@@ -16,6 +16,7 @@
 #include "submission/submit/places.hpp"
 #include "submission/submit/submit.hpp"
 #include "submission/submit/verification.hpp"
+#include "support/counted.hpp"
 #include "support/json.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
@@ -84,6 +85,23 @@ void add_here(const Session& session, const submission::JobInput& input, Faults&
         fault.is_warning = true;
         faults.add(std::move(fault));
     }
+}
+
+/// An image that is not here cannot be checked. On this machine a submission needs it; a Job for a
+/// cluster may be checked where its image is not.
+void add_missing_image(const submission::JobInput& input,
+                       const submission::Connection& connection,
+                       bool is_named,
+                       Faults& faults) {
+    auto missing = submission::missing_image(input, connection);
+    if (!missing) {
+        return;
+    }
+    missing->is_warning = !is_named || input.dialect != "local";
+    if (missing->is_warning) {
+        missing->message += ", so it was not checked";
+    }
+    faults.add(std::move(*missing));
 }
 
 /// Whether a submission would build the image again, and why.
@@ -189,6 +207,7 @@ Result<JobFindings> check_one(const Session& session, const JobCheckOptions& opt
     }
     if (connection) {
         add_places(session, input, *connection, faults);
+        add_missing_image(input, *connection, is_named, faults);
         findings.elsewhere =
             connection->is_here() ? std::string() : printable(submission::shown(*connection));
     }
@@ -276,16 +295,17 @@ bool print_notes(const Session& session, const JobFindings& findings, bool is_st
     session.note(findings.faults.all(), is_strict);
     session.note(findings.script_notes.all(), is_strict);
     session.note(findings.here.all(), is_strict && findings.is_cluster_here);
-    const bool has_notes = !findings.faults.empty() || !findings.script_notes.empty();
-    const bool is_noted = has_notes || !findings.here.empty();
+    const std::size_t own = findings.faults.all().size() + findings.script_notes.all().size();
+    const std::size_t noted = own + findings.here.all().size();
+    const bool has_notes = own != 0;
     const bool is_refused =
         is_strict && (has_notes || (findings.is_cluster_here && !findings.here.empty()));
     if (!is_refused && !session.is_quiet && !session.is_json() && !session.is_sarif()) {
         Session::print(printable(findings.name) +
-                       (is_noted                     ? ": notes above"
+                       (noted != 0                   ? ": no errors, " + counted(noted, "warning")
                         : findings.is_launch_checked ? ": no problems found"
-                                                     : ": no problems found in what was checked, "
-                                                       "which the launch was not") +
+                                                     : ": no problems found; "
+                                                       "the launch was not checked") +
                        (findings.elsewhere.empty()
                             ? "\n"
                             : "; the files on " + findings.elsewhere + " were not checked\n"));

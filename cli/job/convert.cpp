@@ -147,11 +147,11 @@ Result<Converted> convert_batch_script(const std::string& text,
     CYBELE_TRY(const auto conversion, schedulers::convert_script(explanation, name));
     converted.yaml = conversion.yaml;
     tell_remainders(
-        explanation.script, conversion.left, "changed or not carried: ", converted.left);
+        explanation.script, conversion.left, "changed or left out: ", converted.left);
     tell_remainders(explanation.script, conversion.notes, "left as it is: ", converted.notes);
     tell_batch(explanation.script, conversion.why_batch, converted.notes);
     converted.summary = fmt::format(
-        "cybelectl: {} carried as fields, {} carried unchanged, {} changed or not carried",
+        "cybelectl: options: {} converted to fields, {} copied unchanged, {} changed or left out",
         conversion.in_fields,
         conversion.as_words,
         converted.left.size());
@@ -216,12 +216,13 @@ void install_job_convert(CLI::App& job, Session& session) {
         {"cybelectl job convert old.sh -o job.yaml",
          "cybelectl job convert old.pbs --strict",
          "cybelectl job convert pod.yaml -o job.yaml"});
-    verb->add_option("file",
-                     options->file,
-                     "a script with #SBATCH or #PBS lines, or the yaml of a batch/v1 Job or a Pod")
+    verb->add_option(
+            "file",
+            options->file,
+            "a script with #SBATCH or #PBS lines, or the manifest of a batch/v1 Job or a Pod")
         ->required()
         ->type_name("FILE");
-    verb->add_option("-o,--output", options->output, "output file; - is standard output")
+    verb->add_option("-o,--output", options->output, "output file (default: -, standard output)")
         ->type_name("FILE");
     add_script_reader(*verb, options->scheduler);
     verb->add_flag("--strict", options->is_strict, "exit with 3 if a line could not be converted");

@@ -88,13 +88,14 @@ void add_script_reader(CLI::App& verb, std::string& scheduler) {
 
 void install_job_explain(CLI::App& job, Session& session) {
     auto options = std::make_shared<ExplainOptions>();
-    CLI::App* verb = add_verb(job,
-                              "explain",
-                              "Say what a batch script asks for and which rules it breaks, or what "
-                              "went wrong in a job's output.",
-                              {"cybelectl job explain old.sh",
-                               "cybelectl job explain old.pbs --scheduler pbspro --format json",
-                               "cybelectl job explain --log slurm-42.out"});
+    CLI::App* verb =
+        add_verb(job,
+                 "explain",
+                 "Show what a batch script asks for and which rules it breaks, or what "
+                 "went wrong in a job's output.",
+                 {"cybelectl job explain old.sh",
+                  "cybelectl job explain old.pbs --scheduler pbspro --format json",
+                  "cybelectl job explain --log slurm-42.out"});
     verb->add_option("script", options->script, "a script with #SBATCH or #PBS lines")
         ->type_name("SCRIPT");
     verb->add_option("--log", options->log, "output of a failed job")->type_name("FILE");

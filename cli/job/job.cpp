@@ -96,7 +96,8 @@ void install_job_render(CLI::App& job, Session& session) {
         ->add_option(
             "arguments", options->overrides.arguments, "of a Job with `launch: batch`, after `--`")
         ->type_name("ARGUMENTS");
-    render_verb->add_option("-o,--output", options->output, "output file; - is standard output")
+    render_verb
+        ->add_option("-o,--output", options->output, "output file (default: -, standard output)")
         ->type_name("FILE");
     auto is_for_all = std::make_shared<bool>(false);
     render_verb->add_flag(

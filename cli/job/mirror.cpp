@@ -111,13 +111,13 @@ void install_job_mirror(CLI::App& job, Session& session) {
         ->type_name("TEXT");
     verb->add_option("--monitoring-period",
                      options->longest_seconds,
-                     "the longest pause between two questions; the file's, else 30")
+                     "maximum polling interval, in seconds (default: the file's, or 30)")
         ->type_name("SECONDS")
         ->check(CLI::Range(0.1, 3600.0));
     verb->add_option("--grace",
                      options->grace_seconds,
-                     "the pod's grace period: until five seconds before its end a cancelled job is "
-                     "waited for; 60")
+                     "the pod's grace period, in seconds; a cancelled job is waited for until five "
+                     "seconds before its end (default: 60)")
         ->type_name("SECONDS")
         ->check(CLI::Range(6.0, 86'400.0));
     verb->add_flag("--print-logs", options->prints_logs, "show what the job writes");

@@ -108,7 +108,7 @@ void install_job_results(CLI::App& job, Session& session) {
     verb->add_option("--plot", options->plot, "an SVG drawing of two columns; by: a line per value")
         ->type_name("x=NAME,y=NAME[,by=NAME]")
         ->excludes(csv);
-    verb->add_option("-o,--output", options->output, "output file; - is standard output")
+    verb->add_option("-o,--output", options->output, "output file (default: -, standard output)")
         ->type_name("FILE");
     add_format(*verb, session);
     verb->callback([&session, options] {

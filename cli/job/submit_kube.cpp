@@ -74,10 +74,14 @@ void add_target_options(CLI::App& verb, TargetOptions& options) {
     verb.add_option(
             "--target", options.target, "where the job runs (default: the Job's, or cluster)")
         ->check(CLI::IsMember({"auto", "cluster", "kubernetes"}));
-    verb.add_flag("--explain", options.is_explained, "print the rule of `auto`; submit nothing");
+    verb.add_flag("--explain",
+                  options.is_explained,
+                  "print what `--target auto` chooses and why; submit nothing");
     auto* const yaml = verb.add_flag(
-        "--kube", options.is_yaml, "write the yaml of a bridge's object instead of submitting");
-    verb.add_flag("--apply", options.is_applied, "--kube, handed to `kubectl apply`")->needs(yaml);
+        "--kube", options.is_yaml, "print the manifest of a bridge's object instead of submitting");
+    verb.add_flag(
+            "--apply", options.is_applied, "apply the manifest of --kube with `kubectl apply`")
+        ->needs(yaml);
     verb.add_option("--kind", options.kind, "kind of the object (default: as in `kube render`)")
         ->check(CLI::IsMember(kubernetes::kind_names()));
     verb.add_option(

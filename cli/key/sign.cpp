@@ -226,7 +226,8 @@ Result<int> sign(Session& session, SignVerbOptions& options) {
 
 void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
     verb.add_option("image", options.images, "image files")->required()->type_name("IMAGE");
-    verb.add_option("--key", options.keys, "private PEM key; may be given again: one envelope")
+    verb.add_option(
+            "--key", options.keys, "private PEM key; several keys sign together (repeat --key)")
         ->type_name("FILE")
         ->allow_extra_args(false)
         ->check(not_empty());

@@ -129,7 +129,7 @@ void install_kube_check(CLI::App& kube, Session& session) {
                               {"cybelectl kube check torquejob.yaml",
                                "cybelectl kube check objects/*.yaml --strict",
                                "cybelectl kube check torquejob.yaml --format sarif > job.sarif"});
-    verb->add_option("file", options->files, "yaml files; - is standard input")
+    verb->add_option("file", options->files, "manifests; - is standard input")
         ->required()
         ->type_name("FILE");
     verb->add_flag("--strict", options->is_strict, "treat warnings as errors (exit code 3)");
@@ -163,7 +163,7 @@ void install_render(CLI::App& kube, Session& session) {
         ->type_name("NAME");
     verb->add_option("--batch", options->batch, "batch script to use instead of a rendered one")
         ->type_name("FILE");
-    verb->add_option("-o,--output", options->output, "output file; - is standard output")
+    verb->add_option("-o,--output", options->output, "output file (default: -, standard output)")
         ->type_name("FILE");
     verb->callback([&session, options] {
         session.action = [&session, options] {
@@ -186,7 +186,7 @@ void install_crd(CLI::App& kube, Session& session) {
         ->type_name("KIND");
     verb->add_option("--group", options->group, "API group (default: cybelectl.io)")
         ->type_name("GROUP");
-    verb->add_option("-o,--output", options->output, "output file; - is standard output")
+    verb->add_option("-o,--output", options->output, "output file (default: -, standard output)")
         ->type_name("FILE");
     verb->callback([&session, options] {
         session.action = [options] {

@@ -250,7 +250,7 @@ void install_definition_check(CLI::App& def,
     add_parser_options(*verb, *options);
     verb->add_flag("--strict", options->is_strict, "treat warnings as errors (exit code 3)");
     verb->add_flag(
-        "--no-shellcheck", options->no_shellcheck, "do not ask shellcheck where installed");
+        "--no-shellcheck", options->no_shellcheck, "do not run shellcheck, even if it is installed");
     verb->add_option("--format", options->form, "form of the output")
         ->check(CLI::IsMember({"text", "json", "sarif"}))
         ->capture_default_str();
@@ -273,7 +273,7 @@ void install_format(CLI::App& def,
         ->required()
         ->type_name("DEF");
     add_parser_options(*verb, *options);
-    verb->add_option("-o,--output", options->output, "output file; - is standard output")
+    verb->add_option("-o,--output", options->output, "output file (default: -, standard output)")
         ->type_name("FILE");
     verb->add_flag("-i,--in-place", options->is_in_place, "write each file back");
     verb->add_flag(
@@ -297,7 +297,7 @@ void install_print(CLI::App& def,
         ->required()
         ->expected(1)
         ->type_name("DEF");
-    verb->add_option("-o,--output", options->output, "output file; - is standard output")
+    verb->add_option("-o,--output", options->output, "output file (default: -, standard output)")
         ->type_name("FILE");
     verb->add_option("--format", options->form, "form of the output")
         ->check(CLI::IsMember({"text", "json"}))

@@ -230,7 +230,10 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
     verb->add_option("file", options->file, "what to import; - is standard input")
         ->required()
         ->type_name("FILE");
-    verb->add_option("--kind", options->kind, "kind of the file (default: detected)")
+    verb->add_option("--kind",
+                     options->kind,
+                     "dockerfile, conda, requirements, spack, conda-lock, definition, pyproject, "
+                     "uv-lock, poetry-lock, pixi-lock, renv-lock or hpccm (default: detected)")
         ->type_name("KIND");
     verb->add_option("-o,--output", options->output, "output file (default: standard output)")
         ->type_name("FILE");
@@ -240,7 +243,9 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
     verb->add_option("--base", options->base, "base of the image, if the file names none")
         ->capture_default_str()
         ->type_name("BASE");
-    verb->add_option("--sources", options->sources, "address of the folder with installers")
+    verb->add_option("--sources",
+                     options->sources,
+                     "URL of the folder with the installers that the file names")
         ->type_name("URL");
     add_assignments(*verb, kBuildArguments, options->arguments);
     verb->add_flag("--lift", options->lifts_all, "convert similar installations to packages, too");

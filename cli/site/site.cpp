@@ -2,6 +2,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/session.hpp"
 #include "diagnostics/site_probe.hpp"
+#include "support/counted.hpp"
 #include "support/file.hpp"
 
 #include <memory>
@@ -47,7 +48,9 @@ Result<int> check_site(Session& session, const SiteOptions& options) {
     }
     if (!session.is_quiet && !session.is_json()) {
         Session::print(options.file +
-                       (faults.empty() ? ": as this machine is\n" : ": notes above\n"));
+                       (faults.empty()
+                            ? ": as this machine is\n"
+                            : ": no errors, " + counted(faults.all().size(), "warning") + "\n"));
     }
     return 0;
 }
@@ -69,7 +72,7 @@ void install_site(CLI::App& app, Session& session) {
                  {"cybelectl site probe --name hall-a -o hall-a.yaml",
                   "cybelectl site probe --name hall-a -o -"});
     probe_verb->add_option("--name", options->name, "the Site's name")->type_name("NAME");
-    probe_verb->add_option("-o,--output", options->output, "output file; - is standard output")
+    probe_verb->add_option("-o,--output", options->output, "output file (default: -, standard output)")
         ->type_name("FILE");
     add_format(*probe_verb, session);
     probe_verb->callback([&session, options] {

@@ -174,8 +174,8 @@ void Conversion::leave(yaml::Mark mark,
     Fault fault = document::fault_at(
         source,
         mark,
-        effect == Effect::kNone ? problem("pod-field-without-effect", "not carried: " + what)
-                                : problem("pod-field-not-carried", "not carried: " + what),
+        effect == Effect::kNone ? problem("pod-field-without-effect", "not converted: " + what)
+                                : problem("pod-field-not-carried", "not converted: " + what),
         std::move(because),
         std::move(help));
     fault.is_warning = true;

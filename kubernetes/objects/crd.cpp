@@ -87,7 +87,7 @@ Map own_fields() {
                 Map{{"type", "integer"},
                     {"format", "int32"},
                     {"minimum", std::int64_t{0}},
-                    {"description", "after these seconds a finished object is deleted"}}},
+                    {"description", "seconds after which a finished object is deleted"}}},
                {"onDelete",
                 Map{{"type", "string"},
                     {"enum", Tree::List{"Cancel", "Orphan"}},

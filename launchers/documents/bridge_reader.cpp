@@ -135,12 +135,12 @@ void check_accounts(Reading& reading, const std::vector<View>& views, const Brid
         }
         const BridgeAccount& first = by_name.emplace(account.account, account).first->second;
         if (first.workdir != account.workdir || !(first.way == account.way)) {
-            reading.complain(
-                view.path("account"),
-                problem("bridge-account-ambiguous",
-                        "account '" + account.account + "' has two ways or two folders"),
-                "a job is found again by its account, whichever namespace it is of",
-                "write the same `way` and `workdir` in each of its rows");
+            reading.complain(view.path("account"),
+                             problem("bridge-account-ambiguous",
+                                     "account '" + account.account +
+                                         "' has two different `way` or `workdir` values"),
+                             "a job is found by its account, for all of its namespaces",
+                             "write the same `way` and `workdir` in each of its rows");
         }
     }
 }

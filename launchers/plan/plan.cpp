@@ -125,6 +125,41 @@ void note_binds(const PlanInput& input, const LaunchPlan& plan, Faults& faults) 
     }
 }
 
+/// The same in a value of the environment.
+void note_environment(const PlanInput& input, Faults& faults) {
+    const auto note = [&faults](const yaml::Source& source,
+                                const auto& marks,
+                                const std::string& name,
+                                const std::string& value) {
+        const std::string help = expand_help(value);
+        if (help.empty() || value.find("CYBELE_") != std::string::npos) { // an error of its own
+            return;
+        }
+        Fault fault = document::fault_at(
+            source,
+            document::mark_of(marks, "environment." + name),
+            problem("variable-not-expanded",
+                    fmt::format("the `$` in this value is not expanded: '{}'", printable(value))),
+            "the program would get exactly this text",
+            help);
+        fault.is_warning = true;
+        faults.add(std::move(fault));
+    };
+    const Job& job = *input.job;
+    if (input.site != nullptr) {
+        for (const auto& [name, value] : input.site->environment) {
+            if (!value.expands && !job.environment.contains(name)) {
+                note(input.site->source, input.site->marks, name, value.text);
+            }
+        }
+    }
+    for (const auto& [name, value] : job.environment) {
+        if (!job.expanded.contains("environment." + name)) {
+            note(job.source, job.marks, name, value);
+        }
+    }
+}
+
 void check_one_process(const Job& job, const LaunchPlan& plan, Faults& faults) {
     const bool has_rows = job.sweep && job.sweep->pack > 0; // side by side, each in one task
     if (plan.ranks > 1 && !has_rows && !job.launch.is_exact) {
@@ -283,6 +318,7 @@ LaunchPlan make_plan(const PlanInput& input, Faults& faults) {
     add_steps(input, plan);
     add_environment(input, plan);
     note_binds(input, plan, faults);
+    note_environment(input, faults);
     check_environment(input, faults);
     check_index(job, faults);
     check_batch_options(job, faults);

@@ -38,6 +38,10 @@ std::string named(std::string_view name, const std::string& value) {
     return value.empty() ? std::string() : fmt::format("{} {}", name, value);
 }
 
+std::string after_blank(const std::string& value) {
+    return value.empty() ? std::string() : " " + value;
+}
+
 std::string host_text(const PlanInput& input, const LaunchPlan& plan) {
     const Site* site = input.site;
     std::vector<std::string> parts;
@@ -49,13 +53,11 @@ std::string host_text(const PlanInput& input, const LaunchPlan& plan) {
         parts.push_back(named(site->dialect, site->scheduler_version));
         parts.push_back(site->pmi ? fmt::format("srun offers {}", fmt::join(*site->pmi, " "))
                                   : std::string());
-        parts.push_back(joined({runtime.program.empty()
-                                    ? ""
-                                    : fmt::format("{} {} {}",
-                                                  runtime.program,
-                                                  runtime.version.empty() ? "?" : runtime.version,
-                                                  runtime.mode)},
-                               ""));
+        parts.push_back(joined(
+            {runtime.program.empty()
+                 ? ""
+                 : runtime.program + after_blank(runtime.version) + after_blank(runtime.mode)},
+            ""));
         parts.push_back(named("glibc", site->node_glibc));
         parts.push_back(site->node_arch);
     }
@@ -197,6 +199,10 @@ LaunchVerdict judge_launch(const PlanInput& input, const LaunchPlan& plan) {
         verdict.launch =
             fmt::format("{} on {}, without MPI", kind_text(plan.kind), counted(plan.nodes, "node"));
         verdict.guard = "none: no ranks have to find each other";
+        const auto& image = input.job->image;
+        if (image && input.facts == nullptr && image->recipe.empty() && image->expanded.empty()) {
+            verdict.confidence = Confidence::kNotChecked;
+        }
         return verdict;
     }
     verdict.launch = fmt::format("{}, {} on {} by {}",

@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view kNotCarried = "import-not-carried";
 constexpr std::string_view kCarriedDifferently = "import-differs";
-constexpr std::string_view kLostMark = "not carried: ";
-constexpr std::string_view kDiffers = "carried, but: ";
+constexpr std::string_view kLostMark = "not converted: ";
+constexpr std::string_view kDiffers = "converted, but: ";
 
 bool is_blank_line(std::string_view line) {
     return line.find_first_not_of(" \t") == std::string_view::npos;
@@ -185,8 +185,8 @@ std::vector<std::string> Ledger::head() const {
         head.push_back(comment_line(text));
     }
     for (const auto& [id, prefix, title] :
-         {std::tuple{kNotCarried, kLostMark, "Not carried:"},
-          {kCarriedDifferently, kDiffers, "Carried, but not quite the same:"}}) {
+         {std::tuple{kNotCarried, kLostMark, "Not converted:"},
+          {kCarriedDifferently, kDiffers, "Converted, but not quite the same:"}}) {
         bool is_first = true;
         for (const auto& note : notes_) {
             if (note.id != id) {

@@ -180,22 +180,28 @@ Result<std::vector<Fault>> provide_image(JobInput& input,
         }
         return std::vector<Fault>();
     }
-    std::error_code error;
-    if (!connection.is_here() && input.image.starts_with('/')) {
-        return std::vector<Fault>(); // it is on the other machine; the script reports where it is
-                                     // not
-    }
-    if (!fs::exists(input.image_file, error)) {
-        const std::string expanded = launchers::expand_help(input.image);
-        return fail(Error(input.job.fault_at(
-            "image",
-            problem("image-missing", "the image " + printable(input.image) + " is not there"),
-            "it would be " + printable(input.image_file.native()),
-            expanded.empty() ? "build it first: cybelectl build RECIPE -o " +
-                                   shell_quote(input.image_file.native())
-                             : expanded)));
+    if (auto fault = missing_image(input, connection)) {
+        return fail(Error(std::move(*fault)));
     }
     return std::vector<Fault>();
+}
+
+std::optional<Fault> missing_image(const JobInput& input, const Connection& connection) {
+    std::error_code error;
+    const bool is_file = input.job.image && input.job.image->expanded.empty() && !input.made &&
+                         input.image.find("://") == std::string::npos;
+    const bool is_elsewhere = !connection.is_here() && input.image.starts_with('/');
+    if (!is_file || is_elsewhere || fs::exists(input.image_file, error)) {
+        return std::nullopt; // of a file of the other machine the script reports that it is missing
+    }
+    const std::string expanded = launchers::expand_help(input.image);
+    return input.job.fault_at(
+        "image",
+        problem("image-missing", "the image " + printable(input.image) + " is not there"),
+        "it would be " + printable(input.image_file.native()),
+        expanded.empty()
+            ? "build it first: cybelectl build RECIPE -o " + shell_quote(input.image_file.native())
+            : expanded);
 }
 
 Result<std::vector<Fault>> check_image(JobInput& input, const pipeline::ImageBuild& build) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,11 @@ struct ImageRequest {
                                                        const ImageRequest& request,
                                                        const Environment& environment,
                                                        const Connection& connection);
+
+/// The error of an image that a Job names by its file, where that file is on this machine or is
+/// sent from it, and does not exist.
+[[nodiscard]] std::optional<Fault> missing_image(const JobInput& input,
+                                                 const Connection& connection);
 
 /// What `job check` reports of an image of a Recipe, without building it: a warning where a
 /// submission would build it again, what provide_image() would refuse as faults. Facts of an image

@@ -221,7 +221,7 @@ END
     run --separate-stderr "$CYBELECTL" job convert k.yaml
     assert_success
     assert_line 'image: "docker://python:3.12"'
-    [[ $stderr == *'not carried: `serviceAccountName`'*'--> k.yaml:9:7'* ]]
+    [[ $stderr == *'not converted: `serviceAccountName`'*'--> k.yaml:9:7'* ]]
     printf '%s\n' "$output" >job.yaml
     run "$CYBELECTL" job check job.yaml --scheduler slurm
     assert_success

@@ -181,6 +181,63 @@ while_doing() {
     assert_line 'help: write --stdout FILE'
 }
 
+@test "options of qsub and short options of sbatch are answered with what they are here" {
+    refuses 2 "$CYBELECTL" submit place/job.yaml --ppn=4
+    assert_line 'help: write --ntasks-per-node N'
+    refuses 2 "$CYBELECTL" submit place/job.yaml -l nodes=2:ppn=4
+    assert_line 'help: write -N NODES --ntasks-per-node N -t TIME; memory is `memory-per-node` of the Job'
+    refuses 2 "$CYBELECTL" job check place/job.yaml -C haswell
+    assert_line 'help: write `constraint: FEATURE` under `resources` of the Job'
+}
+
+@test "job check of a Job whose image is not there says that it was not checked; submit refuses it" {
+    printf '%s\n' 'kind: Job' 'name: a' 'image: absent.sif' 'command: ["true"]' >absent.yaml
+    local where
+    for where in '' '--scheduler slurm'; do
+        # shellcheck disable=SC2086 # no word, or two
+        run -0 "$CYBELECTL" job check absent.yaml $where
+        assert_line 'warning: the image absent.sif is not there, so it was not checked'
+        assert_line ' --> absent.yaml:3:8'
+        assert_line 'help: build it first: cybelectl build RECIPE -o ./absent.sif'
+        assert_line 'absent.yaml: no errors, 1 warning'
+        assert_line 'verdict: not checked'
+    done
+    run -3 "$CYBELECTL" job check absent.yaml --scheduler slurm --strict
+    refuses 3 "$CYBELECTL" job check absent.yaml --scheduler local
+    assert_line 'error: the image absent.sif is not there'
+    refuses 3 "$CYBELECTL" submit absent.yaml --scheduler local
+    assert_line 'error: the image absent.sif is not there'
+    # It is on the other machine.
+    sed -i 's|absent.sif|/images/absent.sif|' absent.yaml
+    printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: {dialect: slurm, through: {ssh: login1}}' >absent-site.yaml
+    run -0 "$CYBELECTL" job check absent.yaml --site absent-site.yaml
+    refute_output --partial 'is not there'
+}
+
+@test "a variable in the environment that nothing expands is reported, of the Job and of the Site" {
+    printf '%s\n' 'kind: Job' 'name: a' 'command: ["true"]' 'environment: {OUT: "/data/$USER"}' >variable.yaml
+    printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: slurm' 'environment: {OUT: $HOME, TMP: "/scratch/$USER"}' >variable-site.yaml
+    run -0 "$CYBELECTL" job check variable.yaml --site variable-site.yaml
+    assert_line "warning: the \`\$\` in this value is not expanded: '/data/\$USER'"
+    assert_line ' --> variable.yaml:4:20'
+    assert_line "warning: the \`\$\` in this value is not expanded: '/scratch/\$USER'"
+    assert_line ' --> variable-site.yaml:4:32'
+    assert_line 'help: write `{expand: "/scratch/$USER"}`'
+    refute_output --partial "expanded: '\$HOME'" # the Job has its own value
+    sed -i 's|"/data/$USER"|{expand: "/data/$USER"}|' variable.yaml
+    sed -i 's|"/scratch/$USER"|{expand: "/scratch/$USER"}|' variable-site.yaml
+    run -0 "$CYBELECTL" job check variable.yaml --site variable-site.yaml
+    assert_line 'variable.yaml: no problems found'
+}
+
+@test "a Recipe where a Job is expected is answered with the command that writes its Job" {
+    "$CYBELECTL" recipe new tool -q
+    refuses 3 "$CYBELECTL" submit tool.yaml
+    assert_line 'help: write a Job for it: `cybelectl job new --recipe tool.yaml -o tool-job.yaml`'
+    run -0 "$CYBELECTL" job new --recipe tool.yaml -o tool-job.yaml
+    run -0 "$CYBELECTL" job render tool-job.yaml --scheduler slurm -q
+}
+
 @test "job check says that the files of another machine were not looked at" {
     printf '%s\n' 'kind: Job' 'name: a' 'command: ["true"]' 'workdir: /work/a' >there.yaml
     printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: {dialect: slurm, through: {ssh: login1}}' >there-site.yaml

@@ -444,7 +444,7 @@ ROWS
     printf '%s\n' 'kind: Job' 'name: wide' 'command: ["true"]' 'launch: openmp' "resources: {cpus-per-task: $many}" >wide.yaml
     run -0 "$CYBELECTL" job check wide.yaml
     assert_line "warning: \`cybelectl submit\` without --scheduler would run it here: the job needs $many cores, and this machine has $(nproc)"
-    assert_line 'wide.yaml: notes above'
+    assert_line 'wide.yaml: no errors, 1 warning'
     run -0 "$CYBELECTL" job check wide.yaml --strict # it is this machine's fault, not the Job's
     run -0 "$CYBELECTL" job check wide.yaml --scheduler slurm
     assert_line 'wide.yaml: no problems found'

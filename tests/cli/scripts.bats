@@ -149,12 +149,12 @@ $PWD/here/sub"
     run --separate-stderr convert other.sh --strict
     assert_success
     assert_line 'reservation: "school"'
-    [[ $stderr == *'cybelectl: 12 carried as fields, 0 carried unchanged, 0 changed'* ]]
+    [[ $stderr == *'cybelectl: options: 12 converted to fields, 0 copied unchanged, 0 changed'* ]]
     printf '%s\n' '#!/bin/bash' '#SBATCH --ntask-per-node=1' 'sbatch "$0"' >again.sh
     run --separate-stderr convert again.sh --strict
     assert_equal "$status" 3
-    [[ $stderr == *'not carried: --ntask-per-node'*'again.sh:2:'*'did you mean'* ]]
-    [[ $stderr == *'not carried: sbatch "$0"'*'again.sh:3:'* ]]
+    [[ $stderr == *'not converted: --ntask-per-node'*'again.sh:2:'*'did you mean'* ]]
+    [[ $stderr == *'not converted: sbatch "$0"'*'again.sh:3:'* ]]
 }
 
 @test "of scripts of all kinds, none becomes another program silently" {
@@ -306,7 +306,7 @@ wrong() {
     assert_success
     assert_line 'warning: the working directory does not exist'
     assert_line "warning: 'no.pub' is not there"
-    assert_line 'bad.yaml: notes above'
+    assert_line 'bad.yaml: no errors, 4 warnings'
     run "$CYBELECTL" job check bad.yaml --scheduler slurm --strict
     assert_equal "$status" 3
     printf '%s\n' 'kind: Job' 'name: bad' 'command: [a]' 'output: {stdout: logs/%j.out, stderr: logs/%j.err}' >bad.yaml

@@ -98,7 +98,7 @@ as_service() {
         assert_success
         assert_line '54 files: as generated'
         assert_line './recipes/tool-1.yaml: no problems found'
-        assert_line './jobs/run-6.yaml for ./sites/hall-b.yaml: notes above' # its folder is the cluster's
+        assert_line './jobs/run-6.yaml for ./sites/hall-b.yaml: no errors, 1 warning' # its folder is the cluster's
         if [[ $snippet == github ]]; then
             run -0 jq -r .version runner/sarif/{generated,recipes,jobs,definitions}.sarif
             assert_output "$(printf '2.1.0\n%.0s' {1..4})"

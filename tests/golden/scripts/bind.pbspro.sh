@@ -77,7 +77,7 @@ use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that
 need_cpus() { # RANKS THREADS
     cpus=${NCPUS:-0} # of the chunk: the node file has a line per rank
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
-        refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
+        refuse "too few CPUs per node: $cpus, not $1 x $2 (ranks x threads)" \
             'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 

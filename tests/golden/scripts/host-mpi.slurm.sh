@@ -48,7 +48,7 @@ start_once() { # ID of the job
 need_cpus() { # RANKS THREADS
     cpus=$(tr , '\n' <<<"${SLURM_JOB_CPUS_PER_NODE:-0}" | sort -n | sed '2,$d; s/[^0-9].*//')
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
-        refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
+        refuse "too few CPUs per node: $cpus, not $1 x $2 (ranks x threads)" \
             'threads slow each other down on one CPU' 'ask for fewer, or set launch.oversubscribe'
 }
 

@@ -160,7 +160,7 @@ finish_row() {
 need_cpus() { # RANKS THREADS
     cpus=$(OMP_NUM_THREADS='' OMP_THREAD_LIMIT='' nproc) # those of the job
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
-        refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
+        refuse "too few CPUs per node: $cpus, not $1 x $2 (ranks x threads)" \
             'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 

@@ -120,7 +120,7 @@ use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that
 need_cpus() { # RANKS THREADS
     cpus=$(sort "$PBS_NODEFILE" | uniq -c | sort -n | awk 'NR == 1 {print $1}') # a line per slot
     [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
-        refuse "$1 ranks per node with $2 threads each do not fit on $cpus CPUs" \
+        refuse "too few CPUs per node: $cpus, not $1 x $2 (ranks x threads)" \
             'threads slow each other down on one CPU' 'ask for fewer, or set launch.oversubscribe'
 }
 

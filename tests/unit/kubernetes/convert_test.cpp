@@ -73,7 +73,7 @@ TEST_CASE("an ordinary Job becomes a batch job") {
     CHECK(job.environment.at("SIZE") == "12");
     CHECK(job.kubernetes->node_selector.at("disk") == "ssd");
     CHECK(left(text) ==
-          std::vector<std::string>{"7: not carried: the variable JOB_COMPLETION_INDEX"});
+          std::vector<std::string>{"7: not converted: the variable JOB_COMPLETION_INDEX"});
 }
 
 TEST_CASE("a Pod is a job too, its entry point is the runscript") {
@@ -101,15 +101,15 @@ TEST_CASE("what a batch job has not is named, each at its place") {
         "      volumes: [{name: tmp, emptyDir: {}}]\n";
     const auto messages = left(text);
     CHECK(made(text).resources.time->count() == 90);
-    for (const char* wanted : {"6: not carried: `ttlSecondsAfterFinished`",
-                               "10: not carried: `serviceAccountName`",
-                               "11: not carried: `initContainers`",
-                               "15: not carried: `livenessProbe`",
-                               "17: not carried: the variable 'TOKEN'",
-                               "19: not carried: the variable 'bad-name'",
-                               "20: not carried: `ephemeral-storage: 1Gi`",
-                               "21: not carried: the volume 'tmp'",
-                               "22: not carried: the container 'side'"}) {
+    for (const char* wanted : {"6: not converted: `ttlSecondsAfterFinished`",
+                               "10: not converted: `serviceAccountName`",
+                               "11: not converted: `initContainers`",
+                               "15: not converted: `livenessProbe`",
+                               "17: not converted: the variable 'TOKEN'",
+                               "19: not converted: the variable 'bad-name'",
+                               "20: not converted: `ephemeral-storage: 1Gi`",
+                               "21: not converted: the volume 'tmp'",
+                               "22: not converted: the container 'side'"}) {
         CAPTURE(wanted);
         CHECK(std::find(messages.begin(), messages.end(), wanted) != messages.end());
     }

@@ -83,7 +83,7 @@ TEST_CASE("bridge: refusals with place and remedy") {
         {"  - {namespace: n, account: e, workdir: /w}\n"
          "  - {namespace: m, account: e, workdir: /v}\n",
          "",
-         "two ways or two folders",
+         "two different `way` or `workdir` values",
          6},
         {good, "writes-per-second: 0\n", "'writes-per-second' is 0", 6},
         {good, "poll: 0 s\n", "'poll' is 0", 6},

@@ -199,7 +199,7 @@ TEST_CASE("a group of packages is installed after the packages that have names")
 TEST_CASE("a base of the closed Singularity Hub is named and becomes a file") {
     const std::string text = "Bootstrap: shub\nFrom: user/tool-kit:1.0\n%post\ntrue\n";
     CHECK(recipe_from(text).base->image == "tool-kit.sif");
-    CHECK(messages_from(text) == Texts{"2 carried, but: From: user/tool-kit:1.0"});
+    CHECK(messages_from(text) == Texts{"2 converted, but: From: user/tool-kit:1.0"});
     CHECK(rendered_from(text).stages.back().header_value("bootstrap") == "localimage");
 }
 
@@ -335,7 +335,7 @@ TEST_CASE("what cannot be used is refused by line") {
 
 TEST_CASE("files that the runtime hides are named, others are copied") {
     const std::string text = "Bootstrap: docker\nFrom: a:1\n%files\n  x /dev/x\n  y\n  z /opt/z\n";
-    CHECK(messages_from(text) == Texts{"4 not carried: 'x'"});
+    CHECK(messages_from(text) == Texts{"4 not converted: 'x'"});
     const Recipe recipe = recipe_from(text);
     REQUIRE(recipe.files.size() == 2);
     CHECK(recipe.files[0].to == "/y");
@@ -362,7 +362,7 @@ TEST_CASE("files for /tmp and /var/tmp wait elsewhere until a step moves them th
 
 TEST_CASE("letters in Latin-1 become the same letters in UTF-8, which is said") {
     const std::string text = kUbuntu + "# caf\xe9\necho 'na\xefve \x80' >/a\necho \u00e9\n";
-    CHECK(messages_from(text) == Texts{"5 carried, but: letters in Latin-1"});
+    CHECK(messages_from(text) == Texts{"5 converted, but: letters in Latin-1"});
     const Recipe recipe = recipe_from(text);
     CHECK(recipe.steps[0].run.find("echo 'na\u00efve \u20ac' >/a\necho \u00e9\n") !=
           std::string::npos);
@@ -372,7 +372,7 @@ TEST_CASE("letters in Latin-1 become the same letters in UTF-8, which is said") 
 TEST_CASE("arguments are replaced by their values, and that is said") {
     const std::string text =
         "Bootstrap: docker\nFrom: ubuntu:{{ v }}\n%arguments\nv=22.04\n%post\necho {{ v }}\n";
-    CHECK(messages_from(text) == Texts{"2 carried, but: `{{ v }}` is replaced by its value"});
+    CHECK(messages_from(text) == Texts{"2 converted, but: `{{ v }}` is replaced by its value"});
     const auto other = import_file(text, {{"v", "24.04"}});
     REQUIRE(other.has_value());
     CHECK(other->text.find("base: ubuntu:24.04") != std::string::npos);

@@ -228,20 +228,20 @@ TEST_CASE("variables: values, arguments of the Recipe, and what nobody knows") {
     CHECK(values["LIB"] == "/l");
     CHECK(recipe.steps.at(0).run == "export lower=x\necho $lower\n");
     CHECK(messages_of("FROM debian:12\nENV A=$NOBODY\n") ==
-          Texts{"2:7 not carried: the value of A"});
+          Texts{"2:7 not converted: the value of A"});
     // What no Recipe can say of a search path is named at its line.
     for (const char* path : {"bin", "/a::/b", "/a:", "*/x:$PATH", "$PATH:b"}) {
         CAPTURE(path);
         CHECK(messages_of("FROM debian:12\nENV PATH=" + std::string(path) + "\n") ==
-              Texts{"2:10 not carried: the value of PATH"});
+              Texts{"2:10 not converted: the value of PATH"});
     }
     CHECK(messages_of("FROM debian:12\nENV PATH=/a:/b MANPATH=man\n").empty());
     CHECK(messages_of("FROM debian:12\nENV A=b API_TOKEN=abc DB_PASSWORD=\"x y\"\n") ==
-          Texts{"2:19 carried, but: the value of API_TOKEN",
-                "2:35 carried, but: the value of DB_PASSWORD"});
+          Texts{"2:19 converted, but: the value of API_TOKEN",
+                "2:35 converted, but: the value of DB_PASSWORD"});
     CHECK(messages_of("FROM debian:12\nENV ALLOW_EMPTY_PASSWORD=yes API_TOKEN=\n").empty());
     CHECK(messages_of("FROM debian:12\nCOPY --from=nowhere /a /b\n") ==
-          Texts{"2:6 carried, but: files of 'nowhere'"});
+          Texts{"2:6 converted, but: files of 'nowhere'"});
     CHECK(messages_of("FROM debian:12\nCOPY --from=busybox:1.36 /a /b\n").empty());
 }
 
@@ -309,7 +309,7 @@ TEST_CASE("stages: those that are needed, by name or number, from images too") {
     CHECK(recipe.files.at(0).stage == "one");
     CHECK(recipe.files.at(2).stage == "from-busybox");
     CHECK(messages_of("FROM debian:12 AS u\nRUN x\nFROM debian:12\n") ==
-          Texts{"1:1 not carried: stage 'u'"});
+          Texts{"1:1 not converted: stage 'u'"});
 }
 
 TEST_CASE("faults of a Dockerfile: all at once, each with its place and a remedy") {

@@ -230,7 +230,7 @@ TEST_CASE("more than the machine has is refused when the job starts") {
     const auto cpus =
         bench.run("command: ['true']\nlaunch: openmp\nresources: {cpus-per-task: 5000}\n");
     CHECK(cpus.code == 1);
-    CHECK(holds(cpus.errors, "error: 1 ranks per node with 5000 threads each do not fit on "));
+    CHECK(holds(cpus.errors, "error: too few CPUs per node: "));
     const auto memory = bench.run("command: ['true']\nresources: {memory-per-node: 900 TiB}\n");
     CHECK(holds(memory.errors, "error: 900 TiB of memory are requested"));
 }
@@ -321,7 +321,7 @@ TEST_CASE("under PBS hosts and variables are named to mpirun, from the node file
                 "-x LEVEL -x CYBELE_ARRAY_INDEX -np 4 --map-by ppr:2:node --bind-to none app"));
     bench.file("nodes", "n1\nn1\nn1\nn2\nn2\nn2\nn2\n");
     CHECK(bench.run(job, "torque").code == 1);
-    CHECK(holds(read_file(bench.work / "run-42-7.err").value(), "do not fit on 3 CPUs"));
+    CHECK(holds(read_file(bench.work / "run-42-7.err").value(), "too few CPUs per node: 3, not "));
     bench.file("nodes", "n1\nn1\nn1\nn1\n");
     CHECK(bench.run(job, "torque").code == 1);
     bench.variables.erase("PBS_O_WORKDIR");
@@ -344,7 +344,7 @@ TEST_CASE("under Slurm srun gets its CPUs, and the poorest node counts") {
     bench.variables["SLURM_JOB_CPUS_PER_NODE"] = "4(x2),3";
     const auto poor = bench.run(job, "slurm");
     CHECK(poor.code == 1);
-    CHECK(holds(poor.errors, "2 ranks per node with 2 threads each do not fit on 3 CPUs"));
+    CHECK(holds(poor.errors, "too few CPUs per node: 3, not 2 x 2 (ranks x threads)"));
 }
 
 TEST_CASE("an image that one node cannot read stops the job before any rank") {
