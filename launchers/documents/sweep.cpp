@@ -60,6 +60,19 @@ std::vector<std::string> values_of_text(const std::string& text) {
     return values;
 }
 
+/// `5-1`, but not `2024-01`, which is a month.
+bool is_empty_range(const std::string& text) {
+    const auto dash = text.find('-');
+    if (dash == std::string::npos || dash == 0 || dash + 1 == text.size()) {
+        return false;
+    }
+    const auto first = whole(std::string_view(text).substr(0, dash));
+    std::string_view end = std::string_view(text).substr(dash + 1);
+    end = end.substr(0, end.find(':'));
+    const auto last = whole(end);
+    return first && last && *last < *first && (end.size() == 1 || end.front() != '0');
+}
+
 bool is_setting(std::string_view key) {
     return std::find(kSettings.begin(), kSettings.end(), key) != kSettings.end();
 }
@@ -105,6 +118,7 @@ public:
             return;
         }
         read_exclude();
+        check_ranges(*node);
         const auto parameters = parameters_of(sweep_, *node);
         if (sweep_.has("table")) {
             read_table(!parameters.empty());
@@ -226,6 +240,21 @@ private:
                              "no row would be left out",
                              "correct the name");
                 }
+            }
+        }
+    }
+
+    void check_ranges(const yaml::Node& node) {
+        for (const auto& [key, value] : node.entries) {
+            if (!is_setting(key.scalar) && value.is_plain &&
+                value.kind == yaml::Node::Kind::kScalar && is_empty_range(value.scalar)) {
+                complain(
+                    "sweep." + key.scalar,
+                    problem("sweep-empty",
+                            fmt::format("the range '{}' has no numbers", printable(value.scalar))),
+                    "its last number is smaller than its first",
+                    fmt::format("write the smaller number first, or `\"{}\"` for this text",
+                                printable(value.scalar)));
             }
         }
     }

@@ -93,7 +93,7 @@ bool take_gres(Fields& fields, const Directive& directive) {
     std::string gpus;
     if (gpu != items.end()) {
         constexpr std::size_t kPrefix = std::string_view("gpu:").size();
-        gpus = gpu_value(fields, gpu->size() > kPrefix ? gpu->substr(kPrefix) : "1", "gres");
+        gpus = gpu_value(fields, *gpu == "gpu" ? "1" : gpu->substr(kPrefix), "gres");
         items.erase(gpu);
         if (count != 1 || gpu_forms(fields) != 1 || gpus.empty()) {
             return false;

@@ -49,6 +49,17 @@ TEST_CASE("a text that is almost a range is one value, and the most rows that th
     CHECK(refusal_of("{lr: 1-10001, seed: [a]}") == "sweep-too-large");
 }
 
+TEST_CASE("a range without numbers is refused; a month, and what is in quotes, is a value") {
+    for (const char* range : {"1-0", "10-1", "5-0:2"}) {
+        CAPTURE(range);
+        CHECK(refusal_of("{lr: " + std::string(range) + "}") == "sweep-empty");
+    }
+    for (const char* value : {"2024-01", "'1-0'", "[1-0]", "a-1", "1-0-2", "0-0", "1-"}) {
+        CAPTURE(value);
+        CHECK(read_sweep_job("{lr: " + std::string(value) + "}"));
+    }
+}
+
 TEST_CASE("rows that `exclude` names are left out, and at-once limits the array") {
     const auto job = read_sweep_job(
         "{lr: [a, b], seed: 1-3, exclude: [{lr: a, seed: '2'}, {lr: b}], at-once: 2}");

@@ -366,6 +366,7 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/bash\n#SBATCH -n 8\n./run.sh\n", "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -n 8\nenv srun ./x\n", "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -n 2\napptainer exec i.sif x\n", "script: |\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1 --gres=gpu:\npython x.py\n", "--gres=gpu:"},
         // Where the script starts.
         Row{"#!/bin/bash\n#PBS -l nodes=1:ppn=1\n#PBS -d /s/me\n./x $A\n",
             "workdir: \"/s/me\"\nscript: |\n  ./x $A\n"},
