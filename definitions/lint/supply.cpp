@@ -314,8 +314,16 @@ void download(Lint& lint, const Script& script, std::size_t which) {
 
 /// `apt-key list`, which adds no key.
 bool adds_key(const ScriptCommand& command) {
-    constexpr std::array<std::string_view, 7> kOthers = {
-        "list", "finger", "export", "exportall", "del", "help", "--help"};
+    constexpr std::array<std::string_view, 10> kOthers = {"list",
+                                                          "finger",
+                                                          "export",
+                                                          "exportall",
+                                                          "del",
+                                                          "help",
+                                                          "--help",
+                                                          "--export", // of `apt-key adv`
+                                                          "--list-keys",
+                                                          "--fingerprint"};
     return std::none_of(kOthers.begin(), kOthers.end(), [&](std::string_view verb) {
         return command.has_word(verb);
     });

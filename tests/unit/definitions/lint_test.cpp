@@ -313,6 +313,7 @@ TEST_CASE("what the runtime and the bases know is not reported") {
         {"CD310", post("apt-get -y --force-yes autoremove")},
         {"CD310", post("apt-get -y --allow-unauthenticated update")},
         {"CD311", post("apt-key list")},
+        {"CD311", post("apt-key adv --export --no-emit-version -a A")},
         {"CD104", post("case $m in\n  a|b)\n  make;;\n  c | d) make;;\nesac\ntrue")},
         {"CD104", post("case $m in a|b) true;; x/c|d) true;; esac\ntrue")},
         {"CD104", post("{ make && make install; } || exit 1\ntrue")},
