@@ -173,7 +173,7 @@ recipes::Draft plan_draft(Planner& planner) {
         planner.program = {
             "python3", plan_python_program(planner.folder, planner.folder_from, draft, assumed)};
     }
-    plan_listed_files(planner.folder, draft, assumed);
+    plan_listed_files(planner.folder, planner.folder_from, draft, assumed);
     draft.run_argv = planner.program;
     for (std::string& word : draft.run_argv) {
         word = recipes::literal(word);

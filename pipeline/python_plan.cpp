@@ -5,6 +5,7 @@
 #include "pipeline/python_imports.hpp"
 #include "pipeline/python_packages.hpp"
 #include "recipes/forms/requirements.hpp"
+#include "recipes/forms/words.hpp"
 #include "recipes/import/import.hpp"
 #include "recipes/model/recipe.hpp"
 #include "support/file.hpp"
@@ -13,6 +14,8 @@
 
 #include <algorithm>
 #include <filesystem>
+
+#include <fmt/format.h>
 
 namespace cybele::pipeline {
 namespace {
@@ -126,13 +129,81 @@ struct ListedFile {
 };
 constexpr ListedFile kListedFiles[] = {
     {"renv.lock", "make a Recipe of it with `cybelectl recipe import renv.lock`"},
-    {"install.R", "write its installations into `steps`"},
     {"DESCRIPTION", "write the installation of the R package into `steps`"},
     {"Project.toml", "write the installation of Julia and its packages into `steps`"},
     {"Pipfile", "export its packages: `pipenv requirements > requirements.txt`"},
-    {"runtime.txt", "the image has the Python of Debian 12"},
+    {"start", "write its commands into `setup` of the Job"},
+};
+
+/// Files that repo2docker runs at the end of its build, in its order.
+constexpr ListedFile kRunFiles[] = {
+    {"install.R", "write its installations into `steps`"},
     {"postBuild", "write its commands into `steps`"},
 };
+
+/// The file with this name that repo2docker reads: the one in binder/ comes first.
+std::string listed_file(const SourceFolder& folder, std::string_view name) {
+    for (const std::string& file : {"binder/" + std::string(name), std::string(name)}) {
+        if (std::find(folder.files.begin(), folder.files.end(), file) != folder.files.end()) {
+            return file;
+        }
+    }
+    return {};
+}
+
+/// install.R and postBuild as steps in a copy of the folder, which they may read any file of. The
+/// sources of a compiled program are in a stage that the image does not have.
+void plan_run_files(const SourceFolder& folder,
+                    const std::string& folder_from,
+                    recipes::Draft& draft,
+                    std::vector<std::string>& assumed) {
+    bool has_step = false;
+    for (const ListedFile& row : kRunFiles) {
+        const std::string file = listed_file(folder, row.name);
+        if (file.empty()) {
+            continue;
+        }
+        if (!draft.stages.empty()) {
+            assumed.push_back(file + " is not used: " + std::string(row.instead));
+            continue;
+        }
+        recipes::DraftStep step;
+        step.workdir = "/opt/" + draft.name;
+        step.comments = {"As repo2docker runs " + file + "."};
+        if (row.name == "install.R") {
+            draft.packages.system.insert(draft.packages.system.end(),
+                                         {"r-base-core", "r-base-dev"});
+            step.run = "Rscript " + file;
+        } else {
+            step.run = fmt::format("chmod +x {0} && ./{0}", file);
+        }
+        draft.steps.push_back(std::move(step));
+        assumed.push_back(file + ": a step at the end of the build");
+        has_step = true;
+    }
+    if (has_step) {
+        recipes::FileCopy all;
+        all.from = recipes::literal(folder_from);
+        all.to = "/opt/" + draft.name;
+        draft.files = {std::move(all)};
+        assumed.emplace_back("the complete folder is copied into the image for these steps; list "
+                             "what does not belong there in .dockerignore");
+    }
+}
+
+/// `python-3.11` is what Debian 12 has.
+void plan_runtime(const SourceFolder& folder, std::vector<std::string>& assumed) {
+    const std::string file = listed_file(folder, "runtime.txt");
+    if (file.empty()) {
+        return;
+    }
+    const std::string version(text::trimmed(read_source_text(folder, file).value_or("")));
+    assumed.push_back(
+        version == "python-3.11"
+            ? file + ": Python 3.11, which Debian 12 has"
+            : file + " is not used: the image has Python 3.11 and R 4.2 of Debian 12; for another "
+                     "version write the image that has it as `base`");
+}
 
 /// The packages of Debian that apt.txt names, without those that they recommend.
 void take_apt(const SourceFolder& folder,
@@ -160,6 +231,7 @@ void take_apt(const SourceFolder& folder,
 } // namespace
 
 void plan_listed_files(const SourceFolder& folder,
+                       const std::string& folder_from,
                        recipes::Draft& draft,
                        std::vector<std::string>& assumed) {
     for (const std::string& file : folder.files) {
@@ -175,6 +247,8 @@ void plan_listed_files(const SourceFolder& folder,
             }
         }
     }
+    plan_runtime(folder, assumed);
+    plan_run_files(folder, folder_from, draft, assumed);
 }
 
 void plan_python_packages(const SourceFolder& folder,

@@ -17,9 +17,10 @@ void plan_python_packages(const SourceFolder& folder,
                           recipes::Draft& draft,
                           std::vector<std::string>& assumed);
 
-/// The packages of Debian that apt.txt names, and what to do about files that repo2docker reads and
-/// this program does not.
+/// The packages of Debian that apt.txt names, install.R and postBuild as steps, and what to do
+/// about files that repo2docker reads and this program does not.
 void plan_listed_files(const SourceFolder& folder,
+                       const std::string& folder_from,
                        recipes::Draft& draft,
                        std::vector<std::string>& assumed);
 
