@@ -280,7 +280,8 @@ private:
         const std::size_t known = reasons.size();
         // What is read from elsewhere may set variables that a container of ours would not see. A
         // program of the host is started by the shell that read it.
-        const bool is_of_host = launch.kind == "serial" && !has_container();
+        const bool is_of_host =
+            launch.kind == "serial" && !has_container() && is_no_function(words_.front());
         const bool is_known = (!setup.reads_elsewhere && !setup.loads_any_module) || is_of_host ||
                               options_.gets_image;
         if (raw_.empty() && !setup.changes_directory && is_known && take_image()) {

@@ -154,6 +154,23 @@ bool leaves_rest_unused(const BatchScript& script,
            std::none_of(options.words.begin(), options.words.end(), is_own_word);
 }
 
+bool is_no_function(std::string_view program) {
+    constexpr std::array<std::string_view, 13> kPrograms{"python",
+                                                         "python2",
+                                                         "python3",
+                                                         "R",
+                                                         "Rscript",
+                                                         "julia",
+                                                         "perl",
+                                                         "ruby",
+                                                         "java",
+                                                         "matlab",
+                                                         "octave",
+                                                         "snakemake",
+                                                         "nextflow"};
+    return program.find('/') != std::string_view::npos || is_one_of(program, kPrograms);
+}
+
 bool is_launcher_name(std::string_view name) {
     constexpr std::array<std::string_view, 8> kLaunchers{
         "srun", "orterun", "prun", "ibrun", "aprun", "jsrun", "pbsdsh", "mpibind"};

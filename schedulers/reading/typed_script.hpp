@@ -36,6 +36,9 @@ namespace cybele::schedulers {
 [[nodiscard]] bool
 has_slots_of_cores(const BatchScript& script, const BatchOptions& options, const Place& place);
 
+/// A path, or a program in place of which no file that is read defines a function of the shell.
+[[nodiscard]] bool is_no_function(std::string_view program);
+
 /// Whether what is asked for must stay as it is written, where one program starts: several tasks
 /// or nodes, or numbers that the batch system chooses.
 [[nodiscard]] bool

@@ -353,6 +353,7 @@ TEST_CASE("one program of the host becomes a serial launch") {
         // A program of the host, in the shell that read the set-up; a container would not see it.
         Row{"#!/bin/bash\n#SBATCH -n 1\nconda activate a\nsource b\npython x.py 3\n",
             "command: [\"python\", \"x.py\", \"3\"]\nlaunch: {kind: serial, threads: own}\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 1\nsource b\nfunction_of_b 3\n", "script: |\n  source b\n"},
         Row{"#!/bin/bash\n#SBATCH -n 1\nsource b\napptainer exec i.sif x\n", "script: |\n"},
         Row{"#!/bin/bash\n#SBATCH -n 8\nml a/1\npython x.py\n",
             "command: [\"python\", \"x.py\"]\nlaunch: {kind: serial, exact: true, threads: own}\n"},
