@@ -104,6 +104,18 @@ void add_missing_image(const submission::JobInput& input,
     faults.add(std::move(*missing));
 }
 
+/// What a submission by this connection would miss.
+void add_files(const Session& session,
+               const submission::JobInput& input,
+               const submission::Connection& connection,
+               bool is_named,
+               JobFindings& findings) {
+    add_places(session, input, connection, findings.faults);
+    add_missing_image(input, connection, is_named, findings.faults);
+    findings.elsewhere =
+        connection.is_here() ? std::string() : printable(submission::shown(connection));
+}
+
 /// Whether a submission would build the image again, and why.
 Result<std::vector<Fault>> check_image_of(const Session& session, submission::JobInput& input) {
     pipeline::ImageBuild build;
@@ -170,16 +182,9 @@ add_verdict(const Session& session, const submission::JobInput& input, JobFindin
 Result<JobFindings> check_one(const Session& session, const JobCheckOptions& options) {
     CYBELE_TRY(submission::JobInput input, load_job(session, options));
     CYBELE_CHECK(schedulers::find_dialect(input.dialect));
-    JobFindings findings{options.file,
-                         Faults("checking the Job '" + options.file + "'"),
-                         {},
-                         {},
-                         {},
-                         {},
-                         {},
-                         true,
-                         {},
-                         {}};
+    JobFindings findings;
+    findings.name = options.file;
+    findings.faults = Faults("checking the Job '" + options.file + "'");
     // By default nothing says that it is this machine where it will run.
     const bool is_named = !options.scheduler.empty() || input.site;
     if (!is_named) {
@@ -206,10 +211,7 @@ Result<JobFindings> check_one(const Session& session, const JobCheckOptions& opt
         add_this_machine(session, input, findings);
     }
     if (connection) {
-        add_places(session, input, *connection, faults);
-        add_missing_image(input, *connection, is_named, faults);
-        findings.elsewhere =
-            connection->is_here() ? std::string() : printable(submission::shown(*connection));
+        add_files(session, input, *connection, is_named, findings);
     }
     for (const Fault& note : image.value_or(std::vector<Fault>())) {
         faults.add(note);
