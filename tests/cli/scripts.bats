@@ -153,8 +153,8 @@ $PWD/here/sub"
     printf '%s\n' '#!/bin/bash' '#SBATCH --ntask-per-node=1' 'sbatch "$0"' >again.sh
     run --separate-stderr convert again.sh --strict
     assert_equal "$status" 3
-    [[ $stderr == *'not converted: --ntask-per-node'*'again.sh:2:'*'did you mean'* ]]
-    [[ $stderr == *'not converted: sbatch "$0"'*'again.sh:3:'* ]]
+    [[ $stderr == *'changed or left out: --ntask-per-node'*'again.sh:2:'*'did you mean'* ]]
+    [[ $stderr == *'changed or left out: sbatch "$0"'*'again.sh:3:'* ]]
 }
 
 @test "of scripts of all kinds, none becomes another program silently" {
