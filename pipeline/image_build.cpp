@@ -139,6 +139,7 @@ void follow_reference(const ImageBuild& request, builder::StepRules& steps) {
     constexpr mode_t kReferenceMask = 0002;
     steps.umask = kReferenceMask;
     steps.keeps_base_help = !request.force;
+    steps.labels_base = false;
     for (const std::string_view prefix : {"SINGULARITYENV_", "APPTAINERENV_"}) {
         for (const auto& [name, value] : request.settings.environment.all()) {
             if (name.starts_with(prefix) && name.size() > prefix.size()) {

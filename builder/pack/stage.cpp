@@ -377,7 +377,7 @@ Result<void> StageBuilder::write_metadata() {
         metadata.labels[key] = value;
     }
     metadata.replaces_labels = context_.request.steps.replaces_labels;
-    if (!plan_.base_digest.empty()) {
+    if (!plan_.base_digest.empty() && context_.request.steps.labels_base) {
         metadata.labels.try_emplace("org.opencontainers.image.base.name", base_image(stage));
         metadata.labels.try_emplace("org.opencontainers.image.base.digest", plan_.base_digest);
     }

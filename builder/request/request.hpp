@@ -53,6 +53,7 @@ struct StepRules {
     EnvironmentMap variables;       ///< of %post, over its usual ones
     bool fixes_permissions = false; ///< the owner may read and write every file of the image
     bool fixes_oci_only = false;    ///< that, where the base comes from an OCI image
+    bool labels_base = true;        ///< the image names its base in its labels
     bool keeps_base_help = false;   ///< %help does not replace the help text of the base
     bool replaces_labels = false;   ///< %labels replaces labels of the base
 };

@@ -119,8 +119,12 @@ Result<void> write_app(const App& app, const fs::path& root) {
 } // namespace
 
 std::string App::text(const std::string& section) const {
-    const auto found = sections.find(section);
-    return found == sections.end() ? std::string() : found->second->text;
+    std::string text;
+    const auto [first, last] = sections.equal_range(section);
+    for (auto one = first; one != last; ++one) {
+        text += (text.empty() ? "" : "\n") + one->second->text;
+    }
+    return text;
 }
 
 Result<std::vector<App>> find_apps(const definitions::Stage& stage,
@@ -148,7 +152,7 @@ Result<std::vector<App>> find_apps(const definitions::Stage& stage,
         if (app == apps.end()) {
             app = apps.insert(apps.end(), App{name, {}});
         }
-        app->sections[section.name] = &section;
+        app->sections.emplace(section.name, &section);
     }
     if (faults.has_errors()) {
         return fail(faults.take());
@@ -159,14 +163,14 @@ Result<std::vector<App>> find_apps(const definitions::Stage& stage,
 std::vector<definitions::FileLine> app_files(const std::vector<App>& apps) {
     std::vector<definitions::FileLine> lines;
     for (const App& app : apps) {
-        const auto found = app.sections.find("appfiles");
-        if (found == app.sections.end()) {
-            continue;
-        }
-        for (definitions::FileLine line : definitions::file_lines(*found->second)) {
-            const std::string& inside = line.destination.empty() ? line.source : line.destination;
-            line.destination = "/scif/apps/" + app.name + "/" + inside;
-            lines.push_back(std::move(line));
+        const auto [first, last] = app.sections.equal_range("appfiles");
+        for (auto one = first; one != last; ++one) {
+            for (definitions::FileLine line : definitions::file_lines(*one->second)) {
+                const std::string& inside =
+                    line.destination.empty() ? line.source : line.destination;
+                line.destination = "/scif/apps/" + app.name + "/" + inside;
+                lines.push_back(std::move(line));
+            }
         }
     }
     return lines;

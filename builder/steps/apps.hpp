@@ -16,7 +16,8 @@ namespace cybele::builder {
 
 struct App {
     std::string name;
-    std::map<std::string, const definitions::Section*> sections; ///< by name; the last one counts
+    /// By name, in the order of the file: of several with one name, all count.
+    std::multimap<std::string, const definitions::Section*> sections;
 
     /// The body of "appinstall", "apprun" …; "" where there is none.
     [[nodiscard]] std::string text(const std::string& section) const;

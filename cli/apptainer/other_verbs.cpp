@@ -6,8 +6,10 @@
 #include "cli/apptainer/instance_verbs.hpp"
 #include "cli/apptainer/key_list.hpp"
 #include "cli/apptainer/key_verbs.hpp"
+#include "cli/apptainer/other_completion.hpp"
 #include "cli/apptainer/overlay_create.hpp"
 #include "cli/apptainer/sif_info.hpp"
+#include "cli/apptainer/squashfs_flag.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/reference_folders.hpp"
 #include "cli/image/inspect_print.hpp"
@@ -96,6 +98,7 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::string architecture, read_architecture(call));
     CYBELE_CHECK(check_temporary(call));
     CYBELE_CHECK(check_gpu_flags(session, call));
+    CYBELE_TRY(const std::string compression, read_squashfs_arguments(call));
     if (call.has("--docker-login") && call.words[1].starts_with("docker://")) {
         return fail(ErrorCode::kEnvironment,
                     problem("apptainer-option-not-supported", "--docker-login is not supported"),
@@ -107,6 +110,9 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
     words.insert(words.begin(), "--quiet");
     if (!architecture.empty()) {
         words.push_back("--arch=" + architecture);
+    }
+    if (!compression.empty()) {
+        words.push_back("--compression=" + compression);
     }
     words.push_back("--output=" + call.words[0]);
     CYBELE_TRY(std::string source, seekable_source(call.words[1]));
@@ -121,6 +127,10 @@ Result<OwnWords> pull(Session& session, const OtherCall& call) {
     wish.source = call.words.back();
     if (wish.source.find(':') == std::string::npos) {
         wish.source = "library://" + wish.source;
+    }
+    const std::string scheme = wish.source.substr(0, wish.source.find(':'));
+    if (scheme == "oci" || scheme.ends_with("-archive")) {
+        wish.options.architecture.clear(); // like there: a file holds what it holds
     }
     wish.output = call.value("--name");
     if (wish.output.empty()) {
@@ -461,6 +471,12 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
     }
     if (verb == "overlay create") {
         return create_overlay(session, call).map([](int code) { return OwnWords{{}, code}; });
+    }
+    if (verb == "completion") {
+        CYBELE_TRY(const std::string script,
+                   completion_of(session.other_name, call.words.empty() ? "" : call.words.front()));
+        Session::print(script);
+        return OwnWords{{}, 0};
     }
     if (verb == "version") {
         Session::print(std::string(kOtherVersion) + "\n");

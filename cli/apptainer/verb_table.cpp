@@ -37,7 +37,6 @@ constexpr OtherFlag kFlags[] = {
     {"build", "--bind,-B", kValue, FlagKind::kSame, "--bind"},
     {"build", "--build-arg", kValue, FlagKind::kSameEach, "--build-arg"},
     {"build", "--build-arg-file", kValue, FlagKind::kSame, "--build-arg-file"},
-    {"build", "--compat32", false, FlagKind::kRefused, "build steps see no GPU; compile in the job instead"},
     {"build", "--data", false, FlagKind::kRefused, "images of data are not made; use a directory or a squashfs file"},
     {"build", "--disable-cache", false, FlagKind::kSame, "--no-cache"},
     {"build", "--docker-host", kValue, FlagKind::kNone, "images of a Docker daemon are not read; use docker-archive:FILE"},
@@ -54,7 +53,7 @@ constexpr OtherFlag kFlags[] = {
     {"build", "--ignore-userns", false, FlagKind::kNone, "a build by a user always needs a user namespace"},
     {"build", "--json", false, FlagKind::kNone, "like in Apptainer 1.4.5, a definition file is read nevertheless"},
     {"build", "--library", kValue, FlagKind::kSame, "--library"},
-    {"build", "--mksquashfs-args", kValue, FlagKind::kRefused, "mksquashfs is not used; `cybelectl build --compression` chooses the compression"},
+    {"build", "--mksquashfs-args", kValue, FlagKind::kOwn, "-comp gzip|zstd; others are refused, for mksquashfs is not used"},
     {"build", "--mount", kValue, FlagKind::kSame, "--mount"},
     {"build", "--no-cleanup", false, FlagKind::kNone, "nothing is left to look at: the steps before a failed one are cached, and run no second time"},
     {"build", "--no-https,--nohttps", false, FlagKind::kSame, "--no-https"},
@@ -269,7 +268,7 @@ constexpr OtherVerb kVerbs[] = {
     {"plugin inspect", "", 1, 1, "plugin inspect NAME", "", kNoPlugins},
     {"plugin install", "", 1, 1, "plugin install FILE", "", kNoPlugins},
     {"plugin uninstall", "", 1, 1, "plugin uninstall NAME", "", kNoPlugins},
-    {"completion", "", 0, 99, "completion", "", "`cybelectl completion bash` prints the completion of this program"},
+    {"completion", "", 0, 1, "completion bash|zsh|fish", "Print the completion script of a shell.", ""},
 };
 constexpr OtherVariable kVariables[] = {
     {"build,pull,push", "NOHTTPS", "--no-https"},

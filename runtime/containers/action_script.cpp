@@ -279,7 +279,10 @@ Program make_script(const std::vector<std::string>& action,
                     bool names_by_path) {
     Program program;
     program.environment = seen_by_files(layers);
-    std::string tail = "\n";
+    // Like in the reference, where a file of the image leads elsewhere.
+    std::string tail = names_by_path ? "\ncd -- \"$cybelectl_start\" 2>/dev/null; unset "
+                                       "cybelectl_start\n"
+                                     : "\n";
     const bool has_ids =
         layers.is_evaluated &&
         std::any_of(layers.injected.begin(), layers.injected.end(), [](const auto& one) {
@@ -295,7 +298,8 @@ Program make_script(const std::vector<std::string>& action,
     tail += names_by_path ? kNameByPath : "";
     tail += give_back_odd_names(layers.host);
     tail += "exec \"$@\"\n";
-    std::string script(layers.is_old_image ? kReadOldEnvironment : images::kReadEnvironmentFiles);
+    std::string script = names_by_path ? "cybelectl_start=$(pwd)\n" : "";
+    script += layers.is_old_image ? kReadOldEnvironment : images::kReadEnvironmentFiles;
     for (const auto& [name, value] : layers.host) {
         std::string line;
         if (is_variable_name(name)) {

@@ -75,6 +75,15 @@ tl::unexpected<Error> refuse(std::string_view bind, const std::string& because) 
 
 } // namespace
 
+std::vector<std::string> binds_of_variables(const Environment& environment) {
+    std::vector<std::string> binds;
+    for (const std::string name : {"BIND", "BINDPATH"}) {
+        const bool has_own = environment.all().contains("APPTAINER_" + name); // also an empty one
+        binds.push_back(environment.get_or((has_own ? "APPTAINER_" : "SINGULARITY_") + name, ""));
+    }
+    return binds;
+}
+
 Result<std::vector<BindOption>>
 read_binds(std::string_view text, const std::filesystem::path& directory, bool is_compatible) {
     std::vector<BindOption> binds;
@@ -98,8 +107,9 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool i
         if (parts.empty()) {
             continue;
         }
-        if (parts.size() > 3 || parts[0].empty()) {
-            return refuse(one, "it has more parts than source, target and mode, or no source");
+        const bool lacks_target = is_compatible && parts.size() == 3 && parts[1].empty();
+        if (parts.size() > 3 || parts[0].empty() || lacks_target) {
+            return refuse(one, "it has more parts than source, target and mode, or lacks one");
         }
         BindOption bind;
         bind.source = (directory / parts[0]).lexically_normal();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/environment.hpp"
 #include "support/error.hpp"
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -12,9 +12,9 @@
 
 namespace cybele::runtime {
 
-/// Binds of the user that come by a variable.
-inline constexpr std::array<std::string_view, 4> kBindVariables = {
-    "APPTAINER_BIND", "APPTAINER_BINDPATH", "SINGULARITY_BIND", "SINGULARITY_BINDPATH"};
+/// The binds of the user that come by variables. As in the reference, SINGULARITY_X counts only
+/// where APPTAINER_X is not set.
+[[nodiscard]] std::vector<std::string> binds_of_variables(const Environment& environment);
 
 /// One bind that a user asked for.
 struct BindOption {

@@ -98,8 +98,8 @@ std::string bind_text(const Request& request, const Environment& environment) {
     for (const std::string& bind : request.files.binds) {
         add_all(bind);
     }
-    for (const std::string_view name : kBindVariables) {
-        add_all(environment.get_or(std::string(name), ""));
+    for (const std::string& binds : binds_of_variables(environment)) {
+        add_all(binds);
     }
     for (const std::string& mount : request.files.mounts) {
         if (const auto bind = read_mount(mount, "/", request.manner.is_compatible)) {

@@ -344,7 +344,9 @@ public:
         if (has_home && covers(home.target)) {
             place_ = bind(home.source, home.target);
         }
-        const bool is_shown = has_home && lies_in(directory_, home.target);
+        const bool is_temporary = lies_in(directory_, "/tmp") || lies_in(directory_, "/var/tmp");
+        const bool is_shown =
+            (has_home && lies_in(directory_, home.target)) || (is_in_scratch && is_temporary);
         const auto found = std::find_if(
             planned.begin(), planned.end(), [](const Mount& one) { return one.skip_if_same; });
         if (found != planned.end() && !is_shown && (covers(directory_) || is_in_scratch) &&
@@ -469,8 +471,8 @@ Result<MountPlan> plan_mounts(const Request& request,
         CYBELE_TRY(const BindOption one, read_mount(text, directory, request.manner.is_compatible));
         CYBELE_CHECK(binds.add(one));
     }
-    for (const std::string_view variable : kBindVariables) {
-        CYBELE_CHECK(binds.add(environment.get_or(variable, "")));
+    for (const std::string& text : binds_of_variables(environment)) {
+        CYBELE_CHECK(binds.add(text));
     }
     const bool is_contained = request.isolation.contain || request.isolation.containall;
     const bool has_home = !request.files.no_home && home.target != "/" && !is_contained;

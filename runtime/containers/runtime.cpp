@@ -158,10 +158,13 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
     sandbox.names_by_path = request.manner.is_compatible;
     sandbox.new_pid_namespace = request.isolation.pid || request.isolation.containall;
     sandbox.is_first_process = request.isolation.no_init;
+    sandbox.first_process = request.manner.is_compatible ? "appinit" : "";
     if (request.instance.when_started) {
         sandbox.new_pid_namespace = true;
         sandbox.is_first_process = true;
-        sandbox.before_program = namespaces::stay_as_first_process;
+        sandbox.before_program = [name = sandbox.first_process] {
+            return namespaces::stay_as_first_process(name);
+        };
         sandbox.when_started = request.instance.when_started;
     }
     if (!all.security.is_empty()) {
@@ -181,7 +184,13 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
         sandbox.directory = request.program.directory;
     } else {
         const auto gone = request.manner.is_compatible ? all.home.target : "/"; // the directory is
-        sandbox.directory = all.directory.empty() ? gone : all.directory;
+        const bool is_contained = request.isolation.contain || request.isolation.containall;
+        // Like in the reference, whose contained programs start in the home directory.
+        const bool is_at_home = request.manner.is_compatible && is_contained;
+        sandbox.directory = all.directory.empty() || is_at_home ? gone : all.directory;
+        if (is_at_home && request.files.no_home) {
+            sandbox.directory = "/";
+        }
         sandbox.other_directories = {all.home.target, "/"};
     }
     sandbox.drop_privileges = request.user.fakeroot ? request.user.no_privs : !all.is_root;

@@ -363,8 +363,14 @@ Result<void> apply_site_settings(const SiteSettings& settings,
     request.site.has_image_resolv_conf = has_setting(settings, "config resolv_conf", "no");
     request.devices.nv = request.devices.nv || has_setting(settings, "always use nv", "yes");
     request.devices.rocm = request.devices.rocm || has_setting(settings, "always use rocm", "yes");
-    request.image.underlay =
-        request.image.underlay || has_setting(settings, "enable overlay", "no");
+    const bool forbids_overlays = has_setting(settings, "enable overlay", "no");
+    if (forbids_overlays && !request.image.overlays.empty()) {
+        return fail(ErrorCode::kInput,
+                    problem("site-overlay-forbidden", "--overlay cannot be used on this host"),
+                    "apptainer.conf has 'enable overlay = no'",
+                    "leave --overlay out, or ask the administrator");
+    }
+    request.image.underlay = request.image.underlay || forbids_overlays;
     return {};
 }
 

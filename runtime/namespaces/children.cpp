@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/namespaces/children.hpp"
 
+#include "support/file.hpp"
 #include "support/process.hpp"
 
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -39,6 +41,19 @@ void die_with_parent(pid_t parent) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || (getppid() != parent && getppid() != 0)) {
         _exit(1);
     }
+}
+
+void name_this_process(const std::string& name, std::size_t room) {
+    (void)prctl(PR_SET_NAME, name.c_str());
+    if (room > name.size()) {
+        std::memset(program_invocation_name, 0, room);
+        std::memcpy(program_invocation_name, name.data(), name.size());
+    }
+}
+
+std::size_t arguments_room() {
+    const auto line = read_file("/proc/self/cmdline");
+    return line ? line->size() : 0;
 }
 
 int wait_passing_signals(pid_t child) {

@@ -4,7 +4,9 @@
 #include "support/error.hpp"
 #include "support/file.hpp"
 
+#include <cstddef>
 #include <optional>
+#include <string>
 
 #include <sys/types.h>
 
@@ -21,6 +23,11 @@ void die_with_parent(pid_t parent);
 
 /// Ends every child that is left (this process must be their subreaper) and waits for it.
 void end_remaining_children();
+
+/// What this process is called in lists of processes. `room`: the bytes of its arguments, as
+/// arguments_room() gave them while /proc/self was this process.
+void name_this_process(const std::string& name, std::size_t room);
+[[nodiscard]] std::size_t arguments_room();
 
 /// A pipe, both ends O_CLOEXEC.
 struct Pipe {

@@ -129,7 +129,7 @@ Result<void> enter_namespaces_of(const std::string& folder) {
 
 } // namespace
 
-Result<void> stay_as_first_process() {
+Result<void> stay_as_first_process(const std::string& name) {
     sigset_t all;
     sigset_t before;
     sigfillset(&all);
@@ -143,6 +143,9 @@ Result<void> stay_as_first_process() {
         return fail(system_error("cannot start a process", errno));
     }
     if (program > 0) {
+        if (!name.empty()) {
+            name_this_process(name, arguments_room());
+        }
         (void)prctl(PR_SET_DUMPABLE, 1); // else its namespaces could not be opened
         be_first_of_instance(program, all);
     }

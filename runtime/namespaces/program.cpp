@@ -6,9 +6,12 @@
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <filesystem>
+#include <string_view>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -31,6 +34,24 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     }
     all.push_back(nullptr);
     return all;
+}
+
+/// As the shell by which the reference starts programs: a text without a #! line is a script, a
+/// program of another processor is not. errno stays where nothing is started.
+void run_by_shell(const std::string& script,
+                  const std::vector<char*>& arguments,
+                  const std::vector<char*>& settings) {
+    std::array<char, 128> start = {};
+    const UniqueFd file(open(script.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+    const ssize_t size = file.valid() ? read(file.get(), start.data(), start.size()) : 0;
+    const std::string_view text(start.data(), static_cast<std::size_t>(std::max<ssize_t>(size, 0)));
+    if (text.find('\0') == std::string_view::npos && file.valid()) {
+        std::string shell = "/bin/sh";
+        std::vector<char*> words = {shell.data()};
+        words.insert(words.end(), arguments.begin(), arguments.end());
+        execve(shell.c_str(), words.data(), settings.data());
+    }
+    errno = ENOEXEC;
 }
 
 std::vector<std::string> candidates(const std::string& name, const EnvironmentMap& environment) {
@@ -118,6 +139,9 @@ ExecFailure exec_program(const std::vector<std::string>& argv,
             arguments.front() = path.data();
         }
         execve(candidate.c_str(), arguments.data(), settings.data());
+        if (errno == ENOEXEC && is_named_by_path) {
+            run_by_shell(candidate, arguments, settings);
+        }
         // As a shell: one that is there but refused counts more than those that are missing.
         if (errno != ENOENT && errno != ENOTDIR) {
             saved_errno = errno;

@@ -135,7 +135,7 @@ std::optional<ExecFailure> receive_failure(int fd) {
 }
 
 /// Process 1 of a new pid namespace: starts the program and collects what it leaves.
-[[noreturn]] void be_first_process(const Sandbox& sandbox, UniqueFd report) {
+[[noreturn]] void be_first_process(const Sandbox& sandbox, UniqueFd report, std::size_t room) {
     if (sandbox.is_first_process) {
         send_failure(report.get(), enter_and_exec(sandbox));
         std::_Exit(255);
@@ -151,6 +151,9 @@ std::optional<ExecFailure> receive_failure(int fd) {
         _exit(255);
     }
     report.reset();
+    if (!sandbox.first_process.empty()) {
+        name_this_process(sandbox.first_process, room);
+    }
     // As wait_passing_signals(), but the program may be any of the children that end.
     std::_Exit(wait_as_first_process(program));
 }
@@ -194,6 +197,7 @@ ExecFailure exec_in_sandbox(const Sandbox& sandbox) {
     if (!report) {
         return {report.error(), 255};
     }
+    const std::size_t room = sandbox.first_process.empty() ? 0 : arguments_room();
     const pid_t own = getpid();
     if (unshare(CLONE_NEWPID) != 0) {
         return {system_error("cannot make a pid namespace", errno), 255};
@@ -205,7 +209,7 @@ ExecFailure exec_in_sandbox(const Sandbox& sandbox) {
     if (first == 0) {
         die_with_parent(own);
         report->read.reset();
-        be_first_process(sandbox, std::move(report->write));
+        be_first_process(sandbox, std::move(report->write), room);
     }
     report->write.reset();
     auto failure = receive_failure(report->read.get());

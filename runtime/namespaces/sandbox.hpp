@@ -84,6 +84,7 @@ struct Sandbox {
     std::vector<std::filesystem::path> other_directories; ///< tried in order if that is missing
     bool new_pid_namespace = false;                       ///< with its own /proc
     bool is_first_process = false;                        ///< there the program is process 1 itself
+    std::string first_process;                            ///< its name, else; empty: this program's
     bool drop_privileges = false;                         ///< no_new_privs and no capabilities
     std::vector<int> given_capabilities;                  ///< which drop_privileges leaves
     bool forbids_new_privileges = false;                  ///< no_new_privs alone

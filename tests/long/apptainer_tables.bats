@@ -128,6 +128,10 @@ load ../parts/cases.bash
     compare outside 'apps|words'
 }
 
+@test "both programs do the same: what a further reading of the reference's suites found" {
+    compare outside finds
+}
+
 @test "both programs do the same: odd forms of flags, words in wrong number, what metadata looks like" {
     compare forms 'empties|usages'
 }
