@@ -77,6 +77,7 @@ std::vector<VerbWords> all_words() {
         }
     }
     std::vector<VerbWords> all;
+    all.reserve(found.size());
     for (auto& [path, words] : found) {
         all.push_back(std::move(words));
     }

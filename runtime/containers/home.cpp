@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include <unistd.h>
 
@@ -102,6 +103,20 @@ std::filesystem::path caller_directory(const Environment& environment, bool is_c
         return named;
     }
     return std::filesystem::current_path(failed);
+}
+
+std::vector<std::filesystem::path> start_directories(const Request& request,
+                                                     const std::filesystem::path& home,
+                                                     const std::filesystem::path& caller) {
+    if (!request.program.directory.empty()) {
+        return {request.program.directory};
+    }
+    const bool is_contained = request.isolation.contain || request.isolation.containall;
+    if (request.manner.is_compatible && is_contained) { // as in the reference
+        return {request.files.no_home ? std::filesystem::path("/") : home, home, "/"};
+    }
+    const std::filesystem::path gone = request.manner.is_compatible ? home : "/"; // the caller's is
+    return {caller.empty() ? gone : caller, home, "/"};
 }
 
 } // namespace cybele::runtime

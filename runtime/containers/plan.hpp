@@ -23,6 +23,11 @@ struct Home {
 [[nodiscard]] std::filesystem::path caller_directory(const Environment& environment,
                                                      bool is_compatible);
 
+/// Where the program starts, the first one that is there: in the directory of the caller, else in
+/// the home directory or in /. By the name of Apptainer, contained programs start in the home.
+[[nodiscard]] std::vector<std::filesystem::path> start_directories(
+    const Request& request, const std::filesystem::path& home, const std::filesystem::path& caller);
+
 [[nodiscard]] Result<Home> home_of(const Request& request, const Environment& environment);
 
 /// The mounts of a container, in Apptainer's order: /dev, localtime, hosts, /proc, /sys, /tmp,

@@ -180,19 +180,9 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
     if (request.user.no_umask) {
         sandbox.umask = kUsualMask;
     }
-    if (!request.program.directory.empty()) {
-        sandbox.directory = request.program.directory;
-    } else {
-        const auto gone = request.manner.is_compatible ? all.home.target : "/"; // the directory is
-        const bool is_contained = request.isolation.contain || request.isolation.containall;
-        // Like in the reference, whose contained programs start in the home directory.
-        const bool is_at_home = request.manner.is_compatible && is_contained;
-        sandbox.directory = all.directory.empty() || is_at_home ? gone : all.directory;
-        if (is_at_home && request.files.no_home) {
-            sandbox.directory = "/";
-        }
-        sandbox.other_directories = {all.home.target, "/"};
-    }
+    const auto places = start_directories(request, all.home.target, all.directory);
+    sandbox.directory = places.front();
+    sandbox.other_directories.assign(places.begin() + 1, places.end());
     sandbox.drop_privileges = request.user.fakeroot ? request.user.no_privs : !all.is_root;
     sandbox.before_exec = [&request, &all](Sandbox& inside) -> Result<void> {
         if (request.program.action == Action::kExec && !request.program.arguments.empty()) {

@@ -47,7 +47,7 @@ void name_this_process(const std::string& name, std::size_t room) {
     (void)prctl(PR_SET_NAME, name.c_str());
     if (room > name.size()) {
         std::memset(program_invocation_name, 0, room);
-        std::memcpy(program_invocation_name, name.data(), name.size());
+        name.copy(program_invocation_name, name.size());
     }
 }
 
