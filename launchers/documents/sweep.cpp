@@ -331,6 +331,9 @@ std::string variable_of_sweep(std::string_view name) {
 }
 
 void keep_rows(Job& job, const std::vector<std::uint32_t>& numbers) {
+    if (!job.sweep) {
+        return;
+    }
     Sweep& sweep = *job.sweep;
     std::vector<std::vector<std::string>> rows;
     for (const std::uint32_t number : numbers) {
