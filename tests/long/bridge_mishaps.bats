@@ -237,9 +237,9 @@ END
     local id
     start_bridge one
     job lives 'while [ ! -e lives-may-end ]; do sleep 0.5; done' 'exit 3'
-    job waits 'exit 0'
+    job brief-too 'exit 0'
     wait_for 60 reaches lives Running
-    ends waits Succeeded 60
+    ends brief-too Succeeded 60
     id=$(field lives .status.jobId)
     stop_bridge one
     rm -r work/.cybelectl
@@ -249,7 +249,7 @@ END
     touch work/lives-may-end
     ends lives Failed 60
     assert_equal "$(field lives .status.jobId) $(field lives .status.exitCode)" "$id 3"
-    assert_equal "$(runs_of lives) $(runs_of waits) $(runs_of after) $(asked sbatch)" '1 1 1 3'
+    assert_equal "$(runs_of lives) $(runs_of brief-too) $(runs_of after) $(asked sbatch)" '1 1 1 3'
     # Without its workdir an account has no place for records: its objects say so, and go on when it is back.
     job cut "sleep 300.$unique"
     wait_for 60 reaches cut Running
