@@ -139,7 +139,7 @@ gone() {
     assert_equal "$(sort ran | uniq -c | awk '$1 != 1')$(wc -l <ran)" 50
     # Each object's states, as the API server got them: they never go back.
     jq -r 'select(.objectRef.resource == "slurmjobs" and .objectRef.subresource == "status" and (.objectRef.name | startswith("kept-"))) |
-        .objectRef.name + " " + (.requestObject[] | select(.path == "/status").value.status // "none")' "$(cat policy).log" |
+        .objectRef.name + " " + ([.requestObject[] | select(.path == "/status") | .value.status][0] // "none")' "$(cat policy).log" |
         awk 'BEGIN { rank["none"] = rank["Pending"] = 1; rank["Running"] = 2; rank["Succeeded"] = 3 }
             { if (rank[$2] < seen[$1]) { print; bad = 1 } seen[$1] = rank[$2]; writes++ } END { print writes + 0 " status writes"; exit bad || writes < 150 }' >&3
     kubectl delete slurmjobs --all --wait=true --timeout=120s
