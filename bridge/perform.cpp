@@ -9,6 +9,10 @@ namespace {
 /// Enough for claim, record and release; more would be a rule that goes in circles.
 constexpr int kMostTurns = 12;
 
+bool is_over(const Object& object) {
+    return object.status.holds("Complete") || object.status.holds("Failed");
+}
+
 /// One object while its actions are carried out.
 class Turn {
 public:
@@ -29,6 +33,8 @@ public:
             return true;
         case Need::kSubmit:
             return take_receipt(answered.found.record);
+        case Need::kTurn:
+            return true;
         case Need::kInquiry:
             view_.accounted = answered.found.accounted;
             take_record(answered.found.record);
@@ -42,10 +48,15 @@ public:
     Outcome run(bool is_news) {
         for (int turn = 0; is_news && turn < kMostTurns; ++turn) {
             outcome_.need = Need::kNothing;
+            const bool was_over = is_over(object_);
             const Decision decision = decide({object_, view_, memory_, world_, is_gone_});
             memory_ = decision.memory;
             outcome_.step = decision.step;
             is_news = carry_out(decision);
+            if (is_news && !was_over && is_over(object_)) {
+                outcome_.need = Need::kTurn;
+                is_news = false;
+            }
         }
         outcome_.memory = memory_;
         outcome_.known = {{view_.accounted, view_.record}, view_.output};
@@ -74,7 +85,7 @@ private:
                 is_news = take(server_.remove(object_));
                 break;
             case Action::Kind::kEvent:
-                server_.tell(object_, action.event);
+                tell(action.event);
                 break;
             case Action::Kind::kForget:
                 is_forgotten_ = true;
@@ -129,8 +140,13 @@ private:
             const bool has_passed = view_.record.was_read && view_.trouble.empty();
             memory_.has_told_failure = memory_.has_told_failure && !has_passed;
         } else if (!std::exchange(memory_.has_told_failure, true)) {
-            server_.tell(object_, {"ClusterUnavailable", view_.record.failure, true});
+            tell({"ClusterUnavailable", view_.record.failure, true});
         }
+    }
+
+    void tell(const Action::Event& event) {
+        Told& told = batch_.events.emplace_back(object_, event);
+        told.object.spec.batch.clear();
     }
 
     bool take_record(RecordSight record) {
@@ -217,12 +233,15 @@ Outcome perform(const Case& one, const Sides& sides, Batch& batch, const Answere
     return turn.run(answered == nullptr || turn.take(*answered));
 }
 
-void perform_batch(const Batch& batch, Cluster& cluster) {
+void perform_batch(const Batch& batch, const Sides& sides) {
     if (!batch.releases.empty()) {
-        cluster.release(batch.releases);
+        sides.cluster.release(batch.releases);
     }
     if (!batch.cancels.empty()) {
-        cluster.cancel(batch.cancels);
+        sides.cluster.cancel(batch.cancels);
+    }
+    for (const Told& told : batch.events) {
+        sides.server.tell(told.object, told.event);
     }
 }
 

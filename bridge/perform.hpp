@@ -9,10 +9,18 @@
 
 namespace cybele::bridge {
 
-/// Jobs that are released and cancelled together, a call for each account.
+/// An Event of an object.
+struct Told {
+    Object object; ///< without its script
+    Action::Event event;
+};
+
+/// Jobs that are released and cancelled together, a call for each account, and Events, which come
+/// after the writes that objects wait for.
 struct Batch {
     std::vector<Named> releases;
     std::vector<Named> cancels;
+    std::vector<Told> events;
 };
 
 /// What the next turn of an object waits for. Many objects of one account ask for it together.
@@ -22,6 +30,7 @@ enum class Need {
     kInquiry, ///< accounting and record: the queue does not say enough
     kSubmit,  ///< that its job was handed over
     kOutput,  ///< the last of its output
+    kTurn,    ///< that the ends of other objects were written: its own was
 };
 
 /// What earlier turns of the round have found out.
@@ -57,11 +66,11 @@ struct Sides {
 };
 
 /// Decides and carries out, until nothing is left to do for the object before the next poll, or
-/// until it needs an answer that is asked for by the caller, for many objects together. Releases
-/// and cancellations are put into `batch`, which perform_batch() sends.
+/// until it needs an answer that is asked for by the caller, for many objects together. Releases,
+/// cancellations and Events are put into `batch`, which perform_batch() sends.
 [[nodiscard]] Outcome
 perform(const Case& one, const Sides& sides, Batch& batch, const Answered* answered = nullptr);
 
-void perform_batch(const Batch& batch, Cluster& cluster);
+void perform_batch(const Batch& batch, const Sides& sides);
 
 } // namespace cybele::bridge

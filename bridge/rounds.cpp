@@ -17,7 +17,7 @@ constexpr std::size_t kMostDeparted = 10000;
 /// A bound on the questions of one object in a round: for its record, the hand-over, the accounting
 /// of its job, its output. More would be a rule that goes in circles.
 constexpr int kMostAnswers = 5;
-constexpr std::size_t kMostTogether = 500; ///< objects that wait for answers at the same time
+constexpr std::size_t kMostTogether = 50; ///< objects that wait for answers at the same time
 
 /// What a job that is elsewhere left here, if anything, belongs to the account of here.
 View view_of(const Object& object, const Admitted& admitted, const Sides& sides, bool is_foreign) {
@@ -90,6 +90,10 @@ void Rounds::turn(Tracked& tracked, const Answered* answered, Going& going) {
         }
         objects_.erase(uid);
         return;
+    }
+    if (outcome.need == Need::kTurn) {
+        going.ended.push_back({uid, 0, std::move(outcome.known)});
+        outcome.need = Need::kNothing;
     }
     const bool is_repeated = answered != nullptr && answered->need == outcome.need;
     if (outcome.need != Need::kNothing && !is_repeated && !outcome.must_read) {
@@ -164,7 +168,7 @@ void Rounds::finish(Needs needs, Going& going) {
     going.needs = std::move(others);
     going.waiting = 0;
     if (going.world.is_leader) {
-        perform_batch(std::exchange(batch_, {}), going.sides.cluster);
+        perform_batch(std::exchange(batch_, {}), going.sides);
     }
 }
 
@@ -190,34 +194,91 @@ std::vector<SeenJob> Rounds::strangers_of(const PollIndex& index) const {
     return strangers;
 }
 
-RoundReport Rounds::round(Server& server, Cluster& cluster, const World& world) {
-    RoundReport report;
-    batch_ = {};
-    const PollIndex index(cluster.poll());
-    report.is_complete = index.poll().is_complete;
-    std::vector<std::string> order;
-    order.reserve(objects_.size());
-    for (const auto& [uid, tracked] : objects_) {
-        order.push_back(uid);
+Rounds::Urgency Rounds::urgency_of(const Tracked& tracked, const PollIndex& index) {
+    const Object& object = tracked.object;
+    const Status& status = object.status;
+    if (tracked.is_gone || object.deleted != 0) {
+        return Urgency::kLive;
     }
-    const auto middle = std::upper_bound(order.begin(), order.end(), last_);
-    std::rotate(order.begin(), middle, order.end());
-    const Sides sides{server, cluster, index};
-    Going going{sides, world, report};
-    for (const std::string& uid : order) {
+    if (status.job_id.empty() || status.holds("Complete") || status.holds("Failed")) {
+        return Urgency::kOther;
+    }
+    const QueueSight sight = index.sight_of(object);
+    const bool has_ended =
+        std::any_of(sight.jobs.begin(), sight.jobs.end(), [&](const SeenJob& job) {
+            return job.id == status.job_id && submission::is_over(job.state);
+        });
+    return has_ended ? Urgency::kEnded : Urgency::kLive;
+}
+
+std::map<Rounds::Urgency, std::vector<std::string>>
+Rounds::by_urgency(const PollIndex& index) const {
+    std::map<Urgency, std::vector<std::string>> order;
+    const auto add = [&](auto from, auto end) {
+        for (; from != end; ++from) {
+            order[urgency_of(from->second, index)].push_back(from->first);
+        }
+    };
+    const auto middle = objects_.upper_bound(last_);
+    add(middle, objects_.end());
+    add(objects_.begin(), middle);
+    return order;
+}
+
+void Rounds::turn_all(const std::vector<std::string>& uids,
+                      const std::function<bool()>& is_due,
+                      Going& going) {
+    for (const std::string& uid : uids) {
         last_ = uid;
         const auto found = objects_.find(uid);
         if (found != objects_.end()) {
             turn(found->second, nullptr, going);
-            ++report.objects;
+            ++going.report.objects;
         }
         if (going.waiting >= kMostTogether) { // the first of many do not wait for the last
             finish(take_hand_overs(going.needs), going);
+            if (is_due()) {
+                return;
+            }
         }
+    }
+}
+
+void Rounds::settle(Going& going) {
+    for (Waiting& one : std::exchange(going.ended, {})) {
+        if (const auto found = objects_.find(one.uid); found != objects_.end()) {
+            const Answered answered{Need::kTurn, std::move(one.known), {}, {}};
+            turn(found->second, &answered, going);
+        }
+    }
+}
+
+RoundReport Rounds::round(Server& server,
+                          Cluster& cluster,
+                          const World& world,
+                          const std::function<bool()>& is_due) {
+    const auto never = [] { return false; };
+    RoundReport report;
+    batch_ = {};
+    const PollIndex index(cluster.poll());
+    report.is_complete = index.poll().is_complete;
+    const Sides sides{server, cluster, index};
+    Going going{sides, world, report};
+    for (const auto& [urgency, uids] : by_urgency(index)) {
+        if (urgency == Urgency::kOther) {
+            turn_all(uids, is_due, going);
+        } else {
+            turn_all(uids, never, going);
+        }
+        // Inquiries are made once: of those that ended, too, with those that the queue lacks.
+        finish(urgency == Urgency::kEnded ? take_hand_overs(going.needs)
+                                          : std::exchange(going.needs, {}),
+               going);
     }
     if (world.is_leader) {
         end_late_jobs(index);
     }
+    settle(going);
     finish(std::exchange(going.needs, {}), going);
     report.strangers = strangers_of(index);
     return report;

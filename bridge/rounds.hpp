@@ -42,7 +42,13 @@ public:
 
     void each(const std::function<void(const Object&)>& take) const;
 
-    RoundReport round(Server& server, Cluster& cluster, const World& world);
+    /// `is_due`: whether the next poll is due. Then further hand-overs wait for the next round,
+    /// since jobs end meanwhile.
+    RoundReport round(
+        Server& server,
+        Cluster& cluster,
+        const World& world,
+        const std::function<bool()>& is_due = [] { return false; });
 
 private:
     struct Tracked {
@@ -65,15 +71,32 @@ private:
     /// Objects that need an answer, by account.
     using Needs = std::map<std::pair<std::string, Need>, std::vector<Waiting>>;
 
+    /// Which objects have their turn first.
+    enum class Urgency {
+        kEnded, ///< the queue shows that the job ended
+        kLive,  ///< the job may change, or has to be cancelled
+        kOther,
+    };
+
     /// A round that is going on.
     struct Going {
         const Sides& sides;
         const World& world;
         RoundReport& report;
         Needs needs = {};
-        std::size_t waiting = 0; ///< of them, those that are not inquiries
+        std::size_t waiting = 0;         ///< of them, those that are not inquiries
+        std::vector<Waiting> ended = {}; ///< objects whose end was written
     };
 
+    [[nodiscard]] static Urgency urgency_of(const Tracked& tracked, const PollIndex& index);
+    /// Their uids.
+    [[nodiscard]] std::map<Urgency, std::vector<std::string>>
+    by_urgency(const PollIndex& index) const;
+    void turn_all(const std::vector<std::string>& uids,
+                  const std::function<bool()>& is_due,
+                  Going& going);
+    /// The next turn of objects whose end was written.
+    void settle(Going& going);
     /// `answered`: of a further turn in the same round. What it needs next becomes one of the
     /// needs.
     void turn(Tracked& tracked, const Answered* answered, Going& going);

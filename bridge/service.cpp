@@ -364,14 +364,20 @@ private:
         world_.now = request_.clock() / kNanoseconds;
         world_.is_leader = leads();
         const Moment before = boot_time();
-        const RoundReport report = rounds_.round(server_, cluster_, world_);
-        const std::chrono::milliseconds pause =
-            pause_after(request_.configuration.document.poll, cluster_.answer_time());
+        const auto poll = request_.configuration.document.poll;
+        const auto due = [&] { return before + pause_after(poll, cluster_.answer_time()); };
+        const auto is_due =
+            [&, last = before]() mutable { // the next hand-overs take as long as the last ones
+                const Moment begun = std::exchange(last, boot_time());
+                return last + (last - begun) >= due();
+            };
+        const auto report = rounds_.round(server_, cluster_, world_, is_due);
         if (report.is_complete) {
             queue_back_off_.succeeded();
-            next_poll_ = before + pause;
+            answered_at_ = boot_time();
+            next_poll_ = due();
         } else {
-            queue_back_off_.failed(before, pause);
+            queue_back_off_.failed(before, due() - before);
             next_poll_ = queue_back_off_.next();
         }
         must_read_ = report.must_read;
@@ -381,10 +387,8 @@ private:
                 next_queues_ = boot_time() + kBetweenQueues;
                 nodes_->show_queues(cluster_.queues());
             }
-            rounds_.each([this](const Object& object) {
-                if (!is_elsewhere(object, world_)) {
-                    nodes_->show(object);
-                }
+            rounds_.each([this](const Object& one) {
+                is_elsewhere(one, world_) ? void() : nodes_->show(one);
             });
         }
         if (report.is_complete && world_.is_rewound && was_synced) {
@@ -393,9 +397,6 @@ private:
         }
         if (report.is_complete && !was_answered_) {
             reported_.clear();
-        }
-        if (report.is_complete) {
-            answered_at_ = boot_time();
         }
         if (report.is_complete != was_answered_) {
             was_answered_ = report.is_complete;

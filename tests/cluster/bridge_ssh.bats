@@ -6,35 +6,18 @@ load ../parts/suite.bash
 load nodes.bash
 load bridge_parts.bash
 load bridge_guest.bash
+load bridge_sshd.bash
 
 setup_file() {
-    local one
     start_bridge_parts
     kubectl create namespace other >&2
-    mkdir ways keys authorized
-    for one in root guest; do ssh-keygen -q -t ed25519 -N '' -C '' -f "keys/$one"; done
-    chmod 755 . authorized
-    cp keys/root.pub authorized/root
-    printf '%s\n' 'Port 22' 'ListenAddress 127.0.0.1' "HostKey $place/slurm/ssh/host" "AuthorizedKeysFile $place/authorized/%u" \
-        'StrictModes no' 'UsePAM no' 'PermitRootLogin yes' 'PasswordAuthentication no' 'PidFile none' \
-        "SetEnv SLURM_CONF=$place/slurm/slurm.conf" >sshd.conf
-    # The login root may become guest by sudo, and nobody else.
-    printf '%s\n' 'Defaults env_keep += "SLURM_CONF"' 'root ALL=(guest) NOPASSWD: /usr/bin/sh -s, /bin/sh -s' >sudoers
-    chmod 440 sudoers
-    slurm sh -c "mount --bind '$place/sudoers' /etc/sudoers && mkdir -p /run/sshd && exec /usr/sbin/sshd -D -f '$place/sshd.conf' -E '$place/sshd.log'" >sshd.out 2>&1 3>&- &
-    echo $! >sshd.process
-    printf '127.0.0.1 %s\n' "$(cut -d' ' -f1,2 slurm/ssh/host.pub)" >known
-    # ssh itself, in the network of the head node. Each login is a new one, so that a key counts from the moment on at which it changes.
-    printf '%s\n' '#!/bin/bash' 'case $1 in -O) exit 0 ;; esac' "[[ \$* != *guest@* ]] || echo guest >>'$place/logins'" \
-        "exec '$parts_dir/slurm' net '$place' /usr/bin/ssh -F none -o ControlMaster=no -o ControlPath=none -o UserKnownHostsFile='$place/known' \"\$@\"" >ways/ssh
-    chmod +x ways/ssh
-    PATH=$place/ways:$PATH wait_for 20 answers
+    # Each login is a new one, so that a key counts from the moment on at which it changes.
+    start_sshd -o ControlMaster=no -o ControlPath=none
     printf '%s\n' 'kind: Bridge' 'name: test' 'site: site.yaml' 'poll: 1 s' 'hand-over-patience: 4 s' \
         "reader: {ssh: root@127.0.0.1, key: $place/keys/root}" 'accounts:' \
         "  - {namespace: default, account: guest, way: {ssh: guest@127.0.0.1, key: $place/keys/guest}, workdir: $place/slurm/guest}" \
         "  - {namespace: other, account: root, way: {ssh: root@127.0.0.1, key: $place/keys/root}, workdir: $place/work}" >bridge.yaml
 }
-answers() { ssh -i keys/root root@127.0.0.1 squeue; }
 setup() {
     [[ $(id -u) == 0 ]] || skip 'only root can be two users'
     enter_nodes
@@ -43,7 +26,7 @@ setup() {
 }
 teardown() { stop_bridges; }
 teardown_file() {
-    kill "$(cat "$place/sshd.process")" || true
+    stop_sshd
     stop_bridge_parts
 }
 

@@ -25,6 +25,7 @@ public:
     }
     bridge::Written write_status(const bridge::Object& object,
                                  const bridge::Status& status) override {
+        order += 's';
         bridge::Object written = object;
         written.status = status;
         written.stored = bridge::Stored::kStatus;
@@ -44,6 +45,7 @@ public:
         });
     }
     bridge::Written let_go(const bridge::Object& object) override {
+        order += 'l';
         return change(object, object, Fence::kStatus, [this](bridge::Object& stored) {
             const bool is_orphan = stored.spec.on_delete == bridge::OnDelete::kOrphan;
             world_.promise(stored.deleted == 0 || is_orphan || !runs(stored.uid),
@@ -60,6 +62,7 @@ public:
     }
     void tell(const bridge::Object& /*object*/, const bridge::Action::Event& /*event*/) override {
         world_.count("events");
+        order += 'e';
     }
 
     /// By a person.
@@ -81,6 +84,7 @@ public:
         object.resource_version = std::to_string(++revision);
     }
 
+    std::string order; ///< of the writes: a letter for each status, release of an object and Event
     std::map<std::string, bridge::Object> objects;
     std::function<bool(const std::string&)> runs; ///< whether a job that was let go lives
     /// The id that the cluster has noted as the one to be let go.

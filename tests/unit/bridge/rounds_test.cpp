@@ -2,6 +2,8 @@
 #include "bridge/rounds.hpp"
 #include "model_server.hpp"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 
 using namespace cybele;
@@ -321,6 +323,48 @@ TEST_CASE("the records of many objects are read together, and their jobs handed 
     for (const model::Job& job : cluster.jobs) {
         CHECK(job.state == submission::State::kPending);
         CHECK(peace.server.objects.at(job.token).status.job_id == job.id);
+    }
+}
+
+TEST_CASE("the ends of jobs are written before finalizers, Events and hand-overs") {
+    Peace peace;
+    constexpr std::size_t kJobs = 10;
+    for (std::size_t one = 0; one < kJobs; ++one) {
+        peace.create("00000000-0000-4000-8000-0000000000" + std::to_string(one + 10));
+    }
+    peace.round();
+    peace.round();
+    for (std::size_t one = 0; one < kJobs; ++one) {
+        model::Job& job = peace.cluster.jobs[one];
+        job.state = submission::State::kDone;
+        job.native = "COMPLETED";
+        job.ended = peace.world.now;
+    }
+    peace.create(); // its uid comes first
+    peace.server.order.clear();
+    const std::size_t events = peace.world.counts["events"];
+    peace.round();
+    CHECK(peace.server.order.substr(0, kJobs) == std::string(kJobs, 's'));
+    CHECK(std::count(peace.server.order.begin(), peace.server.order.end(), 'l') == kJobs);
+    CHECK(peace.server.order.find('e') >= kJobs);
+    CHECK(peace.world.counts["events"] == events + kJobs + 1);
+}
+
+TEST_CASE("when the next poll is due, further hand-overs wait for the next round") {
+    Peace peace;
+    constexpr std::size_t kJobs = 120;
+    for (std::size_t one = 0; one < kJobs; ++one) {
+        peace.create("00000000-0000-4000-8000-000000000" + std::to_string(one + 100));
+    }
+    for (const auto& [uid, object] : peace.server.objects) {
+        peace.rounds.put(object);
+    }
+    bridge::World now;
+    now.now = peace.world.now;
+    const auto due = [] { return true; };
+    for (const std::size_t handed_over : {50U, 100U, 120U}) {
+        (void)peace.rounds.round(peace.server, peace.cluster, now, due);
+        CHECK(peace.cluster.jobs.size() == handed_over);
     }
 }
 
