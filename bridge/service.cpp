@@ -480,7 +480,6 @@ private:
     bool was_answered_ = true;
     bool has_ended_ = false;
 };
-
 } // namespace
 
 Result<void> run_service(const ServiceRequest& request) {
