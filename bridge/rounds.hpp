@@ -24,6 +24,21 @@ struct RoundReport {
     bool is_complete = false;       ///< the batch system answered
 };
 
+/// Whether a step that takes as long as the last one would end too late. Times are those of
+/// boot_time().
+class StepPace {
+public:
+    explicit StepPace(std::chrono::milliseconds begin) : begun_(begin) {}
+
+    /// To be called at the end of each step. `due`: when the next step has to be over.
+    [[nodiscard]] bool would_pass(std::chrono::milliseconds now, std::chrono::milliseconds due) {
+        return now + (now - std::exchange(begun_, now)) >= due;
+    }
+
+private:
+    std::chrono::milliseconds begun_; ///< when the step began
+};
+
 /// All objects of the bridge, and one round over them: one poll, then each object's turn. What it
 /// holds in memory can be lost at any time.
 class Rounds {

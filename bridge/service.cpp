@@ -366,11 +366,8 @@ private:
         const Moment before = boot_time();
         const auto poll = request_.configuration.document.poll;
         const auto due = [&] { return before + pause_after(poll, cluster_.answer_time()); };
-        const auto is_due =
-            [&, last = before]() mutable { // the next hand-overs take as long as the last ones
-                const Moment begun = std::exchange(last, boot_time());
-                return last + (last - begun) >= due();
-            };
+        StepPace pace(before);
+        const auto is_due = [&] { return pace.would_pass(boot_time(), due()); };
         const auto report = rounds_.round(server_, cluster_, world_, is_due);
         if (report.is_complete) {
             queue_back_off_.succeeded();
@@ -387,8 +384,10 @@ private:
                 next_queues_ = boot_time() + kBetweenQueues;
                 nodes_->show_queues(cluster_.queues());
             }
-            rounds_.each([this](const Object& one) {
-                is_elsewhere(one, world_) ? void() : nodes_->show(one);
+            rounds_.each([this](const Object& object) {
+                if (!is_elsewhere(object, world_)) {
+                    nodes_->show(object);
+                }
             });
         }
         if (report.is_complete && world_.is_rewound && was_synced) {
@@ -480,6 +479,7 @@ private:
     bool was_answered_ = true;
     bool has_ended_ = false;
 };
+
 } // namespace
 
 Result<void> run_service(const ServiceRequest& request) {

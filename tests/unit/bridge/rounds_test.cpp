@@ -368,6 +368,15 @@ TEST_CASE("when the next poll is due, further hand-overs wait for the next round
     }
 }
 
+TEST_CASE("a step begins only where one as long as the last ends in time") {
+    using std::chrono::milliseconds;
+    bridge::StepPace pace(milliseconds{1'000});
+    CHECK_FALSE(pace.would_pass(milliseconds{3'000}, milliseconds{6'000})); // to 5 s
+    CHECK(pace.would_pass(milliseconds{4'999}, milliseconds{6'000}));       // to 6.998 s
+    CHECK_FALSE(pace.would_pass(milliseconds{5'000}, milliseconds{6'000})); // the last took 1 ms
+    CHECK(pace.would_pass(milliseconds{6'000}, milliseconds{6'000}));
+}
+
 TEST_CASE("outputs of jobs that ended, also of those that the queue forgot, are read together") {
     Peace peace;
     CountingCluster cluster(peace.world);
