@@ -6,7 +6,6 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 namespace cybele::document {
 
@@ -99,14 +98,6 @@ Fault object_of_kubernetes(const yaml::Source& source, yaml::Mark mark) {
         "turn it into a Job: `cybelectl job convert " + source.file() + "`");
 }
 
-/// The command that writes a Job, next to the Recipe.
-std::string job_for_recipe(const std::string& file) {
-    const std::filesystem::path recipe = file;
-    const std::string job = (recipe.parent_path() / recipe.stem()).native() + "-job.yaml";
-    return "write a Job for it: `cybelectl job new --recipe " + shell_quote(file) + " -o " +
-           shell_quote(job) + "`";
-}
-
 /// Faults that say that this is no document of the kind at all.
 std::optional<Fault> fault_of_head(const Kind& kind, const yaml::Document& document) {
     const yaml::Node& root = document.root;
@@ -137,10 +128,8 @@ std::optional<Fault> fault_of_head(const Kind& kind, const yaml::Document& docum
                                         std::end(kKindNames),
                                         std::string_view(name->scalar)) != std::end(kKindNames);
         const std::string near = nearest(name->scalar, kKindNames);
-        const bool has_recipe = kind.name == "Job" && name->scalar == "Recipe";
         const std::string help = near == kind.name ? "did you mean " + line + "?"
-                                 : has_recipe      ? job_for_recipe(document.source.file())
-                                 : is_known ? help_for_document(name->scalar, document.source)
+                                 : is_known ? help_for_document(kind, name->scalar, document.source)
                                             : "write " + line;
         return fault_at(document.source,
                         name->mark,

@@ -7,6 +7,7 @@
 #include "support/yaml_syntax.hpp"
 
 #include <algorithm>
+#include <filesystem>
 
 namespace cybele::document {
 namespace {
@@ -310,7 +311,14 @@ bool is_empty(std::string_view text) {
 
 } // namespace
 
-std::string help_for_document(const std::string& kind, const yaml::Source& source) {
+std::string
+help_for_document(const Kind& expected, const std::string& kind, const yaml::Source& source) {
+    if (expected.name == "Job" && kind == "Recipe") {
+        const std::filesystem::path recipe = source.file();
+        const std::string job = (recipe.parent_path() / recipe.stem()).native() + "-job.yaml";
+        return "write a Job for it: `cybelectl job new --recipe " + shell_quote(recipe.native()) +
+               " -o " + shell_quote(job) + "`";
+    }
     const auto other = recognize_file("kind: " + kind);
     return other ? help_for_other_file(*other, source.file()) : "give another file";
 }

@@ -21,8 +21,9 @@ help_for_value(const Shape& shape, const yaml::Node& value, const yaml::Source& 
 [[nodiscard]] std::optional<Fault>
 fault_of_file(const Kind& kind, std::string_view text, const std::string& file);
 
-/// What to do with a document of another kind.
-[[nodiscard]] std::string help_for_document(const std::string& kind, const yaml::Source& source);
+/// What to do with a document of another kind than the one that is expected.
+[[nodiscard]] std::string
+help_for_document(const Kind& expected, const std::string& kind, const yaml::Source& source);
 
 /// The nearest name of a variable: `SEASON-1` becomes `SEASON_1`.
 [[nodiscard]] std::string suggest_variable(std::string_view text);

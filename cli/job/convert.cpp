@@ -146,8 +146,7 @@ Result<Converted> convert_batch_script(const std::string& text,
                schedulers::explain_script(clean, file, reader_of(scheduler)));
     CYBELE_TRY(const auto conversion, schedulers::convert_script(explanation, name));
     converted.yaml = conversion.yaml;
-    tell_remainders(
-        explanation.script, conversion.left, "changed or left out: ", converted.left);
+    tell_remainders(explanation.script, conversion.left, "changed or left out: ", converted.left);
     tell_remainders(explanation.script, conversion.notes, "left as it is: ", converted.notes);
     tell_batch(explanation.script, conversion.why_batch, converted.notes);
     converted.summary = fmt::format(

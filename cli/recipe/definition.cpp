@@ -249,8 +249,9 @@ void install_definition_check(CLI::App& def,
         ->type_name("DEF");
     add_parser_options(*verb, *options);
     verb->add_flag("--strict", options->is_strict, "treat warnings as errors (exit code 3)");
-    verb->add_flag(
-        "--no-shellcheck", options->no_shellcheck, "do not run shellcheck, even if it is installed");
+    verb->add_flag("--no-shellcheck",
+                   options->no_shellcheck,
+                   "do not run shellcheck, even if it is installed");
     verb->add_option("--format", options->form, "form of the output")
         ->check(CLI::IsMember({"text", "json", "sarif"}))
         ->capture_default_str();

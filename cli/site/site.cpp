@@ -72,7 +72,8 @@ void install_site(CLI::App& app, Session& session) {
                  {"cybelectl site probe --name hall-a -o hall-a.yaml",
                   "cybelectl site probe --name hall-a -o -"});
     probe_verb->add_option("--name", options->name, "the Site's name")->type_name("NAME");
-    probe_verb->add_option("-o,--output", options->output, "output file (default: -, standard output)")
+    probe_verb
+        ->add_option("-o,--output", options->output, "output file (default: -, standard output)")
         ->type_name("FILE");
     add_format(*probe_verb, session);
     probe_verb->callback([&session, options] {

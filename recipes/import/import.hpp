@@ -70,7 +70,8 @@ struct Imported {
     std::string text; ///< yaml, which read_recipe() takes
     std::vector<ImportedLine> lines;
     /// What was not carried (is_warning, "not converted: …") and what means something a little
-    /// different ("converted, but: …"), each with its place; they stand in the text as comments too.
+    /// different ("converted, but: …"), each with its place; they stand in the text as comments
+    /// too.
     std::vector<Fault> notes;
     std::size_t lost = 0; ///< notes of things that were not carried
 };

@@ -71,7 +71,7 @@ has_reason() { [[ $(field "$1" .status.reason) == "$2" ]]; }
     ends once Failed 120
     assert_equal "$(condition once Failed reason)" NodeFail
     slurm scontrol update nodename=n1 state=resume || slurm sinfo -h -N -n n1 -o %T | grep -qE "idle|mix" # by itself
-    slurm scontrol update jobid="$id" starttime=now || true # it may run again already
+    slurm scontrol update jobid="$id" starttime=now || true                                               # it may run again already
     ends again Succeeded 200
     assert_equal "$(field again .status.jobId) $(runs_of again) $(condition again Complete status)" "$id 2 True"
     assert_equal "$(asked sbatch)" 2
