@@ -264,6 +264,18 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
     return {};
 }
 
+/// Whether --scratch hides /tmp or /var/tmp, and this directory with it. The reference brings back
+/// no such directory.
+bool is_hidden_temporary(const std::filesystem::path& directory,
+                         const std::vector<std::string>& scratch) {
+    return std::any_of(scratch.begin(), scratch.end(), [&](const std::string& word) {
+        const auto hidden = (std::filesystem::path("/") / word / "").lexically_normal().native();
+        return (lies_in(directory, "/tmp") && std::string_view("/tmp/").starts_with(hidden)) ||
+               (lies_in(directory, "/var/tmp") &&
+                std::string_view("/var/tmp/").starts_with(hidden));
+    });
+}
+
 /// The binds that the user asks for; of two with one target the first one counts.
 class UserBinds {
 public:
@@ -344,9 +356,8 @@ public:
         if (has_home && covers(home.target)) {
             place_ = bind(home.source, home.target);
         }
-        const bool is_temporary = lies_in(directory_, "/tmp") || lies_in(directory_, "/var/tmp");
-        const bool is_shown =
-            (has_home && lies_in(directory_, home.target)) || (is_in_scratch && is_temporary);
+        const bool is_shown = (has_home && lies_in(directory_, home.target)) ||
+                              is_hidden_temporary(directory_, scratch);
         const auto found = std::find_if(
             planned.begin(), planned.end(), [](const Mount& one) { return one.skip_if_same; });
         if (found != planned.end() && !is_shown && (covers(directory_) || is_in_scratch) &&
