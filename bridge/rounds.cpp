@@ -194,6 +194,33 @@ std::vector<SeenJob> Rounds::strangers_of(const PollIndex& index) const {
     return strangers;
 }
 
+std::size_t HandOverPace::next(std::chrono::milliseconds now,
+                               std::chrono::milliseconds due,
+                               std::size_t handed) {
+    constexpr std::int64_t kLeast = 5; // of a call, so that each round goes on
+    if (handed > 0) {
+        each_ = std::max<std::chrono::milliseconds>(
+            std::chrono::milliseconds{1}, (now - begun_) / static_cast<std::int64_t>(handed));
+    }
+    begun_ = now;
+    const auto left = (due - now) * 3 / 4; // the rest is for what the round does afterwards
+    const std::int64_t fitting = std::max<std::int64_t>(0, left / each_);
+    if (handed > 0 && fitting < kLeast) {
+        return 0;
+    }
+    return std::clamp(static_cast<std::size_t>(fitting), std::size_t{kLeast}, kMostTogether);
+}
+
+NextHandOvers HandOverPace::until(Time due, Time clock) {
+    return [this, due = std::move(due), clock = std::move(clock)](std::size_t handed) {
+        return next(clock(), due(), handed);
+    };
+}
+
+std::size_t Rounds::all_together(std::size_t /*handed*/) {
+    return kMostTogether;
+}
+
 Rounds::Urgency Rounds::urgency_of(const Tracked& tracked, const PollIndex& index) {
     const Object& object = tracked.object;
     const Status& status = object.status;
@@ -226,8 +253,9 @@ Rounds::by_urgency(const PollIndex& index) const {
 }
 
 void Rounds::turn_all(const std::vector<std::string>& uids,
-                      const std::function<bool()>& is_due,
+                      const NextHandOvers& next_hand_overs,
                       Going& going) {
+    std::size_t most = next_hand_overs(0);
     for (const std::string& uid : uids) {
         last_ = uid;
         const auto found = objects_.find(uid);
@@ -235,9 +263,11 @@ void Rounds::turn_all(const std::vector<std::string>& uids,
             turn(found->second, nullptr, going);
             ++going.report.objects;
         }
-        if (going.waiting >= kMostTogether) { // the first of many do not wait for the last
+        if (going.waiting >= most) { // the first of many do not wait for the last
+            const std::size_t handed = going.waiting;
             finish(take_hand_overs(going.needs), going);
-            if (is_due()) {
+            most = next_hand_overs(handed);
+            if (most == 0) {
                 return;
             }
         }
@@ -256,8 +286,7 @@ void Rounds::settle(Going& going) {
 RoundReport Rounds::round(Server& server,
                           Cluster& cluster,
                           const World& world,
-                          const std::function<bool()>& is_due) {
-    const auto never = [] { return false; };
+                          const NextHandOvers& next_hand_overs) {
     RoundReport report;
     batch_ = {};
     const PollIndex index(cluster.poll());
@@ -265,11 +294,7 @@ RoundReport Rounds::round(Server& server,
     const Sides sides{server, cluster, index};
     Going going{sides, world, report};
     for (const auto& [urgency, uids] : by_urgency(index)) {
-        if (urgency == Urgency::kOther) {
-            turn_all(uids, is_due, going);
-        } else {
-            turn_all(uids, never, going);
-        }
+        turn_all(uids, urgency == Urgency::kOther ? next_hand_overs : all_together, going);
         // Inquiries are made once: of those that ended, too, with those that the queue lacks.
         finish(urgency == Urgency::kEnded ? take_hand_overs(going.needs)
                                           : std::exchange(going.needs, {}),

@@ -24,19 +24,25 @@ struct RoundReport {
     bool is_complete = false;       ///< the batch system answered
 };
 
-/// Whether a step that takes as long as the last one would end too late. Times are those of
-/// boot_time().
-class StepPace {
-public:
-    explicit StepPace(std::chrono::milliseconds begin) : begun_(begin) {}
+/// The next number of objects that are handed over together, after so many of them; 0 at the first
+/// call of a round. When the result is 0, the others wait for the next round.
+using NextHandOvers = std::function<std::size_t(std::size_t handed)>;
 
-    /// To be called at the end of each step. `due`: when the next step has to be over.
-    [[nodiscard]] bool would_pass(std::chrono::milliseconds now, std::chrono::milliseconds due) {
-        return now + (now - std::exchange(begun_, now)) >= due;
-    }
+/// How many objects are handed over together, so that the next poll is on time: jobs end meanwhile.
+/// Times are those of boot_time().
+class HandOverPace {
+public:
+    using Time = std::function<std::chrono::milliseconds()>;
+
+    /// `due`: when the next poll is. The result must not outlive this object.
+    [[nodiscard]] NextHandOvers until(Time due, Time clock);
 
 private:
-    std::chrono::milliseconds begun_; ///< when the step began
+    [[nodiscard]] std::size_t
+    next(std::chrono::milliseconds now, std::chrono::milliseconds due, std::size_t handed);
+
+    std::chrono::milliseconds begun_{0};
+    std::chrono::milliseconds each_{100}; ///< that one object takes
 };
 
 /// All objects of the bridge, and one round over them: one poll, then each object's turn. What it
@@ -57,15 +63,14 @@ public:
 
     void each(const std::function<void(const Object&)>& take) const;
 
-    /// `is_due`: whether the next poll is due. Then further hand-overs wait for the next round,
-    /// since jobs end meanwhile.
-    RoundReport round(
-        Server& server,
-        Cluster& cluster,
-        const World& world,
-        const std::function<bool()>& is_due = [] { return false; });
+    RoundReport round(Server& server,
+                      Cluster& cluster,
+                      const World& world,
+                      const NextHandOvers& next_hand_overs = all_together);
 
 private:
+    static std::size_t all_together(std::size_t handed);
+
     struct Tracked {
         Object object;
         Memory memory;
@@ -108,7 +113,7 @@ private:
     [[nodiscard]] std::map<Urgency, std::vector<std::string>>
     by_urgency(const PollIndex& index) const;
     void turn_all(const std::vector<std::string>& uids,
-                  const std::function<bool()>& is_due,
+                  const NextHandOvers& next_hand_overs,
                   Going& going);
     /// The next turn of objects whose end was written.
     void settle(Going& going);

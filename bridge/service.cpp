@@ -366,9 +366,7 @@ private:
         const Moment before = boot_time();
         const auto poll = request_.configuration.document.poll;
         const auto due = [&] { return before + pause_after(poll, cluster_.answer_time()); };
-        StepPace pace(before);
-        const auto is_due = [&] { return pace.would_pass(boot_time(), due()); };
-        const auto report = rounds_.round(server_, cluster_, world_, is_due);
+        const auto report = rounds_.round(server_, cluster_, world_, pace_.until(due, boot_time));
         if (report.is_complete) {
             queue_back_off_.succeeded();
             answered_at_ = boot_time();
@@ -476,6 +474,7 @@ private:
     bool has_led_ = false;
     bool is_second_ = false; ///< when it started, another one led
     bool has_synced_ = false;
+    HandOverPace pace_;
     bool was_answered_ = true;
     bool has_ended_ = false;
 };

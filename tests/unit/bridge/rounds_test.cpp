@@ -361,20 +361,29 @@ TEST_CASE("when the next poll is due, further hand-overs wait for the next round
     }
     bridge::World now;
     now.now = peace.world.now;
-    const auto due = [] { return true; };
+    const auto due = [](std::size_t handed) { return handed == 0 ? std::size_t{50} : 0; };
     for (const std::size_t handed_over : {50U, 100U, 120U}) {
         (void)peace.rounds.round(peace.server, peace.cluster, now, due);
         CHECK(peace.cluster.jobs.size() == handed_over);
     }
 }
 
-TEST_CASE("a step begins only where one as long as the last ends in time") {
-    using std::chrono::milliseconds;
-    bridge::StepPace pace(milliseconds{1'000});
-    CHECK_FALSE(pace.would_pass(milliseconds{3'000}, milliseconds{6'000})); // to 5 s
-    CHECK(pace.would_pass(milliseconds{4'999}, milliseconds{6'000}));       // to 6.998 s
-    CHECK_FALSE(pace.would_pass(milliseconds{5'000}, milliseconds{6'000})); // the last took 1 ms
-    CHECK(pace.would_pass(milliseconds{6'000}, milliseconds{6'000}));
+TEST_CASE("as many objects are handed over together as the time until the next poll allows") {
+    std::chrono::milliseconds now{1'000};
+    const std::chrono::milliseconds due{6'000};
+    bridge::HandOverPace pace;
+    const auto next = pace.until([&] { return due; }, [&] { return now; });
+    CHECK(next(0) == 37); // at first a tenth of a second for each, in three quarters of the time
+    now += std::chrono::milliseconds{3'700};
+    CHECK(next(37) == 9); // 1.3 s are left
+    now += std::chrono::milliseconds{960};
+    CHECK(next(9) == 0); // 340 ms are left, less than five take
+    now = due;
+    CHECK(next(0) == 5); // each round goes on
+    now += std::chrono::milliseconds{5};
+    CHECK(next(5) == 0);
+    now = due - std::chrono::milliseconds{5'000};
+    CHECK(next(0) == 50); // not more, where they are fast
 }
 
 TEST_CASE("outputs of jobs that ended, also of those that the queue forgot, are read together") {
