@@ -21,6 +21,8 @@
 #include <memory>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 namespace cybele::cli {
 
 namespace {
