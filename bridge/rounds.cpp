@@ -18,6 +18,7 @@ constexpr std::size_t kMostDeparted = 10000;
 /// of its job, its output. More would be a rule that goes in circles.
 constexpr int kMostAnswers = 5;
 constexpr std::size_t kMostTogether = 50; ///< objects that wait for answers at the same time
+constexpr std::size_t kLeastTogether = 5; ///< of them in a round, so that each round goes on
 
 /// What a job that is elsewhere left here, if anything, belongs to the account of here.
 View view_of(const Object& object, const Admitted& admitted, const Sides& sides, bool is_foreign) {
@@ -194,21 +195,26 @@ std::vector<SeenJob> Rounds::strangers_of(const PollIndex& index) const {
     return strangers;
 }
 
+HandOverPace::HandOverPace(const std::vector<launchers::BridgeAccount>& accounts)
+    : least_(kLeastTogether) {
+    if (std::any_of(accounts.begin(), accounts.end(), [](const auto& account) {
+            return !account.way.ssh.empty();
+        })) {
+        least_ = kMostTogether;
+    }
+}
+
 std::size_t HandOverPace::next(std::chrono::milliseconds now,
                                std::chrono::milliseconds due,
                                std::size_t handed) {
-    constexpr std::int64_t kLeast = 5; // of a call, so that each round goes on
     if (handed > 0) {
         each_ = std::max<std::chrono::milliseconds>(
             std::chrono::milliseconds{1}, (now - begun_) / static_cast<std::int64_t>(handed));
     }
     begun_ = now;
     const auto left = (due - now) * 3 / 4; // the rest is for what the round does afterwards
-    const std::int64_t fitting = std::max<std::int64_t>(0, left / each_);
-    if (handed > 0 && fitting < kLeast) {
-        return 0;
-    }
-    return std::clamp(static_cast<std::size_t>(fitting), std::size_t{kLeast}, kMostTogether);
+    const auto fitting = static_cast<std::size_t>(std::max<std::int64_t>(0, left / each_));
+    return handed > 0 && fitting < least_ ? 0 : std::clamp(fitting, least_, kMostTogether);
 }
 
 NextHandOvers HandOverPace::until(Time due, Time clock) {

@@ -3,6 +3,7 @@
 
 #include "bridge/admission.hpp"
 #include "bridge/perform.hpp"
+#include "launchers/documents/bridge.hpp"
 
 #include <chrono>
 #include <functional>
@@ -34,6 +35,9 @@ class HandOverPace {
 public:
     using Time = std::function<std::chrono::milliseconds()>;
 
+    /// By ssh, few logins are worth more than ends that are on time: hand-overs share them.
+    explicit HandOverPace(const std::vector<launchers::BridgeAccount>& accounts);
+
     /// `due`: when the next poll is. The result must not outlive this object.
     [[nodiscard]] NextHandOvers until(Time due, Time clock);
 
@@ -42,6 +46,7 @@ private:
     next(std::chrono::milliseconds now, std::chrono::milliseconds due, std::size_t handed);
 
     std::chrono::milliseconds begun_{0};
+    std::size_t least_;
     std::chrono::milliseconds each_{100}; ///< that one object takes
 };
 

@@ -474,7 +474,7 @@ private:
     bool has_led_ = false;
     bool is_second_ = false; ///< when it started, another one led
     bool has_synced_ = false;
-    HandOverPace pace_;
+    HandOverPace pace_{request_.configuration.document.accounts};
     bool was_answered_ = true;
     bool has_ended_ = false;
 };

@@ -371,7 +371,7 @@ TEST_CASE("when the next poll is due, further hand-overs wait for the next round
 TEST_CASE("as many objects are handed over together as the time until the next poll allows") {
     std::chrono::milliseconds now{1'000};
     const std::chrono::milliseconds due{6'000};
-    bridge::HandOverPace pace;
+    bridge::HandOverPace pace({});
     const auto next = pace.until([&] { return due; }, [&] { return now; });
     CHECK(next(0) == 37); // at first a tenth of a second for each, in three quarters of the time
     now += std::chrono::milliseconds{3'700};
@@ -384,6 +384,15 @@ TEST_CASE("as many objects are handed over together as the time until the next p
     CHECK(next(5) == 0);
     now = due - std::chrono::milliseconds{5'000};
     CHECK(next(0) == 50); // not more, where they are fast
+
+    launchers::BridgeAccount account;
+    account.way.ssh = "head";
+    bridge::HandOverPace by_ssh({account}); // as many as one login takes
+    const auto next_by_ssh = by_ssh.until([&] { return due; }, [&] { return now; });
+    CHECK(next_by_ssh(0) == 50);
+    now = due - std::chrono::milliseconds{1'000};
+    CHECK(next_by_ssh(50) == 0);
+    CHECK(next_by_ssh(0) == 50);
 }
 
 TEST_CASE("outputs of jobs that ended, also of those that the queue forgot, are read together") {
