@@ -145,8 +145,13 @@ private:
     }
 
     void tell(const Action::Event& event) {
-        Told& told = batch_.events.emplace_back(object_, event);
-        told.object.spec.batch.clear();
+        Object subject;
+        subject.kind = object_.kind;
+        subject.form = object_.form;
+        subject.space = object_.space;
+        subject.name = object_.name;
+        subject.uid = object_.uid;
+        batch_.events.push_back({std::move(subject), event});
     }
 
     bool take_record(RecordSight record) {

@@ -11,7 +11,7 @@ namespace cybele::bridge {
 
 /// An Event of an object.
 struct Told {
-    Object object; ///< without its script
+    Object object; ///< its identity alone: thousands may wait
     Action::Event event;
 };
 

@@ -7,8 +7,8 @@
 
 namespace cybele::cli {
 
-/// The completion script of a shell for `program`, by the name of Apptainer: its commands and their
-/// flags; for a word that is no shell, the help. kEnvironment for PowerShell.
+/// The completion script for `program`, by the name of Apptainer, with its commands and their
+/// flags. For any other word than a shell it is the help. kEnvironment for PowerShell.
 [[nodiscard]] Result<std::string> completion_of(const std::string& program,
                                                 const std::string& shell);
 
