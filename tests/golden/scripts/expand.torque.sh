@@ -115,14 +115,14 @@ launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT
         {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
+        read -r -t "0.0$((turns < 180 ? turns++ / 20 : 9))1" -u "$idle" || : # 1 to 91 ms
     done
     wait "$payload" || code=$?
     payload='' && return "$code"
 }
 
 finish_job() {
-    local code=$? state=failed used new=$record/.exit.json.$$
+    local code=$? state=failed used='' new=$record/.exit.json.$$
     trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
     set +e && jobs -p | xargs -r kill 2>/dev/null
     [ -z "$cybele_copy" ] || remove_copies
@@ -131,11 +131,11 @@ finish_job() {
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # its time limit less 2 s
     times >"$new"
-    used=$(tr -d .,s <"$new" | awk -F '[m ]' '{t += 60000 * ($1 + $3) + $2 + $4}
-        END {printf "%.0f", t}') # such as 1m2.345s four times
+    read -r -d '' used <"$new" || used=${used//[.,s]/} # such as 1m2.345s four times
+    used=${used//m/*60000+10#} && used=$((${used//[[:space:]]/+}))
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
-        -2 -1 "\"host\":\"$here\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
+        -2 -1 "\"host\":\"$here\",\"cpu-milliseconds\":$used" >"$new" &&
         mv -f -- "$new" "$record/exit.json"
     exit "$code"
 }

@@ -204,7 +204,7 @@ launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT
         {idle}<&- {ends}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
+        read -r -t "0.0$((turns < 180 ? turns++ / 20 : 9))1" -u "$idle" || : # 1 to 91 ms
     done
     wait "$payload" || code=$?
     payload='' && return "$code"
@@ -219,20 +219,17 @@ finish_job() {
 }
 
 write_record() { # CODE: of the job or of a row
-    local code=$1 state=failed used=0 part new=$record/.exit.json.$$
+    local code=$1 state=failed used='' new=$record/.exit.json.$$
     [ -n "$record" ] && umask 077 && { [ -d "$record" ] || mkdir -p -- "$record"; } || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # its time limit less 2 s
-    times >"$new" # such as 1m2.345s four times
-    while read -r -a part; do
-        for part in "${part[@]//[.,s]/}"; do
-            used=$((used + 60000 * ${part%m*} + 10#${part#*m}))
-        done
-    done <"$new"
+    times >"$new"
+    read -r -d '' used <"$new" || used=${used//[.,s]/} # such as 1m2.345s four times
+    used=${used//m/*60000+10#} && used=$((${used//[[:space:]]/+}))
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
-        "$start" -1 "\"host\":\"$here\",\"cpu-milliseconds\":${used:-0}" >"$new" &&
+        "$start" -1 "\"host\":\"$here\",\"cpu-milliseconds\":$used" >"$new" &&
         mv -f -- "$new" "$record/exit.json"
 }
 
