@@ -98,7 +98,7 @@ void install_job_results(CLI::App& job, Session& session) {
     CLI::App* verb =
         add_verb(job,
                  "results",
-                 "Show the runs of a sweep with their parameters and results.",
+                 "Show runs of jobs and sweeps with their parameters and results.",
                  {"cybelectl job results 1234",
                   "cybelectl job results 1234 --csv -o runs.csv",
                   "cybelectl job results 12 13 14 --plot x=tasks,y=wall -o scaling.svg"});

@@ -88,6 +88,16 @@ teardown_file() { leave_place; }
     assert_output --regexp 'error=0\.3[0-2][0-9]{4} hash=[0-9a-f]+ ranks=2 '
 }
 
+@test "bpmf: one Job with several numbers of ranks, and the drawing of their times" {
+    for ranks in 1 2 4; do "$CYBELECTL" submit bpmf.yaml --ntasks-per-node $ranks --oversubscribe; done >ids
+    mapfile -t ids <ids
+    run -0 "$CYBELECTL" job wait "${ids[@]}"
+    run -0 "$CYBELECTL" job results "${ids[@]}" --csv
+    assert_equal "$(python3 -c 'import csv, sys; print([row["tasks"] for row in csv.DictReader(sys.stdin)])' <<<"$output")" "['1', '2', '4']"
+    "$CYBELECTL" job results "${ids[@]}" --plot x=tasks,y=wall -o scaling.svg
+    assert_equal "$(grep -c '<circle' scaling.svg)" 3
+}
+
 @test "bpmf: data that were written out are read in again; wrong ones are refused" {
     run -0 "$CYBELECTL" exec bpmf.sif bpmf --compounds 300 --write ratings.tsv
     assert_equal "$(wc -l <ratings.tsv)" 18000
