@@ -40,6 +40,8 @@ inline constexpr std::array kSigns{
     Sign{"pmi2-for-openmpi-5", {"no pmix server was reachable", "pmi1/2", ""}},
     Sign{"no-pmi-for-openmpi-4", {"ext3x_client.c", "unreachable", ""}},
     Sign{"no-pmi-for-openmpi-4", {"ompi was not built with slurm's pmi support", "", ""}},
+    Sign{"no-pmi-for-openmpi-4", {"pmi2_init failed to intialize", "", ""}}, // as it is printed
+    Sign{"no-pmi-for-openmpi-4", {"opal error", "x_client.c", ""}},
     Sign{"pmix-busy", {"pmix temporarily unavailable", "", ""}},
     Sign{"pmix-too-old", {"usock", "pmix", ""}},
     Sign{"cma-forbidden", {"read -1, expected", "errno = 1", ""}},
