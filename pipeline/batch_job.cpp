@@ -46,6 +46,12 @@ void set_image(const BatchJobRequest& request, Node& job, BatchJob& into) {
     job.entries.insert(place, {batch_scalar("image"), std::move(map)});
 }
 
+/// An option of an interpreter that has no value: `-u`, `--vanilla`; `-e`, `-m` and `-c` begin a
+/// program that is no file.
+bool is_flag(const std::string& word) {
+    return word.starts_with("--") || word == "-u" || word == "-O" || word == "-B" || word == "-I";
+}
+
 /// The program where it is in the image: `./solver` becomes `/opt/x/bin/solver`.
 void set_program(const BatchJobRequest& request, Node& job, BatchJob& into) {
     Node* command = value_of(job, "command");
@@ -57,11 +63,15 @@ void set_program(const BatchJobRequest& request, Node& job, BatchJob& into) {
         }
         return;
     }
-    const auto is_python = [](const std::string& word) {
-        return word == "python" || word == "python3";
-    };
-    const bool has_python = command->items.size() > 1 && is_python(command->items[0].scalar);
-    const std::string word = command->items[has_python ? 1 : 0].scalar;
+    const std::string& first = command->items[0].scalar;
+    const bool has_interpreter = command->items.size() > 1 &&
+                                 (first == "python" || first == "python3" || first == "Rscript");
+    std::size_t place = has_interpreter ? 1 : 0;
+    while (has_interpreter && place + 1 < command->items.size() &&
+           is_flag(command->items[place].scalar)) {
+        ++place;
+    }
+    const std::string word = command->items[place].scalar;
     const auto known = request.programs.find(std::filesystem::path(word).filename().native());
     if (known == request.programs.end()) {
         into.assumed.push_back(printable(request.file) + ": " + printable(word) +
@@ -69,12 +79,17 @@ void set_program(const BatchJobRequest& request, Node& job, BatchJob& into) {
                                "this folder");
         return;
     }
-    command->items.erase(command->items.begin(), command->items.begin() + (has_python ? 2 : 1));
-    std::vector<Node> words;
-    for (const std::string& one : known->second) {
-        words.push_back(batch_scalar(one));
+    std::vector<Node> words{batch_scalar(known->second.front())};
+    for (std::size_t i = 1; i < place; ++i) {
+        words.push_back(command->items[i]);
     }
-    command->items.insert(command->items.begin(), words.begin(), words.end());
+    for (std::size_t i = 1; i < known->second.size(); ++i) {
+        words.push_back(batch_scalar(known->second[i]));
+    }
+    for (std::size_t i = place + 1; i < command->items.size(); ++i) {
+        words.push_back(command->items[i]);
+    }
+    command->items = std::move(words);
     into.assumed.push_back(printable(request.file) + ": " + printable(word) + " is " +
                            known->second.back() + " in the image");
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/evidence.hpp"
 
+#include "pipeline/r_imports.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -18,6 +19,7 @@ enum class Match {
     kWord,    ///< as it stands, with no letter, digit, `-` or `_` on either side
     kStart,   ///< the line begins with it, after blanks
     kModule,  ///< `import X`, `import X.y`, `from X import`
+    kPackage, ///< of R: `library(X)`, `X::y`
     kAnywhere ///< as it stands
 };
 
@@ -34,6 +36,7 @@ constexpr std::string_view kMakeFiles = "Makefile makefile GNUmakefile";
 constexpr std::string_view kNativeFiles = "*.c *.cc *.cpp *.cxx *.C *.h *.hpp *.hh *.cu";
 constexpr std::string_view kFortranFiles = "*.f *.f90 *.F *.F90 *.f95 *.f03 *.f08";
 constexpr std::string_view kPythonFiles = "*.py";
+constexpr std::string_view kRFiles = "*.R *.r";
 constexpr std::string_view kBatchFiles =
     "*.sh *.slurm *.sbatch *.pbs *.job *.qsub *.batch *.csh *.bash";
 
@@ -46,6 +49,12 @@ constexpr EvidenceRow kEvidence[] = {
     {"requirements*.txt", Match::kName, "", Lead::kRequirements, "requirements"},
     {"pyproject.toml", Match::kName, "", Lead::kRequirements, "pyproject"},
     {"environment.yml environment.yaml", Match::kName, "", Lead::kRequirements, "conda"},
+    {"Pipfile", Match::kName, "", Lead::kRequirements, "pipfile"},
+    {"Pipfile.lock", Match::kName, "", Lead::kRequirements, "pipfile-lock"},
+    {"setup.py", Match::kAnywhere, "install_requires", Lead::kRequirements, "setup.py"},
+    {"setup.cfg", Match::kStart, "install_requires", Lead::kRequirements, "setup.cfg"},
+    {"DESCRIPTION", Match::kStart, "Package:", Lead::kRequirements, "description"},
+    {"renv.lock", Match::kName, "", Lead::kRequirements, "renv"},
     {kBatchFiles, Match::kStart, "#SBATCH", Lead::kBatch, "Slurm"},
     {kBatchFiles, Match::kStart, "#PBS", Lead::kBatch, "PBS"},
 
@@ -112,6 +121,9 @@ constexpr EvidenceRow kEvidence[] = {
     {"*.cc *.cpp *.cxx *.C", Match::kWord, "main(", Lead::kCompile, "c++"},
     {kFortranFiles, Match::kStart, "program ", Lead::kCompile, "fortran"},
 
+    {kRFiles, Match::kName, "", Lead::kRScript},
+    {kRFiles, Match::kPackage, "Rmpi", Lead::kMpi},
+    {kRFiles, Match::kPackage, "pbdMPI", Lead::kMpi},
     {kPythonFiles, Match::kName, "", Lead::kScript},
     {kPythonFiles, Match::kModule, "mpi4py", Lead::kMpi},
     {kPythonFiles, Match::kModule, "torch", Lead::kTorch},
@@ -160,6 +172,7 @@ constexpr ConsequenceRow kConsequences[] = {
     {Lead::kMake, "is compiled by make in a stage of its own"},
     {Lead::kCompile, "is compiled as {}"},
     {Lead::kScript, "is a program in Python"},
+    {Lead::kRScript, "is a program in R"},
     {Lead::kRequirements, "names packages"},
     {Lead::kDockerfile, "the Recipe is made from it"},
     {Lead::kDefinition, "the image is built from it"},
@@ -236,6 +249,12 @@ bool has_module(std::string_view line, std::string_view module) {
     return false;
 }
 
+bool loads_package(std::string_view line, std::string_view package) {
+    const auto uses = packages_loaded(line, {});
+    return std::any_of(
+        uses.begin(), uses.end(), [&](const RUse& use) { return use.package == package; });
+}
+
 bool has_comment_only(std::string_view line) {
     line = without_indent(line);
     return line.starts_with("//") ||
@@ -256,6 +275,8 @@ bool fits(const EvidenceRow& row, std::string_view line) {
         return lower_case(without_indent(line).substr(0, row.text.size())) == lower_case(row.text);
     case Match::kModule:
         return has_module(line, row.text);
+    case Match::kPackage:
+        return loads_package(line, row.text);
     case Match::kAnywhere:
         return !has_comment_only(line) && line.find(row.text) != std::string_view::npos;
     }
@@ -271,6 +292,9 @@ std::string seen_text(const EvidenceRow& row) {
     }
     if (row.match == Match::kModule) {
         return "import " + std::string(row.text);
+    }
+    if (row.match == Match::kPackage) {
+        return "library(" + std::string(row.text) + ")";
     }
     return std::string(row.text.substr(0, row.text.find(':')));
 }

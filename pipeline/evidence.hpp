@@ -23,6 +23,7 @@ enum class Lead {
     kMake,         ///< compiled by make
     kCompile,      ///< a source without either, compiled alone
     kScript,       ///< a program in Python
+    kRScript,      ///< a program in R
     kRequirements, ///< packages, value: how the file is read
     kDockerfile,   ///< the Recipe is made from it
     kDefinition,   ///< the image is built from it

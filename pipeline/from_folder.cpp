@@ -3,12 +3,14 @@
 
 #include "launchers/documents/job.hpp"
 #include "pipeline/batch_job.hpp"
+#include "pipeline/config_files.hpp"
 #include "pipeline/document_kind.hpp"
 #include "pipeline/evidence.hpp"
 #include "pipeline/job_text.hpp"
 #include "pipeline/native_build.hpp"
 #include "pipeline/new_project.hpp"
 #include "pipeline/python_plan.hpp"
+#include "pipeline/r_plan.hpp"
 #include "pipeline/schemas.hpp"
 #include "recipes/forms/words.hpp"
 #include "recipes/import/import.hpp"
@@ -29,7 +31,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kJobFile = "job.yaml";
 
 /// How a folder's program comes into an image: the first row whose leads the folder has.
-enum class Origin { kDefinition, kDockerfile, kNative, kPython, kNone };
+enum class Origin { kDefinition, kDockerfile, kNative, kPython, kR, kNone };
 
 struct Planner {
     SourceFolder folder;
@@ -40,7 +42,7 @@ struct Planner {
     std::string recipe;               ///< text; empty: the image is built from a definition
     std::string image;                ///< of a definition
     bool is_of_root = false;
-    bool has_pip = false;
+    bool has_unlocked = false; ///< packages of PyPI without a checksum
     FromFolder plan;
 };
 
@@ -49,8 +51,10 @@ std::string place_of(const Evidence& one) {
            (one.saw.empty() ? "" : ": " + one.saw);
 }
 
-Origin origin_of(const FolderEvidence& evidence) {
-    const bool has_build = evidence.has(Lead::kCmake) || evidence.has(Lead::kMake);
+Origin origin_of(const SourceFolder& folder, const FolderEvidence& evidence) {
+    const bool has_r = has_r_program(folder, evidence);
+    const bool has_make = evidence.has(Lead::kMake) && (!has_r || has_native_source(folder));
+    const bool has_build = evidence.has(Lead::kCmake) || has_make;
     const bool has_list = evidence.has(Lead::kRequirements);
     if (evidence.has(Lead::kDefinition)) {
         return Origin::kDefinition;
@@ -61,7 +65,7 @@ Origin origin_of(const FolderEvidence& evidence) {
     if (has_build || (evidence.has(Lead::kCompile) && !has_list)) {
         return Origin::kNative;
     }
-    return evidence.has(Lead::kScript) ? Origin::kPython : Origin::kNone;
+    return has_r ? Origin::kR : evidence.has(Lead::kScript) ? Origin::kPython : Origin::kNone;
 }
 
 std::string launch_of(const FolderEvidence& evidence, const recipes::Draft& draft) {
@@ -82,7 +86,7 @@ Result<void> import_the_dockerfile(Planner& planner) {
     const Evidence& found = *planner.evidence.first(Lead::kDockerfile);
     recipes::ImportRequest request;
     CYBELE_TRY(request.text, read_source_text(planner.folder, found.file, std::size_t{1} << 20U));
-    request.file = found.file;
+    request.file = fs::path(found.file).filename(); // its paths begin at the top, as in repo2docker
     request.kind = recipes::ImportKind::kDockerfile;
     request.name = planner.plan.name;
     request.look = [&planner](const fs::path& path) {
@@ -109,7 +113,9 @@ Result<void> import_the_dockerfile(Planner& planner) {
 void use_dockerfile(Planner& planner) {
     const std::string& file = planner.evidence.first(Lead::kDockerfile)->file;
     std::string because = "its paths are relative to its folder, and -o names another one";
-    if (planner.folder_from == "." && file.find('/') == std::string::npos) {
+    const std::string& config = planner.folder.config;
+    if (planner.folder_from == "." &&
+        (config.empty() ? file.find('/') == std::string::npos : file == config + "Dockerfile")) {
         const auto imported = import_the_dockerfile(planner);
         if (imported) {
             return;
@@ -124,7 +130,16 @@ void use_dockerfile(Planner& planner) {
                              all.end(),
                              [](const Evidence& one) { return one.lead == Lead::kDockerfile; }),
               all.end());
-    planner.origin = origin_of(planner.evidence);
+    planner.origin = origin_of(planner.folder, planner.evidence);
+}
+
+/// Where a folder of repo2docker's counts, its Dockerfile is the only one.
+void drop_hidden_dockerfiles(Planner& planner) {
+    const std::string& config = planner.folder.config;
+    std::erase_if(planner.evidence.all, [&](const Evidence& one) {
+        return !config.empty() && one.lead == Lead::kDockerfile &&
+               one.file != config + "Dockerfile";
+    });
 }
 
 Error nothing_found(const Planner& planner) {
@@ -132,7 +147,7 @@ Error nothing_found(const Planner& planner) {
             problem("source-unknown",
                     "nothing in " + printable(planner.folder.root.native()) +
                         " says how its program is built or started"),
-            "looked for CMakeLists.txt, Makefile, sources with `main`, *.py, Dockerfile and "
+            "looked for CMakeLists.txt, Makefile, sources with `main`, *.py, *.R, Dockerfile and "
             "definition files; " +
                 std::to_string(planner.folder.files.size()) + " files are there",
             "name the folder of the source with --from, or begin with `cybelectl recipe new`"};
@@ -162,7 +177,13 @@ recipes::Draft plan_draft(Planner& planner) {
                                           "cluster has, as `mpi: mpich`");
     }
     auto& assumed = planner.plan.assumed;
-    if (planner.origin == Origin::kNative) {
+    ConfigUse use;
+    if (planner.origin == Origin::kR) {
+        use =
+            plan_r_packages(planner.folder, planner.evidence, planner.folder_from, draft, assumed);
+        planner.program = {"Rscript",
+                           plan_r_program(planner.folder, planner.folder_from, draft, assumed)};
+    } else if (planner.origin == Origin::kNative) {
         planner.program = {plan_native_build(
             planner.folder, planner.evidence, planner.folder_from, draft, assumed)};
         if (planner.evidence.has(Lead::kScript)) {
@@ -173,7 +194,10 @@ recipes::Draft plan_draft(Planner& planner) {
         planner.program = {
             "python3", plan_python_program(planner.folder, planner.folder_from, draft, assumed)};
     }
-    plan_listed_files(planner.folder, planner.folder_from, draft, assumed);
+    plan_config_files(planner.folder, planner.folder_from, use, draft, assumed);
+    if (!use.has_debian && !draft.packages.system.empty()) {
+        draft.packages.manager = "apt"; // of an image whose name does not show it
+    }
     draft.run_argv = planner.program;
     for (std::string& word : draft.run_argv) {
         word = recipes::literal(word);
@@ -190,6 +214,14 @@ std::map<std::string, std::vector<std::string>> programs_of(const Planner& plann
                 programs.emplace(
                     fs::path(file).filename().native(),
                     std::vector<std::string>{"python3", "/opt/" + planner.plan.name + "/" + file});
+            }
+        }
+    } else if (planner.origin == Origin::kR) {
+        for (const std::string& file : planner.folder.files) {
+            if (is_named_like(file, "*.R *.r")) {
+                programs.emplace(
+                    fs::path(file).filename().native(),
+                    std::vector<std::string>{"Rscript", "/opt/" + planner.plan.name + "/" + file});
             }
         }
     } else if (planner.origin == Origin::kNative) {
@@ -284,7 +316,7 @@ void plan_next(Planner& planner) {
         next.push_back("cybelectl build " + shell_quote(file.native()) + " -o " +
                        shell_quote((planner.plan.folder / planner.image).native()));
     } else {
-        if (planner.has_pip) { // packages of PyPI are built by their checksums
+        if (planner.has_unlocked) { // packages of PyPI are built by their checksums
             next.push_back("cybelectl recipe lock " +
                            shell_quote(recipe_file(planner.plan).native()));
         }
@@ -360,7 +392,9 @@ Result<void> write_documents(const FromFolder& plan, std::vector<fs::path>& made
 Result<FromFolder> plan_from_folder(const FromFolderRequest& request) {
     Planner planner;
     CYBELE_TRY(planner.folder, read_source_folder(request.from));
+    CYBELE_TRY(planner.folder.config, config_folder(planner.folder));
     planner.evidence = find_evidence(planner.folder);
+    drop_hidden_dockerfiles(planner);
     planner.plan.name = program_name(request.from);
     planner.is_of_root = request.is_of_root;
     planner.plan.folder = request.output.empty() ? request.from : request.output;
@@ -378,7 +412,7 @@ Result<FromFolder> plan_from_folder(const FromFolderRequest& request) {
                  : fmt::format(" (and {} more file{})", one.more, one.more == 1 ? "" : "s")));
     }
     planner.plan.assumed = planner.evidence.skipped;
-    planner.origin = origin_of(planner.evidence);
+    planner.origin = origin_of(planner.folder, planner.evidence);
     if (planner.origin == Origin::kDockerfile) {
         use_dockerfile(planner);
     }
@@ -391,7 +425,10 @@ Result<FromFolder> plan_from_folder(const FromFolderRequest& request) {
         planner.image = planner.plan.name + ".sif";
     } else if (planner.origin != Origin::kDockerfile) {
         draft = plan_draft(planner);
-        planner.has_pip = !draft.packages.pip.empty();
+        planner.has_unlocked = std::any_of(
+            draft.packages.pip.begin(), draft.packages.pip.end(), [](const std::string& line) {
+                return line.find(" --hash=") == std::string::npos;
+            });
         planner.recipe = recipes::print_draft(draft, head_of(planner));
     }
     CYBELE_CHECK(check_recipe(planner));

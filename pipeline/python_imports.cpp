@@ -120,7 +120,8 @@ std::vector<PythonImport> foreign_imports(const SourceFolder& folder) {
     std::map<std::string, PythonImport> found;
     std::size_t bytes = 0;
     for (const std::string& file : folder.files) {
-        if (!file.ends_with(".py") || bytes > kMostBytes) {
+        const bool is_setup = file == "setup.py"; // no program of the image
+        if (!file.ends_with(".py") || is_setup || bytes > kMostBytes) {
             continue;
         }
         const auto text = read_source_text(folder, file);

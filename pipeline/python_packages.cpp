@@ -145,6 +145,11 @@ std::string_view conditions_of(std::string_view requirement) {
                                          : without_blanks(requirement.substr(end));
 }
 
+/// A requirement for a message: without its checksums.
+std::string shown(const std::string& requirement) {
+    return printable(requirement.substr(0, requirement.find(" --hash=")));
+}
+
 } // namespace
 
 bool fulfils(std::string_view version, std::string_view conditions) {
@@ -163,7 +168,7 @@ void PythonPackages::take_debian(std::string_view package, const std::string& re
     const DebianRow& row = *debian_row(package);
     add_once(draft_.packages.system, row.debian);
     const bool is_plain = requirement == package;
-    assumed_.push_back(printable(requirement) + ": Debian 12's " + std::string(row.debian) + " " +
+    assumed_.push_back(shown(requirement) + ": Debian 12's " + std::string(row.debian) + " " +
                        std::string(row.version) +
                        (is_plain ? ", since no version is asked for" : ", which fits"));
 }
@@ -184,14 +189,21 @@ void PythonPackages::take_pip(const std::string& requirement) {
 
 void PythonPackages::add(const std::string& requirement, const std::string& origin) {
     const std::string package = recipes::requirement_name(requirement);
-    add_once(known_, package);
+    const auto [known, is_new] = known_.emplace(package, requirement);
+    if (!is_new) {
+        if (known->second != requirement && !conditions_of(requirement).empty()) {
+            assumed_.push_back(shown(requirement) + " (" + printable(origin) +
+                               ") is not used: " + shown(known->second) + " is listed before it");
+        }
+        return;
+    }
     const DebianRow* row = debian_row(package);
     if (row != nullptr && fulfils(row->version, conditions_of(requirement))) {
         take_debian(package, requirement);
         return;
     }
     take_pip(requirement);
-    assumed_.push_back(printable(requirement) + " (" + printable(origin) + "): from PyPI, " +
+    assumed_.push_back(shown(requirement) + " (" + printable(origin) + "): from PyPI, " +
                        (row == nullptr ? "since Debian 12 does not have it as a known package"
                                        : "since Debian 12 has " + std::string(row->version)));
 }
@@ -203,7 +215,7 @@ void PythonPackages::add_import(const std::string& package, const std::string& o
 }
 
 bool PythonPackages::has(std::string_view package) const {
-    return std::find(known_.begin(), known_.end(), package) != known_.end();
+    return known_.contains(package);
 }
 
 std::vector<std::string> pyproject_requirements(std::string_view text) {

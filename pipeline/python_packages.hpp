@@ -3,6 +3,8 @@
 
 #include "recipes/import/draft.hpp"
 
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,7 +19,8 @@ public:
     PythonPackages(recipes::Draft& draft, std::vector<std::string>& assumed)
         : draft_(draft), assumed_(assumed) {}
 
-    /// A line as in requirements.txt; `origin` names its file.
+    /// A line as in requirements.txt; `origin` names its file. Of several lines for a package the
+    /// first one counts.
     void add(const std::string& requirement, const std::string& origin);
     /// A module that the source imports and no list names.
     void add_import(const std::string& package, const std::string& origin);
@@ -30,7 +33,7 @@ private:
 
     recipes::Draft& draft_;
     std::vector<std::string>& assumed_;
-    std::vector<std::string> known_;
+    std::map<std::string, std::string, std::less<>> known_; ///< package → its line
 };
 
 /// The requirements of a pyproject.toml: `dependencies` of `[project]`.

@@ -10,19 +10,12 @@
 
 namespace cybele::pipeline {
 
-/// The packages that the folder's lists and imports name: requirements*.txt, pyproject.toml,
-/// environment.yml, `import`. What cannot be read is added to `assumed` with the reason.
+/// The packages that the folder's lists and imports name (package_lists.hpp, `import`). What cannot
+/// be read is added to `assumed` with the reason.
 void plan_python_packages(const SourceFolder& folder,
                           const FolderEvidence& evidence,
                           recipes::Draft& draft,
                           std::vector<std::string>& assumed);
-
-/// The packages of Debian that apt.txt names, install.R and postBuild as steps, and what to do
-/// about files that repo2docker reads and this program does not.
-void plan_listed_files(const SourceFolder& folder,
-                       const std::string& folder_from,
-                       recipes::Draft& draft,
-                       std::vector<std::string>& assumed);
 
 /// Copies the program in Python into the image; gives its path there.
 [[nodiscard]] std::string plan_python_program(const SourceFolder& folder,

@@ -36,8 +36,8 @@ public:
         CYBELE_TRY(const auto names, names_in(folder, into_.root / prefix));
         for (const std::string& name : names) {
             struct stat status {};
-            if (name.starts_with('.') ||
-                ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
+            const bool is_hidden = name.starts_with('.') && (depth > 0 || name != ".binder");
+            if (is_hidden || ::fstatat(folder, name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
                 continue;
             }
             const std::string path = prefix + name;
@@ -101,6 +101,10 @@ private:
 };
 
 } // namespace
+
+bool SourceFolder::has(std::string_view file) const {
+    return std::find(files.begin(), files.end(), file) != files.end();
+}
 
 Result<SourceFolder> read_source_folder(const fs::path& root) {
     SourceFolder folder;

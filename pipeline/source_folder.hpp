@@ -6,16 +6,20 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cybele::pipeline {
 
 /// The regular files of a folder with somebody's source, as `init --from` looks at them: sorted by
-/// their bytes, without links, hidden names, build folders and environments of Python.
+/// their bytes, without links, hidden names but .binder, build folders and environments of Python.
 struct SourceFolder {
     std::filesystem::path root;
     std::vector<std::string> files;   ///< relative, `src/main.c`
     std::vector<std::string> skipped; ///< what was not looked at, with the reason
+    std::string config{}; ///< where repo2docker's files count: "binder/", ".binder/" or "", the top
+
+    [[nodiscard]] bool has(std::string_view file) const;
 };
 
 /// Bounded: at most kMostSourceFiles files, kDeepestSource folders below each other. kInput where

@@ -233,7 +233,8 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
     verb->add_option("--kind",
                      options->kind,
                      "dockerfile, conda, requirements, spack, conda-lock, definition, pyproject, "
-                     "uv-lock, poetry-lock, pixi-lock, renv-lock or hpccm (default: detected)")
+                     "uv-lock, poetry-lock, pixi-lock, renv-lock, pipfile, pipfile-lock or hpccm (default: "
+                     "detected)")
         ->type_name("KIND");
     verb->add_option("-o,--output", options->output, "output file (default: standard output)")
         ->type_name("FILE");

@@ -45,6 +45,8 @@ constexpr KindRow kKinds[] = {
     {ImportKind::kPoetryLock, "poetry-lock", "a lock of Poetry"},
     {ImportKind::kPixiLock, "pixi-lock", "a lock of pixi"},
     {ImportKind::kRenvLock, "renv-lock", "a lock of renv"},
+    {ImportKind::kPipfile, "pipfile", "a Pipfile"},
+    {ImportKind::kPipfileLock, "pipfile-lock", "a lock of Pipenv"},
     {ImportKind::kHpccm, "hpccm", "a recipe of HPCCM"},
 };
 
@@ -68,6 +70,8 @@ constexpr NameRow kFileNames[] = {
     {"", "pixi.lock", ImportKind::kPixiLock},
     {"", "renv.lock", ImportKind::kRenvLock},
     {"", "pyproject.toml", ImportKind::kPyproject},
+    {"", "pipfile", ImportKind::kPipfile},
+    {"", "pipfile.lock", ImportKind::kPipfileLock},
     {"environment", ".yml", ImportKind::kConda},
     {"environment", ".yaml", ImportKind::kConda},
     {"", "requirements.txt", ImportKind::kRequirements},
@@ -222,8 +226,9 @@ Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
     if (request.kind == ImportKind::kUvLock || request.kind == ImportKind::kPoetryLock) {
         return import_python_lock(request, ledger);
     }
-    if (request.kind == ImportKind::kPyproject) {
-        return import_pyproject(request, ledger);
+    if (request.kind == ImportKind::kPyproject || request.kind == ImportKind::kPipfile) {
+        return request.kind == ImportKind::kPipfile ? import_pipfile(request, ledger)
+                                                    : import_pyproject(request, ledger);
     }
     if (request.kind == ImportKind::kCondaLock &&
         ("\n" + request.text).find("\n@EXPLICIT") != std::string::npos) {
@@ -263,6 +268,8 @@ Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
         return import_pixi_lock(request, root, ledger);
     case ImportKind::kRenvLock:
         return import_renv(request, root, ledger);
+    case ImportKind::kPipfileLock:
+        return import_pipfile_lock(request, root, ledger);
     default:
         return import_spack(request, root, ledger);
     }
@@ -456,7 +463,7 @@ Result<Imported> import_recipe(const ImportRequest& request) {
     const bool is_lock =
         request.kind == ImportKind::kCondaLock || request.kind == ImportKind::kUvLock ||
         request.kind == ImportKind::kPoetryLock || request.kind == ImportKind::kPixiLock ||
-        request.kind == ImportKind::kRenvLock;
+        request.kind == ImportKind::kRenvLock || request.kind == ImportKind::kPipfileLock;
     if (request.text.size() > (is_lock ? kLongestSource : kLongestByHand)) {
         return fail(ErrorCode::kInput,
                     problem("import-too-long",

@@ -28,6 +28,8 @@ enum class ImportKind {
     kPoetryLock,
     kPixiLock,
     kRenvLock,
+    kPipfile,
+    kPipfileLock,
     kHpccm ///< a program that writes a definition file: the caller runs it
 };
 

@@ -16,6 +16,9 @@ namespace cybele::recipes {
 /// Says once that lines without a checksum wait for `recipe lock`.
 void remark_unlocked(Ledger& ledger, yaml::Mark mark, const Packages& packages);
 
+/// Open MPI for mpi4py, with a remark that names it.
+void add_mpi(Ledger& ledger, Draft& draft);
+
 /// An address without the user, the password and conda's token (`/t/TOKEN`) that it may hold.
 [[nodiscard]] std::string without_secrets(std::string_view address);
 /// HOST[:PORT] of scheme://HOST[:PORT]/…; "" where the address has no scheme.
@@ -43,6 +46,10 @@ import_renv(const ImportRequest& request, const yaml::Node& root, Ledger& ledger
 [[nodiscard]] Result<Draft> import_python_lock(const ImportRequest& request, Ledger& ledger);
 /// pyproject.toml with the lock next to it.
 [[nodiscard]] Result<Draft> import_pyproject(const ImportRequest& request, Ledger& ledger);
+/// Pipfile with the lock next to it, or alone; and the lock.
+[[nodiscard]] Result<Draft> import_pipfile(const ImportRequest& request, Ledger& ledger);
+[[nodiscard]] Draft
+import_pipfile_lock(const ImportRequest& request, const yaml::Node& root, Ledger& ledger);
 /// A list of addresses below `@EXPLICIT`.
 [[nodiscard]] Draft import_explicit(const ImportRequest& request, Ledger& ledger);
 [[nodiscard]] Draft

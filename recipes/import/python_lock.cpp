@@ -363,16 +363,6 @@ private:
     std::set<std::string> indexes_;
 };
 
-void add_mpi(Ledger& ledger, Draft& draft) {
-    if (lists_mpi4py(draft.packages)) {
-        draft.mpi.family = "openmpi";
-        ledger.remark({1, 1},
-                      {"mpi4py requires an MPI in the image",
-                       "`mpi: openmpi` was added",
-                       "write the family that the cluster has, as `mpi: mpich`"});
-    }
-}
-
 void comments_of(Ledger& ledger, const std::string& text, std::size_t file) {
     const auto lines = lines_of(text);
     for (std::size_t i = 0; i < lines.size(); ++i) {

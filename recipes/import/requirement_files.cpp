@@ -184,12 +184,7 @@ void remark_unlocked(Ledger& ledger, yaml::Mark mark, const Packages& packages) 
     }
 }
 
-Draft import_requirements(const ImportRequest& request, Ledger& ledger) {
-    Draft draft;
-    set_base(draft, request.base);
-    Files files(request, ledger);
-    files.read(ledger.source().text(), request.file, 0);
-    draft.packages = std::move(files.packages);
+void add_mpi(Ledger& ledger, Draft& draft) {
     if (lists_mpi4py(draft.packages)) {
         draft.mpi.family = "openmpi";
         ledger.remark({1, 1},
@@ -197,6 +192,15 @@ Draft import_requirements(const ImportRequest& request, Ledger& ledger) {
                        "`mpi: openmpi` was added",
                        "write the family that the cluster has, as `mpi: mpich`"});
     }
+}
+
+Draft import_requirements(const ImportRequest& request, Ledger& ledger) {
+    Draft draft;
+    set_base(draft, request.base);
+    Files files(request, ledger);
+    files.read(ledger.source().text(), request.file, 0);
+    draft.packages = std::move(files.packages);
+    add_mpi(ledger, draft);
     remark_unlocked(ledger, {1, 1}, draft.packages);
     return draft;
 }

@@ -201,3 +201,24 @@ teardown() { leave_place; }
     PATH=$PWD/bin:$PATH refuses 3 "$CYBELECTL" recipe import stack.py
     assert_line 'because: SyntaxError: line 3'
 }
+
+@test "a Pipfile has the packages of the lock next to it; a newer lock and a wrong checksum are refused" {
+    cp "$data/Pipfile" "$data/Pipfile.lock" .
+    run -0 "$CYBELECTL" recipe import Pipfile --name app -o app.yaml
+    assert_output --partial "warning: converted, but: packages of the index 'https://private.example/simple'"
+    assert_output --partial "warning: not converted: the packages of 'develop'"
+    run -0 "$CYBELECTL" recipe check app.yaml
+    run -0 grep -c -- '--hash=sha256:' app.yaml
+    assert_output 2
+    run ! grep -e secret -e pywin32 app.yaml
+    sed -i 's/"pipfile-spec": 6/"pipfile-spec": 7/' Pipfile.lock
+    refuses 3 "$CYBELECTL" recipe import Pipfile
+    assert_line "error: version '7' of the lock file is not known"
+    assert_line --partial 'Pipfile.lock:2:'
+    sed 's/sha256:b*/&zz/' "$data/Pipfile.lock" >Pipfile.lock
+    refuses 3 "$CYBELECTL" recipe import Pipfile.lock
+    assert_line --partial 'Pipfile.lock:2'
+    printf '{"_meta": {"pipfile-spec": 6}, "default": {}}\n' >Pipfile.lock
+    refuses 3 "$CYBELECTL" recipe import Pipfile.lock
+    assert_line 'error: no package that the project itself needs'
+}

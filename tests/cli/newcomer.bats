@@ -77,38 +77,6 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
     recipe env '- python3-h5py$' '- python3-yaml$'
 }
 
-@test "a folder for repo2docker: apt.txt, the environment of conda before other lists, and what is not read is named" {
-    project hub main.py 'print(1)\n' environment.yml 'name: env\ndependencies:\n  - h5py\n' requirements.txt 'tqdm\n' \
-        apt.txt 'jq # for the data\n\n--force-yes\n' binder/apt.txt 'zip\njq\n' postBuild 'make\n' renv.lock '{}\n'
-    run -0 "$CYBELECTL" init --from hub
-    assert_line 'assumed  requirements.txt is not used: the environment of conda comes first, as in repo2docker'
-    assert_line "assumed  apt.txt: '--force-yes' is left out: it is not the name of a package"
-    assert_line 'assumed  postBuild: a step at the end of the build'
-    assert_line 'assumed  renv.lock is not used: make a Recipe of it with `cybelectl recipe import renv.lock`'
-    recipe hub '- python3-h5py$' '- jq$' '- zip$'
-    run ! grep -E 'tqdm$|force' <(sed '/^#/d' hub/hub.yaml)
-    assert_equal "$(grep -c -- '- jq$' hub/hub.yaml)" 1
-    run -0 "$CYBELECTL" recipe check hub/hub.yaml
-}
-
-@test "a folder for repo2docker: install.R and postBuild are steps in its order, that of binder/ comes first" {
-    project hub main.py 'print(1)\n' postBuild 'exit 1\n' binder/postBuild '#!/bin/sh\ncat data.txt >made.txt\n' \
-        install.R 'install.packages("R6")\n' data.txt '42\n' runtime.txt 'python-3.9\n' start 'exec "$@"\n'
-    run -0 "$CYBELECTL" init --from hub
-    assert_line 'assumed  install.R: a step at the end of the build'
-    assert_line 'assumed  binder/postBuild: a step at the end of the build'
-    assert_line 'assumed  start is not used: write its commands into `setup` of the Job'
-    assert_line --regexp '^assumed  runtime.txt is not used: the image has Python 3.11 '
-    refute_line --regexp 'assumed  postBuild'
-    recipe hub '- r-base-core$' 'Rscript install.R"$' 'chmod [+]x binder/postBuild && ./binder/postBuild"$'
-    run -0 "$CYBELECTL" recipe check hub/hub.yaml
-    run -0 "$CYBELECTL" recipe render hub/hub.yaml
-    assert_output --regexp 'Rscript install.R.*binder/postBuild'
-    project new main.py 'print(1)\n' runtime.txt 'python-3.11\n'
-    run -0 "$CYBELECTL" init --from new
-    assert_line 'assumed  runtime.txt: Python 3.11, which Debian 12 has'
-}
-
 @test "torch and Spark start as their launch kinds" {
     project net train.py 'import torch\n'
     init net

@@ -2,6 +2,8 @@
 #include "pipeline/evidence.hpp"
 #include "pipeline/native_build.hpp"
 #include "pipeline/python_packages.hpp"
+#include "pipeline/r_imports.hpp"
+#include "pipeline/setup_files.hpp"
 
 #include <string>
 #include <vector>
@@ -88,4 +90,82 @@ TEST_CASE("patterns of names have a star at their start, end or middle") {
     CHECK_FALSE(is_named_like("x.pyc", "*.py"));
     CHECK_FALSE(is_named_like("requirement.txt", "requirements*.txt"));
     CHECK_FALSE(is_named_like("", "*.py Makefile"));
+}
+
+TEST_CASE("packages that a program in R loads, not those of comments, texts and variables") {
+    const auto names = [](std::string_view text) {
+        std::string list;
+        for (const RUse& use : packages_loaded(text, "x.R")) {
+            list += use.package + ":" + std::to_string(use.line) + " ";
+        }
+        return list;
+    };
+    CHECK(names("library(ggplot2)\nrequire( 'Matrix' )\nlibrary(package = dplyr)\n") ==
+          "ggplot2:1 Matrix:2 dplyr:3 ");
+    CHECK(names("a <- xx::f(1); yy:::g()\nxx::h\n") == "xx:1 yy:1 ");
+    CHECK(names("if (!requireNamespace(\"aa\", quietly = TRUE)) loadNamespace('bb')") ==
+          "aa:1 bb:1 ");
+    CHECK(names("library(pkg, character.only = TRUE); requireNamespace(pkg); library(get(x))")
+              .empty());
+    CHECK(names("# library(no)\nx <- \"library(no) \\\" no::x\"; y <- 'a\nb'\nlibrary(yes)") ==
+          "yes:4 ");
+    CHECK(names("mylibrary(no); library; library(\n  late)\nf(2)[1]::x") == "late:2 ");
+    CHECK(names("library(").empty());
+    CHECK(names("library(package").empty());
+    CHECK(names("'never closed").empty());
+    CHECK(names("\"ends in \\").empty());
+    CHECK(is_own_package("parallel"));
+    CHECK_FALSE(is_own_package("Matrix"));
+}
+
+TEST_CASE("the fields of a DESCRIPTION have lines that continue, and conditions") {
+    const RDescription own = read_description(
+        "Package: heat\nDepends: R (>= 3.5), methods\nImports:\n    jsonlite (>= 1.7.1),\n\tR6\n"
+        "Suggests: testthat\nLinkingTo: Rcpp");
+    CHECK(own.package == "heat");
+    std::string items;
+    for (const auto& item : own.items) {
+        items += item.package + "[" + item.condition + "] ";
+    }
+    CHECK(items == "R[>= 3.5] methods[] jsonlite[>= 1.7.1] R6[] Rcpp[] ");
+    CHECK(read_description(" x\n:\nImports: a (\n").items.size() == 1);
+    CHECK(read_description("").items.empty());
+}
+
+TEST_CASE("install_requires of a setup.py counts where it is a list of texts alone") {
+    using Lines = std::vector<std::string>;
+    CHECK(setup_py_requirements("setup(install_requires=['a>=1', \"b\"], x=1)") ==
+          Lines{"a>=1", "b"});
+    CHECK(setup_py_requirements("# install_requires=['no']\nsetup(\n  install_requires = (\n"
+                                "    'a', # one\n  ),\n)") == Lines{"a"});
+    CHECK(setup_py_requirements(
+              "install_requires = ['a']\nsetup(install_requires=install_requires)\n") ==
+          Lines{"a"});
+    CHECK(setup_py_requirements("setup(install_requires=[])") == Lines{});
+    for (const char* text : {"setup()",
+                             "setup(install_requires=read())",
+                             "setup(install_requires=['a'] + more)",
+                             "setup(install_requires=['a' 'b'])",
+                             "setup(install_requires=[f'a{x}'])",
+                             "setup(install_requires=['a'",
+                             "setup(install_requires=['a",
+                             "setup(install_requires=['''a'''])",
+                             "if install_requires == ['a']: pass",
+                             "setup(extras_install_requires=['a'])",
+                             "setup(install_requires="}) {
+        CAPTURE(text);
+        CHECK_FALSE(setup_py_requirements(text));
+    }
+}
+
+TEST_CASE("install_requires of a setup.cfg counts below [options], unless it names a file") {
+    using Lines = std::vector<std::string>;
+    CHECK(setup_cfg_requirements("[metadata]\ninstall_requires = no\n[options]\n"
+                                 "install_requires =\n    a>=1\n    # no\n\tb ; python_version > "
+                                 "'3'\npackages = find:\n    no\n[options.x]\n"
+                                 "install_requires = no\n") ==
+          Lines{"a>=1", "b ; python_version > '3'"});
+    CHECK(setup_cfg_requirements("[options]\ninstall_requires: a\n") == Lines{"a"});
+    CHECK_FALSE(setup_cfg_requirements("[options]\ninstall_requires = file: requirements.txt\n"));
+    CHECK(setup_cfg_requirements("")->empty());
 }

@@ -40,6 +40,8 @@ const Row kRows[] = {
     {"pixi.lock", ImportKind::kPixiLock},
     {"named-pixi.lock", ImportKind::kPixiLock},
     {"renv.lock", ImportKind::kRenvLock},
+    {"Pipfile", ImportKind::kPipfile},
+    {"Pipfile.lock", ImportKind::kPipfileLock},
 };
 
 ImportRequest request_of(const Row& row) {

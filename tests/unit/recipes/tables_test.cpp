@@ -2,6 +2,7 @@
 #include "recipes/model/recipe.hpp"
 #include "recipes/packages/tests.hpp"
 #include "recipes/stage/compilers.hpp"
+#include "recipes/tables/r_packages.hpp"
 #include "recipes/tables/table.hpp"
 #include "recipes/tables/tables.hpp"
 #include "tests/unit/support/document_golden.hpp"
@@ -284,4 +285,26 @@ TEST_CASE("every generated test belongs to a generic name") {
     const std::string tests = render_definition(*recipe)->definition.stages[0].joined("test");
     CHECK(tests.find("pip check") != std::string::npos);
     CHECK(tests.find("import") == std::string::npos);
+}
+
+TEST_CASE("the table of R's packages in Debian 12 is sorted, and each of its names is found") {
+    const auto rows = table_rows("r-debian-12.txt");
+    CHECK(rows.size() > 1200);
+    std::string_view last;
+    for (const auto& row : rows) {
+        REQUIRE(row.size() == 2);
+        CAPTURE(row[0]);
+        CHECK(last < row[0]);
+        last = row[0];
+        CHECK((row[0].starts_with("r-cran-") || row[0].starts_with("r-bioc-")));
+        CHECK(row[0].find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789.-") ==
+              std::string_view::npos);
+        CHECK(row[1].find_first_not_of("0123456789.-r") == std::string_view::npos);
+        CHECK(find_r_package(row[0].substr(std::string_view("r-cran-").size())));
+    }
+    CHECK(find_r_package("ggplot2")->version == "3.4.1");
+    CHECK(find_r_package("Matrix")->package == "r-cran-matrix");
+    CHECK(find_r_package("DESeq2")->package == "r-bioc-deseq2");
+    CHECK_FALSE(find_r_package("nosuchpackage"));
+    CHECK_FALSE(find_r_package(""));
 }
