@@ -228,8 +228,8 @@ Result<recipes::Recipe> imported_list(const SourceFolder& folder,
     std::size_t count = 0;
     for (const Fault& note : imported.notes) {
         if (note.message.starts_with("not converted") && ++count <= kMostNotes) {
-            assumed.push_back(printable(file) + ": " + note.message +
-                              (note.because.empty() ? "" : ": " + note.because));
+            assumed.push_back(printable(note.where ? note.where->file : file) + ": " +
+                              note.message + (note.because.empty() ? "" : ": " + note.because));
         }
     }
     return recipes::read_recipe(imported.text, "packages.yaml");

@@ -98,8 +98,9 @@ bool take_renv(const SourceFolder& folder,
         return refuse("its image is not one for which an MPI is known; packages are Debian's");
     }
     const auto recipe = imported_list(folder, "renv.lock", recipes::ImportKind::kRenvLock, assumed);
-    if (!recipe) {
-        return refuse(recipe.error().message() + "; see `cybelectl recipe import`");
+    if (!recipe || !recipe->base) {
+        return refuse((recipe ? "it names no version of R" : recipe.error().message()) +
+                      "; see `cybelectl recipe import`");
     }
     recipes::set_base(draft, recipe->base->image);
     for (recipes::FileCopy file : recipe->files) {

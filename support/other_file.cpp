@@ -37,6 +37,7 @@ constexpr Start kStarts[] = {
 /// How a name ends, for files whose text does not say what they are.
 constexpr Start kEnds[] = {
     {".py", {"a program in Python", kFromFolder}},
+    {".r", {"a program in R", kFromFolder}},
     {".ipynb", {"a notebook", ""}},
     {".c", {"a program in C", kFromFolder}},
     {".cc", {"a program in C++", kFromFolder}},
@@ -45,6 +46,8 @@ constexpr Start kEnds[] = {
     {"makefile", {"a Makefile", kFromFolder}},
     {"cmakelists.txt", {"a CMakeLists.txt", kFromFolder}},
     {"requirements.txt", {"a list of packages for pip", "recipe import"}},
+    {"pipfile", {"a list of packages for Pipenv", "recipe import"}},
+    {"pipfile.lock", {"a lock of Pipenv", "recipe import"}},
     {"pyproject.toml", {"a project in Python", kFromFolder}},
 };
 

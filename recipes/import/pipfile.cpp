@@ -201,7 +201,9 @@ Result<Draft> import_pipfile(const ImportRequest& request, Ledger& ledger) {
     if (has_lock) {
         CYBELE_TRY(const std::string text, request.read(path));
         CYBELE_TRY(yaml::Document locked, yaml::parse(text, path.native()));
-        set_file(locked.root, ledger.add(locked.source));
+        const std::size_t file = ledger.add(locked.source);
+        set_file(locked.root, file);
+        ledger.carry({locked.root.mark.line, locked.root.mark.line, file}); // the brace
         reader.lock(locked.root);
         root = std::move(locked.root);
     }

@@ -207,6 +207,7 @@ teardown() { leave_place; }
     run -0 "$CYBELECTL" recipe import Pipfile --name app -o app.yaml
     assert_output --partial "warning: converted, but: packages of the index 'https://private.example/simple'"
     assert_output --partial "warning: not converted: the packages of 'develop'"
+    refute_output --partial "this importer does not know it"
     run -0 "$CYBELECTL" recipe check app.yaml
     run -0 grep -c -- '--hash=sha256:' app.yaml
     assert_output 2

@@ -348,6 +348,8 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
 255|run x.py|is a program in Python, not an image|cybelectl init --from
 3|build x.py|this is a program in Python|cybelectl init --from .
 3|build y|this is a program in Python|cybelectl init --from .
+3|build z.R|this is a program in R|cybelectl init --from .
+3|build Pipfile|this is a list of packages for Pipenv|cybelectl recipe import
 3|build CMakeLists.txt|this is a CMakeLists.txt|cybelectl init --from .
 3|build old.sh|this is a script|cybelectl submit --script old.sh
 3|submit old.sh|is a batch script, not a Job|cybelectl submit --script old.sh
