@@ -129,8 +129,18 @@ private:
                                    " is not used: another file names the same packages");
                 continue;
             }
-            const std::string text = read_source_text(folder_, file).value_or("");
             const std::string_view name = file;
+            if (name == "pyproject.toml" &&
+                (folder_.has("uv.lock") || folder_.has("poetry.lock"))) {
+                is_known = true;
+                take_lines(file, recipes::ImportKind::kPyproject);
+                continue;
+            }
+            const std::string text = read_source_text(folder_, file).value_or("");
+            if (text.find("[tool.poetry.dependencies]") != std::string::npos) {
+                assumed_.emplace_back("pyproject.toml: packages of `[tool.poetry]` are used from "
+                                      "their lock alone: run `poetry lock`");
+            }
             const auto lines = name == "setup.py"    ? setup_py_requirements(text)
                                : name == "setup.cfg" ? setup_cfg_requirements(text)
                                                      : std::optional(pyproject_requirements(text));

@@ -56,6 +56,11 @@ public:
             draft_.packages.system.emplace_back(row->package);
             assumed_.push_back(asked + ": Debian 12's " + std::string(row->package) + " " +
                                std::string(row->version));
+            if (package == "Rmpi") {
+                draft_.packages.system.emplace_back("libopenmpi-dev");
+                assumed_.emplace_back("Rmpi: libopenmpi-dev in the image, since it opens "
+                                      "libmpi.so");
+            }
             return;
         }
         ++missing_;
@@ -98,11 +103,10 @@ bool take_renv(const SourceFolder& folder,
         return refuse("its image is not one for which an MPI is known; packages are Debian's");
     }
     const auto recipe = imported_list(folder, "renv.lock", recipes::ImportKind::kRenvLock, assumed);
-    if (!recipe || !recipe->base) {
-        return refuse((recipe ? "it names no version of R" : recipe.error().message()) +
-                      "; see `cybelectl recipe import`");
+    if (!recipe) {
+        return refuse(recipe.error().message() + "; see `cybelectl recipe import`");
     }
-    recipes::set_base(draft, recipe->base->image);
+    recipes::set_base(draft, recipe->base.value_or(recipes::Base()).image);
     for (recipes::FileCopy file : recipe->files) {
         const fs::path from = fs::path(folder_from == "." ? "" : folder_from) / file.from;
         file.from = recipes::literal(from.native());

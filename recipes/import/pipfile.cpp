@@ -42,7 +42,7 @@ public:
                 ledger_.carry(lines_of_entry(entry));
                 sources(*meta, "sources");
             } else if (&entry.second == packages) {
-                add_all(entry);
+                add_all(entry, true);
             } else {
                 lose_group(entry);
             }
@@ -55,7 +55,7 @@ public:
         for (const auto& entry : root.entries) {
             const std::string& key = entry.first.scalar;
             if (key == "packages" && !has_lock) {
-                add_all(entry);
+                add_all(entry, false);
             } else if (has_word("packages source requires", key)) {
                 ledger_.carry(lines_of_entry(entry));
             } else if (has_word("pipenv scripts", key)) {
@@ -98,14 +98,14 @@ private:
         }
     }
 
-    void add_all(const yaml::Entry& group) {
+    void add_all(const yaml::Entry& group, bool is_lock) {
         for (const auto& entry : group.second.entries) {
-            add(entry);
+            add(entry, is_lock);
         }
     }
 
     /// `"==1.2"`, `"*"`, or a map with the version, extras, a marker and checksums.
-    void add(const yaml::Entry& entry) {
+    void add(const yaml::Entry& entry, bool is_lock) {
         const Node& own = entry.second;
         for (const std::string_view key : {"git", "hg", "svn", "bzr", "path", "file", "editable"}) {
             if (own.kind == Kind::kMapping && own.find(key) != nullptr) {
@@ -120,6 +120,16 @@ private:
         }
         const std::string version =
             own.kind == Kind::kScalar ? own.scalar : pipfile_text(own, "version");
+        const bool is_pinned = own.kind == Kind::kMapping && version.starts_with("==");
+        if (is_lock ? !is_pinned : own.kind != Kind::kScalar && own.kind != Kind::kMapping) {
+            ledger_.refuse(
+                entry.first.mark,
+                {"the package " + printable(entry.first.scalar) + " has no version",
+                 is_lock ? "a lock of Pipenv has a version of each package"
+                         : "a package has a version, `*`, or a map",
+                 is_lock ? "create the lock again: `pipenv lock`" : "write it as `NAME = \"*\"`"});
+            return;
+        }
         std::string line = entry.first.scalar + list_of(own, "extras") +
                            (version == "*" ? std::string() : version) + markers_of(own);
         const Node* hashes = own.kind == Kind::kMapping ? own.find("hashes") : nullptr;

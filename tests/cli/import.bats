@@ -219,6 +219,9 @@ teardown() { leave_place; }
     sed 's/sha256:b*/&zz/' "$data/Pipfile.lock" >Pipfile.lock
     refuses 3 "$CYBELECTL" recipe import Pipfile.lock
     assert_line --partial 'Pipfile.lock:2'
+    printf '{"_meta": {"pipfile-spec": 6}, "default": {"rich": {"version": "*"}}}\n' >Pipfile.lock
+    refuses 3 "$CYBELECTL" recipe import Pipfile.lock
+    assert_line 'error: the package rich has no version'
     printf '{"_meta": {"pipfile-spec": 6}, "default": {}}\n' >Pipfile.lock
     refuses 3 "$CYBELECTL" recipe import Pipfile.lock
     assert_line 'error: no package that the project itself needs'

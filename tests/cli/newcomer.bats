@@ -332,6 +332,8 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
     printf 'FROM debian:12\n' >Dockerfile
     printf 'print(1)\n' >x.py
     printf 'from numpy import *\n' >y
+    printf 'library(stats)\n' >z.R
+    printf '[packages]\n' >Pipfile
     printf '#!/bin/bash\n#SBATCH -n 2\nsrun ./a\n' >old.sh
     printf 'cmake_minimum_required(VERSION 3.1)\n' >CMakeLists.txt
     while IFS='|' read -r code command what help; do

@@ -105,6 +105,16 @@ lacks() {
     assert_line 'assumed  Pipfile is not used: repo2docker does not read it for R'
 }
 
+@test "pyproject.toml with a lock next to it: the versions and checksums of the lock" {
+    mkdir uv
+    cp "$repo/tests/unit/recipes/data/import/"{pyproject.toml,uv.lock} uv
+    project uv main.py 'import numpy\n'
+    assert_line 'next: cybelectl build uv && cybelectl submit uv --follow'
+    recipe uv 'numpy==.* --hash=sha256:'
+    project poetry main.py 'print(1)\n' pyproject.toml '[tool.poetry.dependencies]\nrich = "*"\n'
+    assert_line --partial 'assumed  pyproject.toml: packages of `[tool.poetry]` are used from their lock alone'
+}
+
 @test "setup.py and setup.cfg: install_requires where it is a list of texts, else it is named" {
     project py main.py 'import tqdm\n' setup.py 'from setuptools import setup\nsetup(\n    name="py",\n    install_requires=[\n        "tqdm>=4.1",  # progress\n        '"'numpy',"'\n    ],\n)\n' \
         setup.cfg '[options]\ninstall_requires =\n    sympy\n'
@@ -129,7 +139,7 @@ lacks() {
     run -0 sed -n '/^command:/,/^launch:/p' wave/job.yaml
     assert_output $'command:\n  - Rscript\n  - "--vanilla"\n  - /opt/wave/main.R\n  - in.csv\n  - 3\nlaunch:'
     project rank main.R 'library(Rmpi)\nmpi.comm.rank(0)\n'
-    recipe rank '^mpi: openmpi$' '- r-cran-rmpi$'
+    recipe rank '^mpi: openmpi$' '- r-cran-rmpi$' '- libopenmpi-dev$'
     run -0 grep 'kind: mpi' rank/job.yaml
 }
 

@@ -111,7 +111,9 @@ recipe() {
     run -0 "$CYBELECTL" build tool.yaml
     run -0 "$CYBELECTL" exec tool.sif toy-tool
     assert_output toy
-    run -0 "$CYBELECTL" exec tool.sif sh -c "find /etc -name '*cybelectl*'; grep -rl '$url' /etc || :"
+    # neither the list nor the key, nor what apt fetched of the repository
+    run -0 "$CYBELECTL" exec tool.sif sh -c "find /etc /usr /var/lib /var/cache -name '*cybelectl*' -o -name '127.0.0.1*'
+        grep -rlF -e '$url' -e '$(sed -n 3p good.asc)' /etc /usr /var/lib /var/cache || :"
     assert_output ''
 }
 

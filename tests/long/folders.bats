@@ -34,6 +34,16 @@ R
     assert_output --partial '{"sum":[10],"twice":42,"words":["fast","7"],"paths":[3],"letter":["ä"]}'
 }
 
+@test "a program in R with Rmpi: two ranks" {
+    mkdir ranks
+    printf 'library(Rmpi)\ncat(sprintf("rank %%%%d of %%%%d\\n", mpi.comm.rank(0), mpi.comm.size(0)))\ninvisible(mpi.finalize())\n' >ranks/main.R
+    "$CYBELECTL" init --from ranks
+    "$CYBELECTL" build ranks >&2
+    "$CYBELECTL" submit ranks -n 2 --oversubscribe --allow-root --scheduler local --wait >&2
+    run -0 sort ranks/*.out
+    assert_output --partial $'rank 0 of 2\nrank 1 of 2'
+}
+
 @test "a Pipfile with its lock: the wheel of its checksum is installed, another one ends the build" {
     mkdir -p www/simple/tiny-module pipe
     python3 - <<'PYTHON'
