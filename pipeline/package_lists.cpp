@@ -61,6 +61,9 @@ private:
     /// Lists of subfolders do not count.
     void sort_in(const Evidence& one) {
         const fs::path path(one.file);
+        if (path.filename() == "requirements3.txt") {
+            return; // of Python 2, and named with the other files that are not used
+        }
         if (folder_.config + path.filename().native() == one.file) {
             here_.push_back(one.file);
             return;
@@ -190,6 +193,10 @@ private:
             }
             if (rest.starts_with('=') && !rest.starts_with("==")) {
                 rest = "=" + rest.substr(0, rest.find('=', 1)) + ".*";
+            }
+            if (name.starts_with("r-") || name.starts_with("bioconductor-")) {
+                packages_.add_r(name, rest, file);
+                continue;
             }
             packages_.add(name + rest, file);
         }

@@ -3,6 +3,7 @@
 
 #include "recipes/forms/requirements.hpp"
 #include "recipes/forms/words.hpp"
+#include "recipes/tables/r_packages.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -212,6 +213,28 @@ void PythonPackages::add_import(const std::string& package, const std::string& o
     if (!has(package)) {
         add(package, origin);
     }
+}
+
+void PythonPackages::add_r(const std::string& name,
+                           const std::string& conditions,
+                           const std::string& origin) {
+    const auto row = name == "r-base" ? recipes::DebianRPackage{"r-base-core", "4.2.2"}
+                                      : recipes::find_r_package(name.substr(name.find('-') + 1))
+                                            .value_or(recipes::DebianRPackage());
+    std::string version(row.version);
+    std::replace(version.begin(), version.end(), '-', '.');
+    if (row.package.empty() || !fulfils(version, conditions)) {
+        assumed_.push_back(printable(name + conditions) + " (" + printable(origin) +
+                           ") is not in the image, since " +
+                           (row.package.empty() ? "Debian 12 does not have it"
+                                                : "Debian 12 has " + std::string(row.version)) +
+                           "; install it in a step");
+        return;
+    }
+    add_once(draft_.packages.system, "r-base-core");
+    add_once(draft_.packages.system, row.package);
+    assumed_.push_back(printable(name + conditions) + ": Debian 12's " + std::string(row.package) +
+                       " " + std::string(row.version));
 }
 
 bool PythonPackages::has(std::string_view package) const {

@@ -25,6 +25,9 @@ public:
     /// A module that the source imports and no list names.
     void add_import(const std::string& package, const std::string& origin);
 
+    /// A package of R as conda calls it: r-base, r-ggplot2, bioconductor-deseq2.
+    void add_r(const std::string& name, const std::string& conditions, const std::string& origin);
+
     [[nodiscard]] bool has(std::string_view package) const;
 
 private:

@@ -156,7 +156,9 @@ std::vector<RUse> foreign_packages(const SourceFolder& folder) {
     std::size_t bytes = 0;
     for (const std::string& file : folder.files) {
         const std::string name = fs::path(file).filename().native();
-        if (!is_named_like(name, "*.R *.r") || name == "install.R" || bytes > kMostBytes) {
+        const bool is_test = is_named_like(file, "tests/* vignettes/*");
+        if (!is_named_like(name, "*.R *.r") || name == "install.R" || is_test ||
+            bytes > kMostBytes) {
             continue;
         }
         const auto text = read_source_text(folder, file);

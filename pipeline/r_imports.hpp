@@ -21,8 +21,8 @@ struct RUse {
 /// `requireNamespace("x")` and `x::y`, each at its first line; comments and texts are not read.
 [[nodiscard]] std::vector<RUse> packages_loaded(std::string_view text, const std::string& file);
 
-/// Those of all files of R of the folder but install.R, each at its first place, sorted by name;
-/// without packages that R itself has.
+/// Those of all files of R of the folder but install.R and those below tests/ and vignettes/, each
+/// at its first place, sorted by name; without packages that R itself has.
 [[nodiscard]] std::vector<RUse> foreign_packages(const SourceFolder& folder);
 
 /// Whether R itself has the package: stats, parallel, ….

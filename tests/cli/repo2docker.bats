@@ -49,6 +49,16 @@ lacks() {
     assert_equal "$(grep -c -- '- jq$' hub/hub.yaml)" 1
 }
 
+@test "packages of R in an environment of conda are those of Debian, never of PyPI" {
+    project env main.py 'print(1)\n' requirements3.txt 'numpy\n' \
+        environment.yml 'dependencies:\n  - r-base=4.2\n  - r-ggplot2\n  - bioconductor-deseq2\n  - r-nosuch\n  - r-jsonlite>=99\n'
+    recipe env '- r-base-core$' '- r-cran-ggplot2$' '- r-bioc-deseq2$'
+    assert_line 'assumed  r-nosuch (environment.yml) is not in the image, since Debian 12 does not have it; install it in a step'
+    assert_line 'assumed  r-jsonlite>=99 (environment.yml) is not in the image, since Debian 12 has 1.8.4; install it in a step'
+    assert_equal "$(grep -c '^assumed  requirements3.txt is not used' <<<"$made")" 1
+    lacks env 'pip:|jsonlite|nosuch'
+}
+
 @test "binder/ or .binder/ counts alone, and both together are refused" {
     local folder
     for folder in binder .binder; do

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Folders that repo2docker reads, from `init --from` to the output of a job: a package of R with its program, a Pipfile with its lock, and
-# a setup.py. The packages of R in our table are those of the mirror's index. Five minutes, most of it the packages of R.
+# a setup.py. The packages of R in our table are those of the mirror's index. Six minutes, most of it the packages of R.
 load ../parts/suite.bash
 
 setup() { work_place; }
@@ -36,7 +36,11 @@ R
 
 @test "a program in R with Rmpi: two ranks" {
     mkdir ranks
-    printf 'library(Rmpi)\ncat(sprintf("rank %%%%d of %%%%d\\n", mpi.comm.rank(0), mpi.comm.size(0)))\ninvisible(mpi.finalize())\n' >ranks/main.R
+    cat >ranks/main.R <<'R'
+library(Rmpi)
+cat(sprintf("rank %d of %d\n", mpi.comm.rank(0), mpi.comm.size(0)))
+invisible(mpi.finalize())
+R
     "$CYBELECTL" init --from ranks
     "$CYBELECTL" build ranks >&2
     "$CYBELECTL" submit ranks -n 2 --oversubscribe --allow-root --scheduler local --wait >&2
