@@ -357,6 +357,9 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
     if (!has_cache_type(types, "blob")) {
         return OwnWords{{}, 0};
     }
+    if (!call.has("--dry-run")) {
+        CYBELE_CHECK(clean_reference_layers(session, days));
+    }
     std::vector<std::string> words = words_of(call);
     words.push_back(days > 0 ? "--unused=" + text : "--all");
     if (!call.has("--dry-run")) {

@@ -4,6 +4,7 @@
 #include "cli/common/date_text.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/image/cache_entries.hpp"
+#include "registry/store/layers.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -70,6 +71,16 @@ Result<std::vector<registry::StoredImage>> uri_images(const Session& session,
         return type.empty() || !has_cache_type(types, type);
     });
     return images;
+}
+
+/// Layers and configurations that images of URIs were made from.
+Result<std::vector<registry::LayerFile>> stored_layers(const Session& session) {
+    CYBELE_TRY(const registry::StoreFolder root, store_root(session));
+    if (!registry::Store::exists(root)) {
+        return std::vector<registry::LayerFile>();
+    }
+    CYBELE_TRY(const registry::Store store, registry::Store::open_for_reading(root));
+    return registry::Layers(store.place()).list();
 }
 
 void print_cache_row(const std::string& name,
@@ -139,6 +150,10 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
     CYBELE_TRY(const Cache cache, open_cache(session));
     const bool has_parts = has_cache_type(types, kBlobs);
     const auto parts = has_parts ? entries_of(session, cache, "") : std::vector<CacheEntry>();
+    std::vector<registry::LayerFile> layers;
+    if (has_parts) {
+        CYBELE_TRY(layers, stored_layers(session));
+    }
     if (is_long) {
         Session::print(
             fmt::format("{:<24} {:<22} {:<16} {}\n", "NAME", "DATE CREATED", "SIZE", "TYPE"));
@@ -158,14 +173,20 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
             print_cache_row(one.key, one.used, one.bytes, "blob");
         }
     }
+    for (const registry::LayerFile& one : layers) {
+        of_parts += one.size;
+        if (is_long) {
+            print_cache_row(one.path.filename().native(), one.used, one.size, "blob");
+        }
+    }
     std::vector<std::string> counts;
     if (types.empty() || std::any_of(types.begin(), types.end(), is_image_type)) {
         counts.push_back(
             fmt::format("{} container file(s) using {}", images.size(), cache_size(of_images)));
     }
     if (has_parts) {
-        counts.push_back(
-            fmt::format("{} oci blob file(s) using {}", parts.size(), cache_size(of_parts)));
+        counts.push_back(fmt::format(
+            "{} oci blob file(s) using {}", parts.size() + layers.size(), cache_size(of_parts)));
     }
     Session::print(fmt::format("{}There are {}{}of space\nTotal space used: {}\n",
                                is_long ? "\n" : "",
@@ -185,6 +206,17 @@ clean_reference_images(const Session& session, int days, const std::vector<std::
         }
         CYBELE_TRY(const registry::Store store, open_store(session));
         CYBELE_CHECK(store.remove(one, false, now));
+    }
+    return {};
+}
+
+Result<void> clean_reference_layers(const Session& session, int days) {
+    CYBELE_TRY(const auto layers, stored_layers(session));
+    const std::int64_t now = Session::clock();
+    for (const registry::LayerFile& one : layers) {
+        if (days <= 0 || now - one.used >= days * kSecondsPerDay) {
+            (void)registry::Layers::remove(one); // false: a build uses it
+        }
     }
     return {};
 }

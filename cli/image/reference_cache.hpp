@@ -28,5 +28,7 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
 /// run.
 [[nodiscard]] Result<void>
 clean_reference_images(const Session& session, int days, const std::vector<std::string>& types);
+/// Removes the layers that images were made from and that were not used for `days` (0: all).
+[[nodiscard]] Result<void> clean_reference_layers(const Session& session, int days);
 
 } // namespace cybele::cli

@@ -60,6 +60,14 @@ fs::path cache_lock(fs::path entry) {
     return entry += ".lock";
 }
 
+/// False for a file that was removed after it was opened.
+bool has_name(int fd, const fs::path& file) {
+    struct stat open {};
+    struct stat named {};
+    return ::fstat(fd, &open) == 0 && ::lstat(file.c_str(), &named) == 0 &&
+           open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
 fs::path about_file(fs::path entry) {
     return entry += ".about";
 }
@@ -224,15 +232,19 @@ Result<void> Cache::prepare() const {
 Result<Cache::Lock> Cache::lock_by(const fs::path& file, int how) const {
     CYBELE_CHECK(prepare());
     CYBELE_CHECK(make_own_folder({file.parent_path(), "the cache", kVariable}));
-    UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-    if (!fd.valid()) {
-        return fail(
-            system_error("cannot open the cache's lock " + printable(file.native()), errno));
+    for (;;) {
+        UniqueFd fd(::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+        if (!fd.valid()) {
+            return fail(
+                system_error("cannot open the cache's lock " + printable(file.native()), errno));
+        }
+        if (!take_lock(fd.get(), how)) {
+            return fail(system_error("cannot lock " + printable(file.native()), errno));
+        }
+        if (has_name(fd.get(), file)) { // else it was removed with its entry meanwhile
+            return Lock(std::move(fd));
+        }
     }
-    if (!take_lock(fd.get(), how)) {
-        return fail(system_error("cannot lock " + printable(file.native()), errno));
-    }
-    return Lock(std::move(fd));
 }
 
 Result<Cache::Lock> Cache::lock(std::string_view kind, std::string_view key) const {
@@ -314,15 +326,16 @@ bool Cache::is_whole(const CacheEntry& entry) {
 }
 
 bool Cache::remove(const CacheEntry& entry) {
-    const UniqueFd fd(
-        ::open(cache_lock(entry.path).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+    const fs::path lock = cache_lock(entry.path);
+    const UniqueFd fd(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
     const UniqueFd whole(
         ::open((entry.path.parent_path() / kInUse).c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-    if (!fd.valid() || !take_lock(fd.get(), LOCK_EX | LOCK_NB) ||
+    if (!fd.valid() || !take_lock(fd.get(), LOCK_EX | LOCK_NB) || !has_name(fd.get(), lock) ||
         (whole.valid() && !take_lock(whole.get(), LOCK_EX | LOCK_NB))) {
         return false;
     }
-    remove_entry(entry.path); // not its lock, for which another process may wait
+    remove_entry(entry.path);
+    (void)::unlink(lock.c_str()); // a process that waits for it opens it again
     return true;
 }
 

@@ -7,9 +7,12 @@
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <optional>
 #include <thread>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -209,6 +212,34 @@ TEST_CASE("pruning removes what was not used for longest, but nothing that is lo
     REQUIRE(held);
     CHECK(cache.prune("steps", 0) == 100);
     CHECK(cache.get("steps", "a"));
+}
+
+TEST_CASE("the lock of an entry is removed with it, and a process that waited locks a new one") {
+    const auto dir = temporary();
+    const registry::Cache cache(dir.path());
+    const auto entry = cache.put("steps", "a", writer("content"));
+    REQUIRE(entry);
+    REQUIRE(cache.lock("steps", "a"));
+    const fs::path lock = entry->native() + ".lock";
+    REQUIRE(fs::exists(lock));
+    CHECK(cache.prune("steps", 0) == 7);
+    CHECK_FALSE(fs::exists(lock));
+
+    REQUIRE(cache.lock("steps", "a"));
+    const int removed = ::open(lock.c_str(), O_RDWR | O_CLOEXEC);
+    REQUIRE(::flock(removed, LOCK_EX) == 0);
+    std::optional<Result<registry::Cache::Lock>> waited;
+    std::thread waiting([&] { waited = cache.lock("steps", "a"); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50)); // it waits, or opens the next one
+    REQUIRE(fs::remove(lock));
+    ::close(removed);
+    waiting.join();
+    REQUIRE(waited);
+    REQUIRE(*waited);
+    const int next = ::open(lock.c_str(), O_RDWR | O_CLOEXEC);
+    REQUIRE(next >= 0);
+    CHECK(::flock(next, LOCK_EX | LOCK_NB) == -1);
+    ::close(next);
 }
 
 TEST_CASE("an entry is read again only when somebody touched it") {
