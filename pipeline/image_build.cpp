@@ -56,7 +56,9 @@ bool is_own_image(const fs::path& path, const ImagePlan& plan) {
 }
 
 /// What an image can neither be written to nor take the place of.
-Result<void> check_kind_of_output(const fs::path& output, const fs::path& source) {
+/// `replaces_source`: the source is read before the output takes its name.
+Result<void>
+check_kind_of_output(const fs::path& output, const fs::path& source, bool replaces_source) {
     std::error_code error;
     if (output == "-") {
         return fail(
@@ -72,7 +74,7 @@ Result<void> check_kind_of_output(const fs::path& output, const fs::path& source
                     {},
                     "name a file: -o NAME.sif");
     }
-    if (fs::equivalent(output, source, error)) {
+    if (!replaces_source && fs::equivalent(output, source, error)) {
         return fail(ErrorCode::kUsage,
                     problem("output-is-source",
                             "the output " + printable(output.native()) + " is the source itself"),
@@ -105,7 +107,8 @@ Result<void> check_signature(const fs::path& output) {
 
 Result<void> check_output(const ImageBuild& request, const ImagePlan& plan) {
     const fs::path& output = plan.output;
-    CYBELE_CHECK(check_kind_of_output(output, plan.source));
+    CYBELE_CHECK(check_kind_of_output(
+        output, plan.source, request.force && request.definition.is_compatible));
     std::error_code error;
     if (!request.force && request.settings.sign_key.empty()) {
         CYBELE_CHECK(check_signature(output));

@@ -18,6 +18,8 @@
 #include <string_view>
 #include <utility>
 
+#include <sys/stat.h>
+
 namespace cybele::builder {
 namespace {
 
@@ -85,7 +87,10 @@ Result<PackedImage> make_image(BasedBuild& build,
     CYBELE_TRY(build, make_bases(std::move(build), context));
     CYBELE_TRY(const Surroundings surroundings, surroundings_of(build, work.path(), context));
     const auto make = [&](const Report& report) -> Result<void> {
+        // Whatever the user's umask, every user can read what the build makes in the image.
+        const mode_t own_mask = ::umask(request.steps.umask);
         CYBELE_TRY(const BuiltTrees trees, run_steps(build, surroundings, report, context));
+        (void)::umask(own_mask); // the file of the image has the user's
         show_from_apart(request, report, "built", trees);
         return pack_image(trees, build, file, report, context).map([](const auto&) {});
     };

@@ -183,7 +183,8 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
                                request.settings.packages.pip_index,
                                options.signing.key,
                                options.access,
-                               options.jobs}));
+                               options.jobs,
+                               options.sandbox.is_sandbox}));
     request.source = options.source;
     request.output = options.output;
     request.definition.is_compatible = !session.other_name.empty();
@@ -198,7 +199,8 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
     }
     if (options.sandbox.is_sandbox) {
         CYBELE_CHECK(check_sandbox_options(options));
-        CYBELE_CHECK(check_sandbox(options.output, request.force));
+        CYBELE_CHECK(
+            check_sandbox(options.output, request.force, request.definition.is_compatible));
         request.output = image_before_sandbox(options.output);
     }
     request.settings.sign_passphrase = passphrase_source(session, options.signing.passphrase);

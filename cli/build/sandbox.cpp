@@ -55,7 +55,7 @@ Result<void> replace_sandbox(const fs::path& image, const fs::path& directory) {
     return {};
 }
 
-Result<void> check_sandbox(const fs::path& directory, bool is_forced) {
+Result<void> check_sandbox(const fs::path& directory, bool is_forced, bool replaces_files) {
     std::error_code failed;
     const fs::path place = plain(directory);
     if (!fs::exists(fs::symlink_status(place, failed))) {
@@ -63,7 +63,8 @@ Result<void> check_sandbox(const fs::path& directory, bool is_forced) {
     }
     const bool is_sandbox = fs::is_directory(place, failed) && !fs::is_symlink(place, failed) &&
                             (fs::exists(place / kMark, failed) || fs::is_empty(place, failed));
-    if (is_forced && is_sandbox) {
+    if (is_forced &&
+        (is_sandbox || (replaces_files && fs::is_regular_file(fs::status(place, failed))))) {
         return {};
     }
     return fail(ErrorCode::kInput,

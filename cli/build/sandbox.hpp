@@ -14,9 +14,10 @@ namespace cybele::cli {
 [[nodiscard]] Result<void> replace_sandbox(const std::filesystem::path& image,
                                            const std::filesystem::path& directory);
 
-/// kInput where the directory of `build --sandbox` exists and is not to be replaced, or is no
-/// sandbox, which nothing replaces.
-[[nodiscard]] Result<void> check_sandbox(const std::filesystem::path& directory, bool is_forced);
+/// kInput where the directory of `build --sandbox` exists and is not to be replaced, or is not a
+/// sandbox, which nothing replaces. `replaces_files`: with force, a file is replaced, too.
+[[nodiscard]] Result<void>
+check_sandbox(const std::filesystem::path& directory, bool is_forced, bool replaces_files);
 
 /// Where the image is built that becomes the sandbox: next to it.
 [[nodiscard]] std::filesystem::path image_before_sandbox(const std::filesystem::path& directory);

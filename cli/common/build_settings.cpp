@@ -71,15 +71,16 @@ struct ReferenceLine {
     std::string_view step; ///< how ours begins
     std::string_view text;
 };
+constexpr std::string_view kPack = "pack ";
 constexpr ReferenceLine kReferenceLines[] = {{"%pre", "Running pre scriptlet"},
                                              {"%setup", "Running setup scriptlet"},
                                              {"%post", "Running post scriptlet"},
                                              {"%test", "Running testscript"},
                                              {"unpack /", "Extracting local image..."},
-                                             {"pack ", "Creating SIF file..."}};
+                                             {kPack, "Creating SIF file..."}};
 
 /// By the name of Apptainer: its line, or that a step is not run again.
-void tell_as_reference(const Session& session, const std::string& line) {
+void tell_as_reference(const Session& session, const std::string& line, bool makes_sandbox) {
     if (!session.tells_as_other || line.starts_with("warning: ")) {
         return;
     }
@@ -95,7 +96,8 @@ void tell_as_reference(const Session& session, const std::string& line) {
         std::string_view(line).substr(stage == std::string::npos ? 0 : stage + 2);
     for (const auto& [step, text] : kReferenceLines) {
         if (own.starts_with(step)) {
-            session.inform_as_other(text);
+            session.inform_as_other(step == kPack && makes_sandbox ? "Creating sandbox directory..."
+                                                                   : std::string(text));
         }
     }
 }
@@ -137,8 +139,9 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
     build.time.now = session.now();
     build.time.is_deterministic = session.is_deterministic();
     build.reporter.on_step = [&session,
+                              makes_sandbox = flags.makes_sandbox,
                               work = std::make_shared<StageWork>()](const std::string& line) {
-        tell_as_reference(session, line);
+        tell_as_reference(session, line, makes_sandbox);
         session.work(line);
         session.doing(work->after(line));
     };

@@ -16,7 +16,8 @@ struct BuildFlags {
     std::string pip_index;
     std::string sign_key;
     AccessOptions access;
-    unsigned jobs = 0; ///< stages at a time; 0: the cores
+    unsigned jobs = 0;          ///< stages at a time; 0: the cores
+    bool makes_sandbox = false; ///< the image becomes a directory
 };
 
 /// The one place where flags and settings become what builds and Locks obey.
