@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apptainer/overlay_create.hpp"
 
+#include "cli/common/image_store.hpp"
 #include "images/sif/sif.hpp"
 #include "images/signatures/signed.hpp"
 #include "support/file.hpp"
@@ -65,10 +66,18 @@ Result<void> make_overlay_tree(const fs::path& tree, const OtherCall& call) {
     fs::create_directories(tree / "upper", failed);
     fs::create_directories(tree / "work", failed);
     for (const auto& [flag, value] : call.flags) {
-        if (flag->has_name("--create-dir") && !failed) {
-            fs::create_directories(
-                tree / "upper" / fs::path("/" + value).lexically_normal().relative_path(), failed);
+        if (!flag->has_name("--create-dir") || failed) {
+            continue;
         }
+        const fs::path inside = fs::path("upper/" + value).lexically_normal();
+        if (*inside.begin() != "upper") {
+            return fail(ErrorCode::kInput,
+                        problem("overlay-directory-outside",
+                                "--create-dir: '" + printable(value) + "' is outside the overlay"),
+                        "it leads above the root of the container",
+                        "write a path of the container, such as /data");
+        }
+        fs::create_directories(tree / inside, failed);
     }
     return failed ? Result<void>(fail(
                         system_error("cannot make the folders of the overlay", failed.value())))

@@ -118,7 +118,7 @@ void print_metadata(const images::Inspection& inspection,
     }
     if (choice.labels) {
         for (const auto& [name, value] : inspection.labels) {
-            Session::print(fmt::format("{}: {}\n", printable(name), printable(value)));
+            Session::print(fmt::format("{}: {}\n", printable(name), visible(value)));
         }
     }
 }

@@ -206,6 +206,7 @@ Result<int> sign(Session& session, SignVerbOptions& options) {
     images::SignOptions signing;
     signing.selection = {options.group, options.objects};
     signing.force = options.force;
+    signing.only_adds = !session.other_name.empty(); // like there
     signing.now = session.now();
     signing.on_warning = [&session](Fault fault) { session.note({std::move(fault)}); };
     if (options.images.size() > 1) {

@@ -212,6 +212,14 @@ verify_alone(const Session& session, const VerifyVerbOptions& options, const ima
     return 0;
 }
 
+/// Like there, with --legacy-insecure only old signatures count.
+void keep_legacy(images::Verification& found) {
+    std::erase_if(found.signatures, [](const images::SignatureState& one) {
+        return one.kind != images::SignatureKind::kLegacy;
+    });
+    found.is_verified = found.is_verified && !found.signatures.empty();
+}
+
 /// By the name of Apptainer, in its words.
 Result<int> verify_as_reference(const Session& session,
                                 const VerifyVerbOptions& options,
@@ -220,9 +228,12 @@ Result<int> verify_as_reference(const Session& session,
     const std::string& name = options.images.front();
     session.inform_as_other("Verifying image with " +
                             key_material(options.keys, options.certificates));
-    const auto found = verify_one(session, options, trust, name);
+    auto found = verify_one(session, options, trust, name);
     if (!found) {
         return fail(reference_error(kFailed, found.error()));
+    }
+    if (options.accepts_legacy) {
+        keep_legacy(*found);
     }
     CYBELE_TRY(const std::string path, image_path(session, name));
     CYBELE_TRY(const images::Image image, images::Image::open(path));

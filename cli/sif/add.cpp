@@ -296,7 +296,7 @@ void declare_add_options(CLI::App& verb, AddOptions& options) {
     verb.add_option("--alignment",
                     options.alignment,
                     "alignment in bytes (default: 4096 for a partition, none for others)")
-        ->check(CLI::Range(std::uint64_t{1}, kMaximumAlignment));
+        ->check(CLI::Range(std::uint64_t{0}, kMaximumAlignment));
     verb.add_option("--filename", options.name, "name of the object (default: none)")
         ->type_name("NAME");
 }
@@ -309,7 +309,8 @@ Result<NewObject> new_object(const AddOptions& options) {
     object.group = options.group;
     CYBELE_TRY(object.link, link_of(options));
     object.name = options.name;
-    object.alignment = options.alignment.value_or(object.type == DataType::kPartition ? 4096 : 1);
+    const std::uint64_t usual = object.type == DataType::kPartition ? 4096 : 1;
+    object.alignment = std::max<std::uint64_t>(options.alignment.value_or(usual), 1);
     CYBELE_TRY(object.extra, extra_of(object.type, options.of_type));
     CYBELE_TRY(Source opened, open_source(options));
     object.write = [source = std::make_shared<Source>(std::move(opened))](

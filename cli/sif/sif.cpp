@@ -12,12 +12,14 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <optional>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
+#include <unistd.h>
 
 namespace cybele::cli {
 
@@ -113,24 +115,40 @@ Result<int> header(const Session& session, const SifOptions& options) {
     return 0;
 }
 
+/// Where a new image is written. By the name of Apptainer it replaces a file, through links, too.
+Result<std::filesystem::path> place_of_new(const Session& session, const std::string& name) {
+    struct stat status {};
+    std::error_code failed;
+    if (::lstat(name.c_str(), &status) != 0) {
+        return name;
+    }
+    const bool is_there = ::stat(name.c_str(), &status) == 0; // else the link leads nowhere
+    if (!session.other_name.empty() &&
+        (!is_there || (S_ISREG(status.st_mode) && ::access(name.c_str(), W_OK) == 0))) {
+        return std::filesystem::weakly_canonical(name, failed);
+    }
+    return fail(ErrorCode::kInput,
+                problem("sif-file-exists", fmt::format("{} exists already", printable(name))),
+                "a new image does not replace a file",
+                "choose another name, or remove it first");
+}
+
 /// An image without objects, as `apptainer sif new` makes it; nil id and times where the build is
 /// to be reproducible.
 Result<int> make_new(const Session& session, const SifOptions& options) {
-    struct stat status {};
-    if (::lstat(options.image.c_str(), &status) == 0) { // a link that leads nowhere, too
-        return fail(
-            ErrorCode::kInput,
-            problem("sif-file-exists", fmt::format("{} exists already", printable(options.image))),
-            "a new image does not replace a file",
-            "choose another name, or remove it first");
-    }
+    CYBELE_TRY(const std::filesystem::path place, place_of_new(session, options.image));
+    struct stat before {};
+    const bool is_replaced = ::stat(place.c_str(), &before) == 0;
     images::NewImage image;
     image.launch_script.clear();
     if (!session.is_deterministic()) {
         image.id = images::random_image_id();
         image.time = session.now();
     }
-    CYBELE_CHECK(images::write_image(options.image, image));
+    CYBELE_CHECK(images::write_image(place, image));
+    if (is_replaced) {
+        (void)::chmod(place.c_str(), before.st_mode & ALLPERMS);
+    }
     if (session.is_json()) {
         print_sif_json({{"image", options.image}});
     }

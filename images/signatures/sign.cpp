@@ -203,7 +203,7 @@ private:
             objects.push_back(
                 signature_object(group, std::move(text), signers_.pgp->primary_fingerprint()));
         }
-        if (options_.force) {
+        if (options_.force && !options_.only_adds) {
             add_superseded(present_[group], message, done.superseded);
         }
         return {};
