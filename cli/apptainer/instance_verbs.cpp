@@ -9,11 +9,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -81,8 +84,11 @@ Result<int> list(const Session& session, const OtherCall& call) {
                     "--json shows the logs, too",
                     "leave out --logs");
     }
-    const auto found =
+    auto found =
         runtime::list_instances(session.environment, call.words.empty() ? "" : call.words.front());
+    if (!call.words.empty() && call.words.front().empty()) {
+        found.clear(); // none has no name
+    }
     if (call.has("--json")) {
         Session::print(json_of(found));
         return 0;
@@ -112,33 +118,28 @@ tl::unexpected<Error> none_found() {
                 "`apptainer instance list` shows those that run");
 }
 
-struct SignalName {
-    std::string_view name;
-    int number;
-};
-constexpr SignalName kSignals[] = {{"HUP", SIGHUP},
-                                   {"INT", SIGINT},
-                                   {"QUIT", SIGQUIT},
-                                   {"KILL", SIGKILL},
-                                   {"USR1", SIGUSR1},
-                                   {"USR2", SIGUSR2},
-                                   {"TERM", SIGTERM},
-                                   {"CONT", SIGCONT},
-                                   {"STOP", SIGSTOP}};
-
-/// "SIGTERM", "TERM", "15"
+/// "SIGTERM", "term", "15": by names in any case, or by numbers up to 31.
 std::optional<int> signal_of(std::string_view word) {
-    if (!word.empty() && word.size() < 3 &&
-        word.find_first_not_of("0123456789") == std::string_view::npos) {
-        return std::stoi(std::string(word));
+    constexpr int kLast = 31;
+    constexpr std::pair<std::string_view, int> kOthers[] = {
+        {"IO", SIGIO}, {"IOT", SIGIOT}, {"CLD", SIGCHLD}};
+    std::string name(word);
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
+        return static_cast<char>(std::toupper(c));
+    });
+    name = name.starts_with("SIG") ? name.substr(3) : name;
+    for (const auto& [other, number] : kOthers) {
+        if (name == other) {
+            return number;
+        }
     }
-    if (word.starts_with("SIG")) {
-        word.remove_prefix(3);
+    for (int number = 1; number <= kLast; ++number) {
+        const char* const known = ::sigabbrev_np(number);
+        if (word == std::to_string(number) || (known != nullptr && name == known)) {
+            return number;
+        }
     }
-    const auto* const row = std::find_if(std::begin(kSignals),
-                                         std::end(kSignals),
-                                         [&](const SignalName& one) { return one.name == word; });
-    return row == std::end(kSignals) ? std::nullopt : std::optional(row->number);
+    return std::nullopt;
 }
 
 Result<double> timeout_of(const OtherCall& call) {
@@ -166,7 +167,7 @@ Result<int> stop(const Session& session, const OtherCall& call) {
                     "name it, or write --all");
     }
     std::optional<int> number = SIGINT;
-    if (call.has("--signal")) {
+    if (!call.value("--signal").empty()) {
         number = signal_of(call.value("--signal"));
     }
     if (call.has("--force")) {

@@ -129,6 +129,29 @@ Result<std::vector<std::string>> run_of_app(const Request& request, const ImageT
                     " IMAGE PROGRAM`");
 }
 
+std::vector<std::string> test_words(const Request& request, const ImageTraits& traits) {
+    if (!request.program.app.empty() && request.manner.is_compatible && traits.has_sh &&
+        !traits.has_app_test) {
+        return without_app("No tests", request.program.app);
+    }
+    if (!request.program.app.empty()) {
+        return std::vector<std::string>{app_folder(request.program.app) + "/scif/test"};
+    }
+    if (traits.has_test) {
+        return std::vector<std::string>{"/.singularity.d/test"};
+    }
+    if (request.manner.is_compatible && traits.has_test_action) {
+        constexpr const char* kNone =
+            "echo 'No test found in container, executing /bin/sh -c true'";
+        return std::vector<std::string>{"/bin/sh", "-c", kNone};
+    }
+    if (request.manner.is_compatible) {
+        return std::vector<std::string>{"/.singularity.d/test"}; // which says that it is missing
+    }
+    // An image without tests passes them.
+    return std::vector<std::string>{"/bin/sh", "-c", ":"};
+}
+
 /// The words of the action before the user's own arguments.
 Result<std::vector<std::string>> action_words(const Request& request, const ImageTraits& traits) {
     switch (request.program.action) {
@@ -149,27 +172,7 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
         }
         break;
     case Action::kTest:
-        if (!request.program.app.empty() && request.manner.is_compatible && traits.has_sh &&
-            !traits.has_app_test) {
-            return without_app("No tests", request.program.app);
-        }
-        if (!request.program.app.empty()) {
-            return std::vector<std::string>{app_folder(request.program.app) + "/scif/test"};
-        }
-        if (traits.has_test) {
-            return std::vector<std::string>{"/.singularity.d/test"};
-        }
-        if (request.manner.is_compatible && traits.has_test_action) {
-            constexpr const char* kNone =
-                "echo 'No test found in container, executing /bin/sh -c true'";
-            return std::vector<std::string>{"/bin/sh", "-c", kNone};
-        }
-        if (request.manner.is_compatible) {
-            return std::vector<std::string>{
-                "/.singularity.d/test"}; // which says that it is missing
-        }
-        // An image without tests passes them.
-        return std::vector<std::string>{"/bin/sh", "-c", ":"};
+        return test_words(request, traits);
     case Action::kStart:
         return std::vector<std::string>{
             request.program.app.empty() ? "/.singularity.d/startscript"
@@ -274,6 +277,22 @@ constexpr std::string_view kNameByPath =
     "cybelectl_path=$(command -v -- \"$1\") && case $cybelectl_path in /*) shift; set -- "
     "\"$cybelectl_path\" \"$@\";; esac\n";
 
+/// Like in the reference, the rest of a file is left out where its syntax is wrong; a file that
+/// ends the shell by another mistake, such as `${NAME:?}`, ends the start with 1, `exit 0` with
+/// 255.
+std::string read_files_as_reference() {
+    constexpr std::string_view kRead = "    . \"$cybele_file\"\n";
+    std::string script(images::kReadEnvironmentFiles);
+    const std::size_t at = script.find(kRead);
+    script.replace(at, kRead.size(), R"(    cybele_read=
+    command eval '. "$cybele_file"; cybele_read=1'
+    [ -n "$cybele_read" ] || ! /bin/sh -n "$cybele_file" 2>/dev/null || exit 1
+)");
+    script.insert(0, "trap '[ \"$?\" != 0 ] || exit 255' EXIT\n");
+    script += "trap - EXIT\nunset cybele_read\n";
+    return script;
+}
+
 Program make_script(const std::vector<std::string>& action,
                     const PayloadEnvironment& layers,
                     bool names_by_path) {
@@ -299,7 +318,11 @@ Program make_script(const std::vector<std::string>& action,
     tail += give_back_odd_names(layers.host);
     tail += "exec \"$@\"\n";
     std::string script = names_by_path ? "cybelectl_start=$(pwd)\n" : "";
-    script += layers.is_old_image ? kReadOldEnvironment : images::kReadEnvironmentFiles;
+    if (layers.is_old_image) {
+        script += kReadOldEnvironment;
+    } else {
+        script += names_by_path ? read_files_as_reference() : images::kReadEnvironmentFiles;
+    }
     for (const auto& [name, value] : layers.host) {
         std::string line;
         if (is_variable_name(name)) {

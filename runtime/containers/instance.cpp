@@ -41,7 +41,7 @@ constexpr std::chrono::milliseconds kLookAgain{10};
 bool is_valid_name(const std::string& name) {
     constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
                                           "0123456789._-";
-    return !name.empty() && name.size() <= kMostName && name.front() != '.' &&
+    return !name.empty() && name.size() <= kMostName && name != "." && name != ".." &&
            name.find_first_not_of(kLetters) == std::string::npos;
 }
 
@@ -278,7 +278,8 @@ start_instance(const Request& request, const Environment& environment, const std
     CYBELE_CHECK(make_private(folders.logs));
     Instance one;
     one.name = name;
-    one.image = fs::absolute(request.image.file).lexically_normal().native();
+    const fs::path image = fs::absolute(request.image.file).lexically_normal();
+    one.image = (image.has_filename() ? image : image.parent_path()).native();
     if (!request.files.home.empty()) {
         CYBELE_TRY(const Home home, home_of(request, environment));
         one.home = home.target.native();
@@ -326,6 +327,9 @@ Result<int> start_in_instance(const Request& request, const Environment& environ
     Request inside = request;
     inside.image.file = found.front().image;
     inside.instance.name = name;
+    if (inside.manner.is_compatible) {
+        inside.files.home.clear(); // the home was chosen by the start of the instance
+    }
     if (inside.files.home.empty() && !found.front().home.empty()) {
         inside.files.home = found.front().home + ":" + found.front().home;
     }

@@ -114,7 +114,10 @@ void add_facts(PayloadEnvironment& layers,
                const Environment& environment,
                const std::filesystem::path& home) {
     std::error_code ignored;
-    const auto image = std::filesystem::absolute(request.image.file, ignored).lexically_normal();
+    auto image = std::filesystem::absolute(request.image.file, ignored).lexically_normal();
+    if (!image.has_filename()) { // "box/", "."
+        image = image.parent_path();
+    }
     const std::string binds = bind_text(request, environment);
     for (const std::string prefix : {"APPTAINER_", "SINGULARITY_"}) {
         layers.facts[prefix + "CONTAINER"] = image.string();

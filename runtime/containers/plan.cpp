@@ -3,6 +3,7 @@
 
 #include "runtime/containers/bind_option.hpp"
 #include "runtime/containers/isolation.hpp"
+#include "runtime/containers/own_folders.hpp"
 #include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/small_devices.hpp"
 #include "support/file.hpp"
@@ -32,24 +33,7 @@ constexpr std::array<std::string_view, 10> kSystemFolders = {
 constexpr std::array<std::string_view, 3> kSystemTrees = {"/sys", "/proc", "/dev"};
 constexpr std::array<std::string_view, 2> kUsualFiles = {"/etc/localtime", "/etc/hosts"};
 constexpr std::size_t kUsualMounts = 16; // no limit
-constexpr const char* kUserFlags = "nosuid,nodev";
 const std::filesystem::path kLibraries = "/.singularity.d/libs";
-
-Mount bind(std::filesystem::path source, std::filesystem::path target) {
-    Mount mount;
-    mount.source = std::move(source);
-    mount.target = std::move(target);
-    mount.is_optional = true;
-    return mount;
-}
-
-Mount fresh(Mount::Kind kind, const std::filesystem::path& target, std::string options) {
-    Mount mount;
-    mount.kind = kind;
-    mount.target = target;
-    mount.options = std::move(options);
-    return mount;
-}
 
 bool is_usual_file(std::string_view path) {
     return std::find(kUsualFiles.begin(), kUsualFiles.end(), path) != kUsualFiles.end();
@@ -108,62 +92,6 @@ bool is_system_folder(std::string_view path) {
            });
 }
 
-/// A folder of --workdir, which is made; a tmpfs without --workdir.
-Result<Mount> own_folder(const Request& request,
-                         const std::filesystem::path& target,
-                         const std::filesystem::path& name,
-                         std::filesystem::perms mode) {
-    if (request.files.workdir.empty()) {
-        const bool is_open = mode == std::filesystem::perms(01777);
-        return fresh(
-            Mount::Kind::kTmpfs, target, is_open ? "mode=1777,size=64m" : "mode=0755,size=64m");
-    }
-    std::error_code failed;
-    const auto folder = std::filesystem::absolute(request.files.workdir, failed);
-    if (!std::filesystem::is_directory(folder, failed)) {
-        return fail(ErrorCode::kInput,
-                    problem("workdir-missing",
-                            "'" + printable(request.files.workdir) + "' is not a directory"),
-                    "--workdir names the directory in which /tmp and the like are made",
-                    "mkdir " + shell_quote(request.files.workdir));
-    }
-    const bool is_new = std::filesystem::create_directories(folder / name, failed);
-    if (failed) {
-        return fail(system_error("cannot make '" + printable((folder / name).string()) + "'",
-                                 failed.value()));
-    }
-    if (is_new) {
-        std::filesystem::permissions(folder / name, mode, failed);
-    }
-    Mount mount = bind(folder / name, target);
-    mount.options = kUserFlags;
-    mount.is_optional = false;
-    return mount;
-}
-
-/// --scratch: directories that nothing else sees, and that go with the container without --workdir.
-Result<void> add_scratch(std::vector<Mount>& mounts, const Request& request) {
-    for (const std::string& word : list_words(request.files.scratch)) {
-        if (request.manner.is_compatible && !word.starts_with('/')) {
-            return fail(ErrorCode::kInput,
-                        problem("scratch-relative",
-                                "--scratch: '" + printable(word) + "' is not an absolute path"),
-                        "it is a directory of the container",
-                        "write --scratch " + shell_quote("/" + word));
-        }
-        const std::filesystem::path target = std::filesystem::path("/") / word;
-        CYBELE_TRY(Mount mount,
-                   own_folder(request,
-                              target,
-                              std::filesystem::path("scratch") / target.relative_path(),
-                              std::filesystem::perms(0755)));
-        mount.is_optional = false;
-        mount.is_named = true; // it may be made in the home directory
-        mounts.push_back(std::move(mount));
-    }
-    return {};
-}
-
 /// --no-mount: by the names of apptainer.conf, or by the target of one of its bind paths.
 void leave_out(std::vector<Mount>& mounts,
                const std::vector<std::string>& words,
@@ -194,7 +122,7 @@ void add_writable_place(std::vector<Mount>& mounts, const Request& request, cons
         std::filesystem::exists(request.image.file / below_root, ignored)) {
         return;
     }
-    mounts.push_back(fresh(Mount::Kind::kTmpfs, top, "mode=0755,size=64m"));
+    mounts.push_back(fresh(Mount::Kind::kTmpfs, top, memory_options(request, "0755")));
     mounts.back().is_optional = true;
 }
 
@@ -249,7 +177,7 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
         mounts.back().is_named = has_home && is_covered && is_below_home;
     }
     if (has_home && home.is_missing) { // behind the working directory, in which it may be made
-        mounts.push_back(fresh(Mount::Kind::kTmpfs, home.target, "mode=0755,size=64m"));
+        mounts.push_back(fresh(Mount::Kind::kTmpfs, home.target, memory_options(request, "0755")));
         mounts.back().is_optional = request.files.home.empty();
         mounts.back().is_named = !request.files.home.empty();
     }
@@ -360,7 +288,10 @@ public:
                               is_hidden_temporary(directory_, scratch);
         const auto found = std::find_if(
             planned.begin(), planned.end(), [](const Mount& one) { return one.skip_if_same; });
-        if (found != planned.end() && !is_shown && (covers(directory_) || is_in_scratch) &&
+        // The home itself is empty below a scratch directory.
+        const bool is_home = has_home && directory_ == home.target;
+        if (found != planned.end() && !is_shown &&
+            (covers(directory_) || (is_in_scratch && !is_home)) &&
             !targets_.contains(directory_ / "")) {
             found->is_named = true;
             mounts_.push_back(std::move(*found));
@@ -468,7 +399,7 @@ Result<MountPlan> plan_mounts(const Request& request,
     add_system(plan.mounts, request);
     CYBELE_CHECK(add_user_folders(plan.mounts, request, home, directory));
     leave_out(plan.mounts, list_words(request.files.no_mount), home.target);
-    CYBELE_CHECK(add_scratch(plan.mounts, request));
+    CYBELE_CHECK(add_scratch(plan.mounts, request, home));
     UserBinds binds(directory, request.manner.is_compatible, plan.warnings);
     if (request.site.forbids_binds) {
         plan.warnings.push_back("binds of users are not allowed by the settings of this host");

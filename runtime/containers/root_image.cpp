@@ -18,8 +18,9 @@ namespace cybele::runtime {
 namespace {
 
 std::string stage_size(const MountRequest& request) {
-    // What the program writes lies here: then the kernel's default, half of the memory.
-    return request.is_writable ? "" : "64m";
+    // What the program writes lies here: where nothing is set, the kernel's default, half of the
+    // memory.
+    return request.is_writable ? request.memory_size : "64m";
 }
 
 std::string reason(const Error& error) {

@@ -22,6 +22,7 @@ struct MountRequest {
     std::vector<int> sources;                     ///< of the binds, O_PATH, see Stage::make()
     namespaces::SquashfsServer* server = nullptr; ///< see start_early(); null where there is none
     bool is_quiet = false;                        ///< unpacking is not reported
+    std::string memory_size{};                    ///< of what is written in memory; empty: usual
 };
 
 struct MountedImage {

@@ -30,6 +30,7 @@
 #include "runtime/namespaces/system_calls.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <functional>
@@ -296,13 +297,24 @@ Sandbox make_first_sandbox(const Request& request, Preparation& all, const Calle
             return served ? next(inside) : served;
         };
     }
-    if (request.isolation.contain || request.isolation.containall) {
+    const bool has_small_devices =
+        request.isolation.contain || request.isolation.containall || request.site.has_small_devices;
+    const auto& left_out = request.files.no_mount;
+    if (has_small_devices && std::find(left_out.begin(), left_out.end(), "dev") == left_out.end()) {
         sandbox.before_exec = [next = sandbox.before_exec](Sandbox& inside) {
             namespaces::link_small_devices();
             return next(inside);
         };
     }
     return sandbox;
+}
+
+void tell_unpacking(const Request& request, const ImageFile& file) {
+    if (request.image.unsquash && request.manner.tells_as_reference &&
+        file.kind != ImageFile::Kind::kDirectory) {
+        constexpr std::string_view kLine = "INFO:    Converting SIF file to temporary sandbox...\n";
+        (void)!write(STDERR_FILENO, kLine.data(), kLine.size());
+    }
 }
 
 /// Makes the container in this process.
@@ -315,11 +327,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
                open_image(request.image.file, images::host_architecture(), demand));
     add_gpus(all.mounts, request, environment);
     const HostView host = view_of(request, all.home.target, environment);
-    if (request.image.unsquash && request.manner.tells_as_reference &&
-        file.kind != ImageFile::Kind::kDirectory) {
-        constexpr std::string_view kLine = "INFO:    Converting SIF file to temporary sandbox...\n";
-        (void)!write(STDERR_FILENO, kLine.data(), kLine.size());
-    }
+    tell_unpacking(request, file);
     auto server = request.image.unsquash ? std::nullopt : start_early(file, all.is_root);
     CYBELE_CHECK(namespaces::enter_namespaces(map_of(request, all.is_root)));
     CYBELE_CHECK(isolate(request));
@@ -340,7 +348,8 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
                              request.image.unsquash,
                              sources_of(all.mounts, overlays),
                              server ? &*server : nullptr,
-                             request.manner.is_quiet};
+                             request.manner.is_quiet,
+                             request.manner.is_compatible ? request.site.memory_size : ""};
     CYBELE_TRY(MountedImage image, mount_image(file, mount, environment));
     CYBELE_CHECK(mount_overlays(image.stage, overlays));
     CYBELE_CHECK(image_binds.mount(image.stage, image.way, all.mounts));

@@ -120,6 +120,7 @@ struct HostOptions {
     bool has_image_group = false;
     bool has_image_resolv_conf = false;
     bool forbids_binds = false; ///< those of the user
+    std::string memory_size;    ///< of each directory in memory; empty: not set
 };
 
 /// How a start behaves and what it says.

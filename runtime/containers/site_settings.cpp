@@ -64,8 +64,8 @@ constexpr CheckedSetting kCheckedSettings[] = {
     {"shared loop devices", {"yes", "no"}},
     {"systemd cgroups", {"yes", "no"}},
     {"use nvidia-container-cli", {"yes", "no"}}};
-/// Words whose values are numbers. They size what is not here: loop devices and downloads of
-/// Apptainer's own, a tmpfs of its setuid mode, mksquashfs.
+/// Words whose values are numbers. All but the last size what is not here: loop devices and
+/// downloads of Apptainer's own, mksquashfs.
 constexpr std::string_view kNumbers[] = {"download buffer size",
                                          "download concurrency",
                                          "download part size",
@@ -230,13 +230,6 @@ void note_offers(const SiteSettings& settings, std::vector<std::string>& warning
                            "' of this host has no effect: images are mounted by the kernel or "
                            "by FUSE programs");
     }
-    constexpr std::string_view kUsualSize = "64"; // MiB, in both programs
-    if (const auto size = settings.find("sessiondir max size");
-        size != settings.end() && size->second.front() != kUsualSize) {
-        warnings.push_back("'sessiondir max size = " + printable(size->second.front()) +
-                           "' of this host has no effect: directories in memory hold 64 MiB; "
-                           "--workdir names one on disk");
-    }
 }
 
 /// Takes back what was asked for and is not allowed.
@@ -358,6 +351,9 @@ Result<void> apply_site_settings(const SiteSettings& settings,
         }
     }
     request.site.has_small_devices = has_setting(settings, "mount dev", "minimal");
+    if (const auto size = settings.find("sessiondir max size"); size != settings.end()) {
+        request.site.memory_size = size->second.front() + "m";
+    }
     request.site.has_image_passwd = has_setting(settings, "config passwd", "no");
     request.site.has_image_group = has_setting(settings, "config group", "no");
     request.site.has_image_resolv_conf = has_setting(settings, "config resolv_conf", "no");

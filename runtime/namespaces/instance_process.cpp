@@ -26,21 +26,12 @@ namespace {
 
 constexpr int kSignalBase = 128; // of a shell's exit codes
 
-/// Collects what has ended; the code of the program if it is one of them and failed, else -1.
-int collect(pid_t program) {
-    int failed = -1;
-    int status = 0;
-    for (pid_t pid = 0; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-        if (pid != program) {
-            continue;
-        }
-        const int code = WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status);
-        failed = code != 0 ? code : failed;
+void collect() {
+    while (waitpid(-1, nullptr, WNOHANG) > 0) {
     }
-    return failed;
 }
 
-[[noreturn]] void be_first_of_instance(pid_t program, const sigset_t& all) {
+[[noreturn]] void be_first_of_instance(const sigset_t& all) {
     keep_only({});
     (void)prctl(PR_SET_NAME, "cybelectl-inst");
     (void)std::signal(SIGPIPE, SIG_DFL); // NOLINT: as in Apptainer; nothing is written here
@@ -51,9 +42,7 @@ int collect(pid_t program) {
             continue;
         }
         if (number == SIGCHLD) {
-            if (const int code = collect(program); code >= 0) {
-                _exit(code);
-            }
+            collect(); // the container stays when its program has ended, whatever its code
             if (ended_by != 0 && kill(-1, 0) != 0) {
                 _exit(kSignalBase + ended_by);
             }
@@ -147,7 +136,7 @@ Result<void> stay_as_first_process(const std::string& name) {
             name_this_process(name, arguments_room());
         }
         (void)prctl(PR_SET_DUMPABLE, 1); // else its namespaces could not be opened
-        be_first_of_instance(program, all);
+        be_first_of_instance(all);
     }
     sigprocmask(SIG_SETMASK, &before, nullptr); // NOLINT(concurrency-mt-unsafe): one thread
     return {};

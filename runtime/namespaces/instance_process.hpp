@@ -13,8 +13,8 @@ namespace cybele::namespaces {
 
 /// Called as process 1 of a container that has a name, when all is entered: returns in a child,
 /// which becomes the program. Process 1 goes on as long as the container: it collects what ends,
-/// hands signals to all, and ends when the program fails, or by a signal when none is left. It is
-/// called `name`, unless that is empty.
+/// hands signals to all, and ends by a signal when none is left. It is called `name`, unless that
+/// is empty.
 [[nodiscard]] Result<void> stay_as_first_process(const std::string& name);
 
 /// Runs the sandbox's program in the namespaces of process 1 `pid` of such a container, which this

@@ -213,7 +213,9 @@ ExecFailure exec_in_sandbox(const Sandbox& sandbox) {
     }
     report->write.reset();
     auto failure = receive_failure(report->read.get());
-    if (!failure && sandbox.when_started) {
+    if (sandbox.when_started && failure) {
+        (void)kill(first, SIGKILL); // it stays without its program, too
+    } else if (sandbox.when_started) {
         sandbox.when_started(first);
     }
     const int code = wait_passing_signals(first);

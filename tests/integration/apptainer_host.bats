@@ -96,10 +96,9 @@ YAML
         bin/apptainer exec box sh -c "while read -r name value; do case \$name in CapEff:) echo \$value ;; esac; done </proc/self/status"'
     assert_line --partial "'mount hostfs = yes' of this host has no effect"
     assert_line 0000000000000000
-    run inside sh -c 'mkdir -p /etc/apptainer; printf "image driver = squashfuse\nsessiondir max size = 16\n" >/etc/apptainer/apptainer.conf; bin/apptainer exec box sh -c "exit 0"'
+    run inside sh -c 'mkdir -p /etc/apptainer; printf "image driver = squashfuse\n" >/etc/apptainer/apptainer.conf; bin/apptainer exec box sh -c "exit 0"'
     assert_success
     assert_line --partial "'image driver = squashfuse' of this host has no effect"
-    assert_line --partial "'sessiondir max size = 16' of this host has no effect"
     echo 'allow container dir = no' >strict.conf
     run bin/apptainer --config strict.conf exec box true
     assert_failure 255
