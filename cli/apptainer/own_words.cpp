@@ -4,6 +4,7 @@
 #include "cli/apptainer/other_help.hpp"
 #include "cli/apptainer/other_verbs.hpp"
 #include "cli/apptainer/refused_verbs.hpp"
+#include "cli/apptainer/suggestions.hpp"
 #include "cli/apptainer/verb_table.hpp"
 #include "cli/run/flag_words.hpp"
 #include "cli/run/start_as.hpp"
@@ -27,13 +28,24 @@ OwnWords done(int code) {
     return OwnWords{{}, code};
 }
 
+/// Of an unknown command: which ones may be meant.
+std::string proposal_for(const Session& session) {
+    const auto flags = read_global_flags(session.words, session.environment);
+    std::string lines;
+    for (const std::string& command :
+         flags ? suggested_commands(session.words[flags->at]) : std::vector<std::string>()) {
+        lines += '\t' + command + '\n';
+    }
+    return lines.empty() ? lines : "\nDid you mean this?\n" + lines + '\n';
+}
+
 /// As Apptainer: the reason on standard error, the usage on standard output, 1.
 OwnWords wrong_usage(const Session& session, const std::string& verb, const Error& error) {
     const std::string& message = error.faults().front().message;
     const bool is_unknown = verb.empty() && message.starts_with("unknown command");
     const std::string name = verb.empty() ? session.other_name : verb.substr(verb.rfind(' ') + 1);
     const std::string line =
-        is_unknown ? "Error: " + message + "\n"
+        is_unknown ? "Error: " + message + "\n" + proposal_for(session) + "\n"
                    : fmt::format("Error for command \"{}\": {}\n", name, printable(message));
     (void)std::fwrite(line.data(), 1, line.size(), stderr);
     constexpr std::string_view kOfFlags[] = {
@@ -384,6 +396,10 @@ Result<OwnWords> own_words(Session& session) {
     if (!flags) {
         return wrong_usage(session, "", flags.error());
     }
+    if (flags->wants_help) { // before a command it counts, whatever follows
+        Session::print(help_of(session.other_name, ""));
+        return done(0);
+    }
     if (flags->wants_version) {
         print_version(session, *flags);
         return done(0);
@@ -391,9 +407,8 @@ Result<OwnWords> own_words(Session& session) {
     const bool has_verb = flags->at < session.words.size() && !flags->has_end &&
                           !session.words[flags->at].empty() && session.words[flags->at] != "-";
     if (!has_verb) {
-        Session::print(flags->wants_help ? help_of(session.other_name, "")
-                                         : usage_of(session.other_name, ""));
-        return done(flags->wants_help ? 0 : kWrongUsage);
+        Session::print(usage_of(session.other_name, ""));
+        return done(kWrongUsage);
     }
     drop_group_flags(session.words, flags->at);
     const std::string verb = verb_at(session.words, flags->at);
