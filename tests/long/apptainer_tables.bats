@@ -143,3 +143,7 @@ load ../parts/cases.bash
 @test "both programs do the same: wrong words of refused commands, command lines of callers" {
     compare invocations 'repairs|wrappers|shapes'
 }
+
+@test "both programs do the same: caches, umasks, instances, memory, and what stands where nobody looked" {
+    compare outside details
+}
