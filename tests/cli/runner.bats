@@ -271,3 +271,14 @@ fixture_part() {
     CYBELE_TORQUE_PREFIX=/opt CYBELE_OPENPBS_PREFIX=/opt run -0 tree/test --no-build
     assert_equal "${lines[-1]}" '2 passed, 0 failed'
 }
+
+@test "a case for one batch server that is not given is skipped, with its line" {
+    small_tree tree
+    mkdir tree/tests/servers
+    cp "$repo/tests/servers/servers.bash" tree/tests/servers
+    suite tree servers/jobs - - '@test "one" { load servers.bash; place=$PWD parts_dir=.; server() { "$@"; }; on openpbs false; }' \
+        '@test "two" { load servers.bash; place=$PWD parts_dir=.; server() { "$@"; }; on_each true; }'
+    CYBELE_TORQUE_PREFIX=/opt CYBELE_OPENPBS_PREFIX='' run -0 tree/test --no-build
+    assert_line --partial 'CYBELE_OPENPBS_PREFIX is not set'
+    assert_equal "${lines[-1]}" '1 passed, 0 failed, 2 skipped'
+}

@@ -54,11 +54,12 @@ server() {
 # as_manager COMMAND…: as root on the head node of $product.
 as_manager() { "$parts_dir/batch-server" root "$place" "$product" "$@"; }
 
-# on torque|openpbs CASE ARGUMENT…: runs the case on that server where it is given, in a folder of its own of alice's.
+# on torque|openpbs CASE ARGUMENT…: runs the case on that server, in a folder of its own of alice's; where it is not given, the case is
+# skipped.
 on() {
     product=$1
     shift
-    [[ " ${given[*]} " == *" $product "* ]] || return 0
+    [[ " ${given[*]} " == *" $product "* ]] || skip "CYBELE_${product^^}_PREFIX is not set"
     dialect=${product/openpbs/pbspro}
     folder=$place/$product/home/$BATS_TEST_NUMBER
     cd "$place" || return
@@ -69,8 +70,10 @@ on() {
 
 # on_each CASE ARGUMENT…: on each server that is given.
 on_each() {
-    on torque "$@"
-    on openpbs "$@"
+    local one
+    for one in "${given[@]}"; do
+        on "$one" "$@"
+    done
 }
 
 # job NAME LINE…: a Job NAME.yaml of the host's programs.
