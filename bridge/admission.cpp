@@ -52,6 +52,15 @@ find_account(const Object& object, const Site& site, std::optional<Refusal>& ref
     return refusal ? nullptr : only;
 }
 
+/// Whether a job of the object may belong to the account in its status.
+bool has_account(const Object& object, const Site& site) {
+    const std::string& account = object.status.account;
+    return account.empty() ||
+           std::any_of(site.accounts.begin(), site.accounts.end(), [&](const AccountRow& row) {
+               return row.space == object.space && row.account == account;
+           });
+}
+
 /// Flags that are written as one word: what follows the first would not be looked at.
 bool is_bundle(const schedulers::Directive& directive, schedulers::Reader reader) {
     const auto* row = schedulers::find_option(reader, directive.option);
@@ -224,6 +233,7 @@ std::optional<Refusal> refusal_of_results(const Object& object, const AccountRow
 
 Admitted admit(const Object& object, const Site& site) {
     Admitted admitted;
+    admitted.has_account = has_account(object, site);
     if (object.refusal) {
         admitted.refusal = object.refusal;
         return admitted;

@@ -42,6 +42,9 @@ struct Site {
 struct Admitted {
     std::string account;
     std::optional<Refusal> refusal;
+    /// Whether the namespace has the account that the object's status names: somebody may have
+    /// written it there.
+    bool has_account = true;
 };
 
 /// Checks an object before anything is sent to the cluster: account, directives of the script,

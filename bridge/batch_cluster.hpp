@@ -66,6 +66,7 @@ public:
         return found == logins_.end() ? Trouble() : found->second.trouble;
     }
     [[nodiscard]] Poll poll() override;
+    [[nodiscard]] Poll poll_again() override;
     [[nodiscard]] RecordSight
     search(const Object& object, const std::string& account, bool closes) override;
     [[nodiscard]] std::vector<Inquired> inquire(const std::vector<const Object*>& objects,
@@ -112,7 +113,7 @@ private:
         Trouble trouble;         ///< of the last commands
         BackOff back_off;        ///< of its shell or service
         bool is_private = false; ///< the reader does not see its jobs
-        /// Objects whose results are being copied, and the poll at which they were last asked for.
+        /// Objects whose results are being copied, and the round in which they were last asked for.
         std::map<std::string, std::uint64_t> copies;
     };
 
@@ -181,6 +182,7 @@ private:
     std::map<std::string, Login> logins_;           ///< by account
     /// Ends that the queue showed: it forgets them, maybe while the API server is away.
     std::map<std::pair<std::string, std::string>, SeenJob> ends_; ///< by token and id
+    std::uint64_t rounds_ = 0;
     std::uint64_t polls_ = 0;
     std::chrono::milliseconds answer_time_{0};
 };

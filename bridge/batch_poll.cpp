@@ -86,6 +86,11 @@ void BatchCluster::add_private_jobs(Poll& poll) {
 }
 
 Poll BatchCluster::poll() {
+    ++rounds_;
+    return poll_again();
+}
+
+Poll BatchCluster::poll_again() {
     ++polls_;
     Poll poll;
     const std::chrono::milliseconds begin = boot_time();

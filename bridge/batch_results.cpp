@@ -85,8 +85,8 @@ BatchCluster::collect(const Object& object, const std::string& account, std::int
     const std::int64_t now = settings_.clock ? settings_.clock() : 0;
     if (login == nullptr) {
         return not_collected("NoAccount",
-                             "the Bridge has no row with account " + account +
-                                 "; results are where the job wrote them",
+                             "the Bridge has no row with account " + object.status.account +
+                                 " for this namespace; results are where the job wrote them",
                              now);
     }
     const std::string target = host_path_of(object);
@@ -119,7 +119,7 @@ BatchCluster::collect(const Object& object, const std::string& account, std::int
 /// Whether a copy of the object's results may be under way now. Those of objects that were not
 /// asked for since the last round are not counted any more.
 bool BatchCluster::may_copy(Login& login, const Object& object) const {
-    std::erase_if(login.copies, [&](const auto& copy) { return copy.second + 1 < polls_; });
+    std::erase_if(login.copies, [&](const auto& copy) { return copy.second + 1 < rounds_; });
     return login.copies.contains(object.uid) || login.copies.size() < kMostCopies;
 }
 
@@ -143,7 +143,7 @@ std::optional<Collected> BatchCluster::copy_results(Login& login,
     words.insert(words.end(), login.results_roots.begin(), login.results_roots.end());
     submission::Call call = record_call(kCollectResults, login, std::move(words));
     call.directory.clear(); // where it cannot be entered, the script says so
-    login.copies[object.uid] = polls_;
+    login.copies[object.uid] = rounds_;
     const auto answers = ask(login, {call});
     if (!answers) {
         return std::nullopt;

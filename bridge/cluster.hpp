@@ -63,6 +63,10 @@ public:
     }
     /// One query, however many jobs.
     [[nodiscard]] virtual Poll poll() = 0;
+    /// One more query in the same round.
+    [[nodiscard]] virtual Poll poll_again() {
+        return poll();
+    }
     /// The record of the object's job. `closes`: from then on no hand-over can begin through it.
     [[nodiscard]] virtual RecordSight
     search(const Object& object, const std::string& account, bool closes) = 0;
@@ -111,7 +115,7 @@ public:
         return found;
     }
     /// Copies results; unset: not finished yet. A failure is repeated where `begun`, a Unix time,
-    /// is later than that of the last call.
+    /// is later than that of the last call. An empty account is none of the object's namespace.
     [[nodiscard]] virtual std::optional<Collected>
     collect(const Object& object, const std::string& account, std::int64_t begun) = 0;
     /// Notes in the record that the job runs on without its object.

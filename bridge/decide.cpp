@@ -146,7 +146,7 @@ const SeenJob* witness_of(const Case& one) {
 /// Results bring the last of the output with them.
 bool needs_output(const Case& one) {
     return one.world.reads_tails && !one.view.output.was_asked && !one.object.spec.results &&
-           one.object.deleted == 0;
+           one.object.deleted == 0 && one.view.has_way;
 }
 
 void conclude(Decision& decision, const Case& one) {
@@ -250,7 +250,7 @@ void let_go(Decision& decision, const Case& one) {
         act(decision, Do::kForget);
         return;
     }
-    if (wish_of(one) == Wish::kOrphan && stage_of(one) != Stage::kOver) {
+    if (wish_of(one) == Wish::kOrphan && stage_of(one) != Stage::kOver && one.view.has_way) {
         act(decision, Do::kNoteOrphan);
     }
     if (one.object.has_finalizer()) {
@@ -346,7 +346,7 @@ bool end_twins(Decision& decision, const Case& one) {
         tell(decision, "SecondJob", "a second job has this object's uid: " + running, true);
     }
     decision.memory.has_told_twin = !running.empty();
-    if (!held.empty()) {
+    if (!held.empty() && one.view.has_way) {
         act(decision, Do::kCancel, held);
     }
     return !held.empty();

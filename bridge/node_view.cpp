@@ -48,7 +48,7 @@ NodeJson capacity_of(const QueueOfNode& queue) {
 } // namespace
 
 std::string node_of(const Configuration& configuration, const std::string& queue) {
-    return view_settings(configuration).prefix + "-" + queue;
+    return node_name(view_settings(configuration).prefix, queue);
 }
 
 std::string queue_of(const Configuration& configuration, const Object& object) {

@@ -125,7 +125,8 @@ private:
             outcome_.need = Need::kOutput;
             return false;
         case Action::Kind::kCollect:
-            return take_results(cluster_.collect(object_, account, action.begun));
+            return take_results(
+                cluster_.collect(object_, view_.has_way ? account : std::string(), action.begun));
         case Action::Kind::kNoteOrphan:
             cluster_.note_orphan(object_, account);
             return false;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/queue_labels.hpp"
 
+#include "support/text.hpp"
+
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -15,6 +17,18 @@ bool is_value_of_label(std::string_view text) {
 }
 
 } // namespace
+
+std::string node_name(const std::string& prefix, const std::string& queue) {
+    std::string name = prefix + "-" + text::lowered(queue);
+    for (char& letter : name) {
+        const bool is_plain = (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
+        letter = is_plain || letter == '.' ? letter : '-';
+    }
+    while (name.ends_with('-') || name.ends_with('.')) {
+        name.pop_back();
+    }
+    return name;
+}
 
 std::map<std::string, std::string> queue_labels(const launchers::Bridge& document,
                                                 const launchers::SiteQueue& queue) {
@@ -50,7 +64,8 @@ std::map<std::string, std::string> selectable_labels(const launchers::Bridge& do
                                                      const launchers::SiteQueue& queue) {
     auto labels = queue_labels(document, queue);
     if (document.virtual_nodes && !queue.name.empty()) {
-        labels.emplace("kubernetes.io/hostname", document.virtual_nodes->prefix + "-" + queue.name);
+        labels.emplace("kubernetes.io/hostname",
+                       node_name(document.virtual_nodes->prefix, queue.name));
     }
     return labels;
 }

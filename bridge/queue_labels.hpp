@@ -9,6 +9,10 @@
 
 namespace cybele::bridge {
 
+/// The name of the node that stands for a queue: of lower-case letters, digits, dots and hyphens,
+/// whatever the queue's name has.
+[[nodiscard]] std::string node_name(const std::string& prefix, const std::string& queue);
+
 /// The labels of the node that stands for a queue: those of wlm-operator's virtual nodes, of which
 /// `containers` was set by hand there, and those that the Bridge adds.
 [[nodiscard]] std::map<std::string, std::string> queue_labels(const launchers::Bridge& document,

@@ -17,8 +17,6 @@ constexpr std::size_t kMostDeparted = 10000;
 /// A bound on the questions of one object in a round: for its record, the hand-over, the accounting
 /// of its job, its output. More would be a rule that goes in circles.
 constexpr int kMostAnswers = 5;
-constexpr std::size_t kMostTogether = 50; ///< objects that wait for answers at the same time
-constexpr std::size_t kLeastTogether = 5; ///< of them in a round, so that each round goes on
 
 /// What a job that is elsewhere left here, if anything, belongs to the account of here.
 View view_of(const Object& object, const Admitted& admitted, const Sides& sides, bool is_foreign) {
@@ -26,7 +24,8 @@ View view_of(const Object& object, const Admitted& admitted, const Sides& sides,
     view.refusal = admitted.refusal;
     view.account =
         object.status.account.empty() || is_foreign ? admitted.account : object.status.account;
-    view.has_way = view.account.empty() || sides.cluster.serves(view.account);
+    const bool is_admitted = is_foreign || admitted.has_account;
+    view.has_way = view.account.empty() || (is_admitted && sides.cluster.serves(view.account));
     view.trouble = sides.cluster.trouble_of(view.account);
     view.queue = sides.index.sight_of(object);
     if (sides.index.poll().silent.contains(view.account)) {
@@ -100,7 +99,7 @@ void Rounds::turn(Tracked& tracked, const Answered* answered, Going& going) {
     if (outcome.need != Need::kNothing && !is_repeated && !outcome.must_read) {
         going.needs[{view.account, outcome.need}].push_back(
             {uid, outcome.attempt, std::move(outcome.known)});
-        going.waiting += outcome.need == Need::kInquiry ? 0 : 1;
+        busy_.insert(uid);
     }
     tracked.object = std::move(*outcome.object);
     forget_script(tracked.object);
@@ -141,12 +140,13 @@ std::vector<Answered> Rounds::ask(const std::string& account,
     return answers;
 }
 
-/// All but the inquiries, which are made once for all objects.
-Rounds::Needs Rounds::take_hand_overs(Needs& needs) {
+/// Inquiries are made once for all objects.
+Rounds::Needs Rounds::take_hand_overs(Needs& needs, const std::string& account) {
     Needs taken;
     for (auto group = needs.begin(); group != needs.end();) {
         const auto next = std::next(group);
-        if (group->first.second != Need::kInquiry) {
+        const bool is_asked = account.empty() || group->first.first == account;
+        if (is_asked && group->first.second != Need::kInquiry) {
             taken.insert(needs.extract(group));
         }
         group = next;
@@ -154,20 +154,47 @@ Rounds::Needs Rounds::take_hand_overs(Needs& needs) {
     return taken;
 }
 
+/// Objects that wait for an answer, by account, without inquiries.
+std::map<std::string, std::size_t> Rounds::waiting_of(const Needs& needs) {
+    std::map<std::string, std::size_t> waiting;
+    for (const auto& [group, all] : needs) {
+        if (group.second != Need::kInquiry) {
+            waiting[group.first] += all.size();
+        }
+    }
+    return waiting;
+}
+
+/// Hand-overs in several round trips: each job's id is in its object before the next one begins.
+void Rounds::finish(const std::string& account,
+                    Need need,
+                    const std::vector<Waiting>& all,
+                    Going& going) {
+    for (auto begin = all.begin(); begin != all.end();) {
+        look_for_ends(going);
+        const auto left = static_cast<std::size_t>(all.end() - begin);
+        const std::size_t count = need == Need::kSubmit && going.pace != nullptr
+                                      ? std::min(left, going.pace->trip(account))
+                                      : left;
+        const std::vector<Waiting> trip(begin, begin + static_cast<std::ptrdiff_t>(count));
+        const auto answers = ask(account, need, trip, going.sides.cluster);
+        for (std::size_t at = 0; at < trip.size(); ++at) {
+            turn(objects_.at(trip[at].uid), &answers[at], going);
+            look_for_ends(going);
+        }
+        begin += static_cast<std::ptrdiff_t>(count);
+    }
+}
+
 void Rounds::finish(Needs needs, Going& going) {
     Needs others = std::exchange(going.needs, {}); // those that wait for the end of the round
     for (int more = 0; more < kMostAnswers && !needs.empty(); ++more) {
         for (const auto& [group, all] : needs) {
-            const auto& [account, need] = group;
-            const auto answers = ask(account, need, all, going.sides.cluster);
-            for (std::size_t at = 0; at < all.size(); ++at) {
-                turn(objects_.at(all[at].uid), &answers[at], going);
-            }
+            finish(group.first, group.second, all, going);
         }
         needs = std::exchange(going.needs, {});
     }
     going.needs = std::move(others);
-    going.waiting = 0;
     if (going.world.is_leader) {
         perform_batch(std::exchange(batch_, {}), going.sides);
     }
@@ -193,38 +220,6 @@ std::vector<SeenJob> Rounds::strangers_of(const PollIndex& index) const {
         }
     }
     return strangers;
-}
-
-HandOverPace::HandOverPace(const std::vector<launchers::BridgeAccount>& accounts)
-    : least_(kLeastTogether) {
-    if (std::any_of(accounts.begin(), accounts.end(), [](const auto& account) {
-            return !account.way.ssh.empty();
-        })) {
-        least_ = kMostTogether;
-    }
-}
-
-std::size_t HandOverPace::next(std::chrono::milliseconds now,
-                               std::chrono::milliseconds due,
-                               std::size_t handed) {
-    if (handed > 0) {
-        each_ = std::max<std::chrono::milliseconds>(
-            std::chrono::milliseconds{1}, (now - begun_) / static_cast<std::int64_t>(handed));
-    }
-    begun_ = now;
-    const auto left = (due - now) * 3 / 4; // the rest is for what the round does afterwards
-    const auto fitting = static_cast<std::size_t>(std::max<std::int64_t>(0, left / each_));
-    return handed > 0 && fitting < least_ ? 0 : std::clamp(fitting, least_, kMostTogether);
-}
-
-NextHandOvers HandOverPace::until(Time due, Time clock) {
-    return [this, due = std::move(due), clock = std::move(clock)](std::size_t handed) {
-        return next(clock(), due(), handed);
-    };
-}
-
-std::size_t Rounds::all_together(std::size_t /*handed*/) {
-    return kMostTogether;
 }
 
 Rounds::Urgency Rounds::urgency_of(const Tracked& tracked, const PollIndex& index) {
@@ -258,26 +253,104 @@ Rounds::by_urgency(const PollIndex& index) const {
     return order;
 }
 
-void Rounds::turn_all(const std::vector<std::string>& uids,
-                      const NextHandOvers& next_hand_overs,
-                      Going& going) {
-    std::size_t most = next_hand_overs(0);
-    for (const std::string& uid : uids) {
+void Rounds::turn_of(const std::string& uid, Going& going) {
+    if (const auto found = objects_.find(uid); found != objects_.end()) {
         last_ = uid;
-        const auto found = objects_.find(uid);
-        if (found != objects_.end()) {
-            turn(found->second, nullptr, going);
-            ++going.report.objects;
-        }
-        if (going.waiting >= most) { // the first of many do not wait for the last
-            const std::size_t handed = going.waiting;
-            finish(take_hand_overs(going.needs), going);
-            most = next_hand_overs(handed);
-            if (most == 0) {
-                return;
+        turn(found->second, nullptr, going);
+        ++going.report.objects;
+        look_for_ends(going);
+    }
+}
+
+void Rounds::turn_all(const std::vector<std::string>& uids, Going& going) {
+    for (const std::string& uid : uids) {
+        turn_of(uid, going);
+        for (const auto& [account, count] : waiting_of(going.needs)) {
+            if (count >=
+                HandOverPace::kMostTogether) { // the first of many do not wait for the last
+                finish(take_hand_overs(going.needs, account), going);
             }
         }
     }
+}
+
+bool Rounds::must_wait(const Tracked& tracked, Going& going) const {
+    if (going.full.empty()) {
+        return false;
+    }
+    const std::string& known = tracked.object.status.account;
+    const std::string account = known.empty() ? admission_(tracked.object).account : known;
+    if (!going.full.contains(account)) {
+        return false;
+    }
+    if (going.skipped.insert(account).second) {
+        going.full[account] = last_;
+    }
+    return true;
+}
+
+void Rounds::hand_over_all(const std::vector<std::string>& uids, Going& going) {
+    if (going.pace == nullptr) {
+        turn_all(uids, going);
+        return;
+    }
+    HandOverPace& pace = *going.pace;
+    pace.begin_hand_overs();
+    for (const std::string& uid : uids) {
+        const auto found = objects_.find(uid);
+        if (found == objects_.end() || must_wait(found->second, going)) {
+            continue;
+        }
+        turn_of(uid, going);
+        for (const auto& [account, count] : waiting_of(going.needs)) {
+            if (count < pace.room(account)) {
+                continue;
+            }
+            finish(take_hand_overs(going.needs, account), going);
+            pace.handed(account, count);
+            if (pace.room(account) == 0) {
+                going.full.emplace(account, std::string());
+            }
+        }
+    }
+    begin_next_at(going);
+}
+
+/// Of several accounts each has its turn to be the first.
+void Rounds::begin_next_at(const Going& going) {
+    if (going.skipped.empty()) {
+        return;
+    }
+    const auto after = going.skipped.upper_bound(first_served_);
+    first_served_ = after != going.skipped.end() ? *after : *going.skipped.begin();
+    last_ = going.full.at(first_served_);
+}
+
+void Rounds::look_for_ends(Going& going) {
+    if (going.pace == nullptr || !going.sides.index.poll().is_complete ||
+        !going.pace->is_poll_due()) {
+        return;
+    }
+    going.pace->polled();
+    const PollIndex index(going.sides.cluster.poll_again());
+    if (!index.poll().is_complete) {
+        return;
+    }
+    Batch kept = std::exchange(batch_, {});
+    const Sides sides{going.sides.server, going.sides.cluster, index};
+    World world = going.world;
+    world.now += going.pace->length_of_round().count();
+    Going between{sides, world, going.report};
+    auto order = by_urgency(index);
+    for (const std::string& uid : order[Urgency::kEnded]) {
+        const auto found = objects_.find(uid);
+        if (found != objects_.end() && !busy_.contains(uid)) {
+            turn(found->second, nullptr, between);
+        }
+    }
+    finish(take_hand_overs(between.needs), between); // inquiries wait for the next round
+    batch_ = std::move(kept);
+    std::move(between.ended.begin(), between.ended.end(), std::back_inserter(going.ended));
 }
 
 void Rounds::settle(Going& going) {
@@ -289,18 +362,21 @@ void Rounds::settle(Going& going) {
     }
 }
 
-RoundReport Rounds::round(Server& server,
-                          Cluster& cluster,
-                          const World& world,
-                          const NextHandOvers& next_hand_overs) {
+RoundReport
+Rounds::round(Server& server, Cluster& cluster, const World& world, HandOverPace* pace) {
     RoundReport report;
     batch_ = {};
+    busy_.clear();
     const PollIndex index(cluster.poll());
     report.is_complete = index.poll().is_complete;
     const Sides sides{server, cluster, index};
-    Going going{sides, world, report};
+    Going going{sides, world, report, pace};
     for (const auto& [urgency, uids] : by_urgency(index)) {
-        turn_all(uids, urgency == Urgency::kOther ? next_hand_overs : all_together, going);
+        if (urgency == Urgency::kOther) {
+            hand_over_all(uids, going);
+        } else {
+            turn_all(uids, going);
+        }
         // Inquiries are made once: of those that ended, too, with those that the queue lacks.
         finish(urgency == Urgency::kEnded ? take_hand_overs(going.needs)
                                           : std::exchange(going.needs, {}),

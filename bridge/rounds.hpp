@@ -2,8 +2,8 @@
 #pragma once
 
 #include "bridge/admission.hpp"
+#include "bridge/hand_over_pace.hpp"
 #include "bridge/perform.hpp"
-#include "launchers/documents/bridge.hpp"
 
 #include <chrono>
 #include <functional>
@@ -25,31 +25,6 @@ struct RoundReport {
     bool is_complete = false;       ///< the batch system answered
 };
 
-/// The next number of objects that are handed over together, after so many of them; 0 at the first
-/// call of a round. When the result is 0, the others wait for the next round.
-using NextHandOvers = std::function<std::size_t(std::size_t handed)>;
-
-/// How many objects are handed over together, so that the next poll is on time: jobs end meanwhile.
-/// Times are those of boot_time().
-class HandOverPace {
-public:
-    using Time = std::function<std::chrono::milliseconds()>;
-
-    /// By ssh, few logins are worth more than ends that are on time: hand-overs share them.
-    explicit HandOverPace(const std::vector<launchers::BridgeAccount>& accounts);
-
-    /// `due`: when the next poll is. The result must not outlive this object.
-    [[nodiscard]] NextHandOvers until(Time due, Time clock);
-
-private:
-    [[nodiscard]] std::size_t
-    next(std::chrono::milliseconds now, std::chrono::milliseconds due, std::size_t handed);
-
-    std::chrono::milliseconds begun_{0};
-    std::size_t least_;
-    std::chrono::milliseconds each_{100}; ///< that one object takes
-};
-
 /// All objects of the bridge, and one round over them: one poll, then each object's turn. What it
 /// holds in memory can be lost at any time.
 class Rounds {
@@ -68,14 +43,11 @@ public:
 
     void each(const std::function<void(const Object&)>& take) const;
 
-    RoundReport round(Server& server,
-                      Cluster& cluster,
-                      const World& world,
-                      const NextHandOvers& next_hand_overs = all_together);
+    /// Without a `pace` objects are handed over in groups of 50, and the queue is read once.
+    RoundReport
+    round(Server& server, Cluster& cluster, const World& world, HandOverPace* pace = nullptr);
 
 private:
-    static std::size_t all_together(std::size_t handed);
-
     struct Tracked {
         Object object;
         Memory memory;
@@ -108,18 +80,30 @@ private:
         const Sides& sides;
         const World& world;
         RoundReport& report;
+        HandOverPace* pace = nullptr;
         Needs needs = {};
-        std::size_t waiting = 0;         ///< of them, those that are not inquiries
         std::vector<Waiting> ended = {}; ///< objects whose end was written
+        /// Accounts whose further objects wait for the next round, and the last object before the
+        /// first of them.
+        std::map<std::string, std::string> full = {};
+        std::set<std::string> skipped = {}; ///< those of which an object does wait
     };
 
     [[nodiscard]] static Urgency urgency_of(const Tracked& tracked, const PollIndex& index);
     /// Their uids.
     [[nodiscard]] std::map<Urgency, std::vector<std::string>>
     by_urgency(const PollIndex& index) const;
-    void turn_all(const std::vector<std::string>& uids,
-                  const NextHandOvers& next_hand_overs,
-                  Going& going);
+    void turn_of(const std::string& uid, Going& going);
+    void turn_all(const std::vector<std::string>& uids, Going& going);
+    /// The same for objects that may be handed over, as many of each account as the pace allows.
+    void hand_over_all(const std::vector<std::string>& uids, Going& going);
+    /// The object's turn comes in the next round.
+    [[nodiscard]] bool must_wait(const Tracked& tracked, Going& going) const;
+    [[nodiscard]] static std::map<std::string, std::size_t> waiting_of(const Needs& needs);
+    /// The next round begins with an object that waits now.
+    void begin_next_at(const Going& going);
+    /// Where a poll is due while objects are handed over: the ends that it shows are written.
+    void look_for_ends(Going& going);
     /// The next turn of objects whose end was written.
     void settle(Going& going);
     /// `answered`: of a further turn in the same round. What it needs next becomes one of the
@@ -132,14 +116,19 @@ private:
     /// Each group is asked for together, then each object has its next turn, until none needs more.
     /// Then what was collected in the batch is sent.
     void finish(Needs needs, Going& going);
-    [[nodiscard]] static Needs take_hand_overs(Needs& needs);
+    void
+    finish(const std::string& account, Need need, const std::vector<Waiting>& all, Going& going);
+    /// All needs, or those of one account, but inquiries.
+    [[nodiscard]] static Needs take_hand_overs(Needs& needs, const std::string& account = {});
     void end_late_jobs(const PollIndex& index);
     [[nodiscard]] std::vector<SeenJob> strangers_of(const PollIndex& index) const;
 
     Admission admission_;
     std::map<std::string, Tracked> objects_;   ///< by uid
     std::map<std::string, Departed> departed_; ///< by uid
-    std::string last_; ///< where the next round begins: no object is always the last
+    std::string last_;           ///< where the next round begins: no object is always the last
+    std::string first_served_;   ///< the account whose waiting objects that place was chosen for
+    std::set<std::string> busy_; ///< uids that this round will come back to
     Batch batch_;
 };
 

@@ -363,16 +363,14 @@ private:
         read_again(pump_, must_read_, jobs_, rounds_);
         world_.now = request_.clock() / kNanoseconds;
         world_.is_leader = leads();
-        const Moment before = boot_time();
-        const auto poll = request_.configuration.document.poll;
-        const auto due = [&] { return before + pause_after(poll, cluster_.answer_time()); };
-        const auto report = rounds_.round(server_, cluster_, world_, pace_.until(due, boot_time));
+        const Moment before = pace_.begin();
+        const auto report = rounds_.round(server_, cluster_, world_, &pace_);
         if (report.is_complete) {
             queue_back_off_.succeeded();
             answered_at_ = boot_time();
-            next_poll_ = due();
+            next_poll_ = pace_.next_poll();
         } else {
-            queue_back_off_.failed(before, due() - before);
+            queue_back_off_.failed(before, pace_.pause());
             next_poll_ = queue_back_off_.next();
         }
         must_read_ = report.must_read;
@@ -474,7 +472,10 @@ private:
     bool has_led_ = false;
     bool is_second_ = false; ///< when it started, another one led
     bool has_synced_ = false;
-    HandOverPace pace_{request_.configuration.document.accounts};
+    HandOverPace pace_{request_.configuration.document.accounts, boot_time, [this] {
+                           return pause_after(request_.configuration.document.poll,
+                                              cluster_.answer_time());
+                       }};
     bool was_answered_ = true;
     bool has_ended_ = false;
 };

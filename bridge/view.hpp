@@ -66,7 +66,7 @@ struct OutputSight {
 /// All that is known of one object's job at one moment.
 struct View {
     std::string account;  ///< as which the job is, or would be, submitted; empty: not known
-    bool has_way = true;  ///< commands can be run as the account: the Bridge has a row with it
+    bool has_way = true;  ///< the Bridge has a row with the account for the object's namespace
     Trouble trouble = {}; ///< of commands as the account
     std::optional<Refusal> refusal; ///< of the namespace's row and the queue's limits
     QueueSight queue;

@@ -26,6 +26,7 @@ constexpr std::string_view kNodeLeases =
 
 constexpr std::chrono::milliseconds kBetweenLists{15'000};
 constexpr std::chrono::milliseconds kNameIsTaken{20'000};
+constexpr std::chrono::milliseconds kAfterRefusal{300'000};
 constexpr const char* kStoppedNote = "cybelectl.io/queue-state";
 constexpr std::string_view kNotServed = "NotServed";
 
@@ -122,15 +123,17 @@ void VirtualNodes::send(std::string method,
     (void)writer_.submit(std::move(write), boot_time());
 }
 
-/// The same words are logged once.
 void VirtualNodes::report(const WriteResult& outcome) {
     if (!outcome.error || outcome.kind == WriteResult::Kind::kConflict) {
         return;
     }
     const Fault& fault = outcome.error->faults().front();
-    if (settings_.log && reported_.insert(fault.because).second) {
-        settings_.log(
-            {{}, {}, "Trouble", "virtual nodes: " + fault.message + ": " + fault.because});
+    report(fault.message + ": " + fault.because);
+}
+
+void VirtualNodes::report(const std::string& words) {
+    if (settings_.log && reported_.insert(words).second) {
+        settings_.log({{}, {}, "Trouble", "virtual nodes: " + words});
     }
 }
 
@@ -144,18 +147,28 @@ void VirtualNodes::keep_nodes(apiserver::Moment now, bool is_answered) {
     }
 }
 
-/// An equal status changes nothing on the server, and says whether the node is there.
+/// An equal status changes nothing on the server, and says whether the node is there. That of
+/// another Bridge, or of a kubelet, is left alone.
 void VirtualNodes::keep_node(const launchers::SiteQueue& queue, bool is_answered) {
     const std::int64_t seconds = settings_.clock() / kNanosecondsOfView;
     const std::string name = node_name(queue.name);
+    const std::string& bridge = settings_.configuration.document.name;
+    ViewJson patch = ViewJson::array(
+        {{{"op", "test"}, {"path", "/metadata/labels/cybelectl.io~1bridge"}, {"value", bridge}}});
+    const ViewJson status = node_status_json(
+        {queue, live_queue(queue.name)}, is_answered, seconds - seconds % kHeartbeat, listener_);
+    for (const auto& [field, value] : status["status"].items()) {
+        patch.push_back({{"op", "add"}, {"path", "/status/" + field}, {"value", value}});
+    }
     send("PATCH",
          "/api/v1/nodes/" + name + "/status",
-         apiserver::kMergePatch,
-         node_status_json({queue, live_queue(queue.name)},
-                          is_answered,
-                          seconds - seconds % kHeartbeat,
-                          listener_),
+         apiserver::kJsonPatch,
+         patch,
          [this, queue, name](const WriteResult& outcome) {
+             if (outcome.kind == WriteResult::Kind::kConflict) {
+                 report("node " + name +
+                        " was not made by this Bridge; choose another prefix, or delete it");
+             }
              if (outcome.kind == WriteResult::Kind::kGone) {
                  make_node(queue);
              } else if (outcome.kind == WriteResult::Kind::kDone) {
@@ -252,7 +265,8 @@ void VirtualNodes::show(const Object& object) {
     }
     const auto found = pods_.find(object.uid);
     if (found == pods_.end()) {
-        if (!is_terminal(object) && object.deleted == 0) {
+        const bool is_refused = is_refusing(object.space) || is_refusing(object.uid);
+        if (!is_terminal(object) && object.deleted == 0 && !is_refused) {
             make_pod(object);
         }
         return;
@@ -285,6 +299,16 @@ bool VirtualNodes::is_name_taken(const std::string& uid) const {
     return found != taken_since_.end() && boot_time() - found->second >= kNameIsTaken;
 }
 
+/// Such as by a quota for pods: a try for each job in each round would hold up other writes.
+bool VirtualNodes::is_refusing(const std::string& space_or_uid) {
+    const auto found = refused_.find(space_or_uid);
+    if (found != refused_.end() && boot_time() - found->second >= kAfterRefusal) {
+        refused_.erase(found);
+        return false;
+    }
+    return found != refused_.end();
+}
+
 void VirtualNodes::make_pod(const Object& object) {
     pending_.insert(object.uid);
     const std::string name = pod_name(object, is_name_taken(object.uid));
@@ -292,12 +316,17 @@ void VirtualNodes::make_pod(const Object& object) {
          prefix_of(object.space) + "pods",
          apiserver::kJsonBody,
          pod_json(settings_.configuration, object, name),
-         [this, uid = object.uid](const WriteResult& outcome) {
+         [this, uid = object.uid, space = object.space](const WriteResult& outcome) {
              pending_.erase(uid);
-             report(outcome);
              if (outcome.kind == WriteResult::Kind::kConflict) {
                  taken_since_.emplace(uid, boot_time());
+             } else if (outcome.kind == WriteResult::Kind::kForbidden) {
+                 report("namespace " + space + " admits no further pod of a job");
+                 refused_[space] = boot_time();
+             } else if (outcome.kind == WriteResult::Kind::kRefused) {
+                 refused_[uid] = boot_time();
              }
+             report(outcome);
              const ViewJson pod = parse_json(outcome.body);
              if (outcome.kind == WriteResult::Kind::kDone && pod.is_object()) {
                  put(pod);
@@ -351,7 +380,7 @@ std::optional<std::string> VirtualNodes::due_list(apiserver::Moment now) {
     const std::size_t at = next_list_++ % (queues.size() * spaces.size());
     return prefix_of(spaces[at / queues.size()]) + "pods?limit=100&fieldSelector=spec.nodeName%3D" +
            node_name(queues[at % queues.size()].name) +
-           "&labelSelector=cybelectl.io%2Fbridge%21%3D" + settings_.configuration.document.name;
+           "&labelSelector=%21cybelectl.io%2Fbridge"; // nor pods of another Bridge
 }
 
 void VirtualNodes::refuse_others(const ViewJson& list) {

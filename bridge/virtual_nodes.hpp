@@ -92,6 +92,10 @@ private:
               const nlohmann::json& body,
               std::function<void(const apiserver::WriteResult&)> on_end = {});
     void report(const apiserver::WriteResult& outcome);
+    /// The same words are logged once.
+    void report(const std::string& words);
+    /// Whether pods of the namespace, or of the object, were refused a short time ago.
+    [[nodiscard]] bool is_refusing(const std::string& space_or_uid);
     [[nodiscard]] std::string node_name(const std::string& queue) const;
 
     Settings settings_;
@@ -104,6 +108,7 @@ private:
     std::set<std::string> pending_;   ///< pods that are being written
     /// When the name of a pod was first found taken, by the uid of the object.
     std::map<std::string, apiserver::Moment> taken_since_;
+    std::map<std::string, apiserver::Moment> refused_; ///< when, by namespace or uid
     std::set<std::string> reported_;
     std::vector<LiveQueue> live_;
     apiserver::Moment due_{0};

@@ -83,6 +83,38 @@ is_running() { [[ $(kubectl get slurmjob -n physics "$1" -o 'jsonpath={.status.s
     kubectl delete slurmjob -n physics victim --wait=true --timeout=60s
 }
 
+@test "a forged account of another namespace reaches nothing" {
+    local uid
+    cp bridge.yaml usual.yaml
+    sed -i "s|account: $user, workdir: $place/work}|account: $user, workdir: $place/work, results-roots: [$place/work/results]}|" bridge.yaml
+    echo secret >work/secret
+    # What only the other account can read, as results and as the last of the output; and a job of its own that would be cancelled.
+    printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: NAME, namespace: biology, finalizers: [cybelectl.io/batch-job]}' 'spec:' \
+        "  results: {from: $place/work/secret, mount: {name: data, hostPath: {path: $place/work/results/stolen}}}" '  batch: |' '    #!/bin/sh' \
+        "    #SBATCH --output=$place/work/secret" '    true' >thief.yaml
+    for one in copies reads; do
+        sed "s/NAME/$one/" thief.yaml | sed "$([[ $one == copies ]] || echo /results:/d)" | kubectl create -f -
+        uid=$(kubectl get slurmjob -n biology "$one" -o 'jsonpath={.metadata.uid}')
+        mkdir -p "work/.cybelectl/$uid"
+        echo '{"code": 0, "ended": 1000}' >"work/.cybelectl/$uid/exit.json"
+        kubectl patch slurmjob -n biology "$one" --subresource status --type merge -p "{\"status\": {\"jobId\": \"999999\", \"submitToken\": \"$uid\",
+            \"account\": \"$user\", \"status\": \"Succeeded\", \"state\": \"COMPLETED\"$([[ $one == reads ]] || echo ', "conditions": [{"type": "Complete",
+            "status": "True", "reason": "Completed", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]')}}"
+    done
+    start_bridge one
+    has_reason() { [[ $(kubectl get slurmjob -n biology copies -o 'jsonpath={.status.conditions[?(@.type=="ResultsCollected")].reason}') == NoAccount ]]; }
+    wait_for 40 has_reason || { kubectl get slurmjob -n biology copies -o yaml && cat one.log && return 1; }
+    sleep 8
+    assert_not_exist work/results/stolen
+    run ! grep secret <(kubectl get slurmjobs -n biology copies reads -o 'jsonpath={.items[*].status.tail}')
+    kubectl delete slurmjob -n biology reads --wait=false
+    is_waiting() { [[ $(kubectl get slurmjob -n biology reads -o 'jsonpath={.status.conditions[?(@.type=="Cancelling")].reason}') == NoAccount ]]; }
+    wait_for 40 is_waiting || { kubectl get slurmjob -n biology reads -o yaml && cat one.log && return 1; }
+    run -0 as_bridge "$CYBELECTL" bridge forget biology/reads
+    kubectl delete slurmjob -n biology copies --wait=true --timeout=20s
+    mv usual.yaml bridge.yaml
+}
+
 # has_ended SPACE NAME
 has_ended() { [[ $(kubectl get slurmjob -n "$1" "$2" -o 'jsonpath={.status.status} {.status.exitCode}') == 'Succeeded 0' ]]; }
 

@@ -175,6 +175,20 @@ TEST_CASE("queues are those of the namespace, wherever they are named") {
     CHECK(reason_of(shared) == "");
 }
 
+TEST_CASE("an account that the status names is one of the namespace, or nothing is done as it") {
+    bridge::Object object = object_with("");
+    const auto has_account = [&object](const std::string& account) {
+        object.status.account = account;
+        return bridge::admit(object, plain_site()).has_account;
+    };
+    CHECK(has_account(""));
+    CHECK(has_account("alice"));
+    CHECK_FALSE(has_account("bob")); // of another namespace
+    CHECK_FALSE(has_account("root"));
+    object.refusal = bridge::Refusal{std::string(bridge::kScriptNotText), "NUL"};
+    CHECK_FALSE(has_account("bob"));
+}
+
 TEST_CASE("what a queue does not have is refused with both numbers") {
     const struct {
         const char* line;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/node_view.hpp"
+#include "bridge/queue_labels.hpp"
 #include "bridge/queue_sight.hpp"
 
 #include <doctest/doctest.h>
@@ -59,4 +60,17 @@ TEST_CASE("a node has the live capacity of its queue, and the Site's where there
     CHECK(capacity(&live)["cpu"] == "72");
     CHECK(capacity(&live)["memory"] == "1024");
     CHECK(capacity(&live)["hpc.cybelectl.io/nodes"] == "3");
+}
+
+TEST_CASE("a queue of any name has a node, whose name the API server accepts") {
+    CHECK(bridge::node_name("hall", "batch") == "hall-batch");
+    CHECK(bridge::node_name("hall", "GPU_a100") == "hall-gpu-a100");
+    CHECK(bridge::node_name("hall", "long.2026_") == "hall-long.2026");
+    launchers::Bridge document;
+    document.virtual_nodes = launchers::BridgeNodes{"hall", {}};
+    launchers::SiteQueue queue;
+    queue.name = "GPU_a100";
+    const auto labels = bridge::selectable_labels(document, queue);
+    CHECK(labels.at("kubernetes.io/hostname") == "hall-gpu-a100");
+    CHECK(labels.at("cybelectl.io/queue") == "GPU_a100");
 }

@@ -1,61 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/rounds.hpp"
-#include "model_server.hpp"
+#include "peace.hpp"
 
 #include <algorithm>
 
 #include <doctest/doctest.h>
 
 using namespace cybele;
-
-namespace {
-
-constexpr const char* kOne = "00000000-0000-4000-8000-000000000001";
-
-/// A bridge without faults.
-struct Peace {
-    model::World world{1};
-    model::Cluster cluster{world};
-    model::Server server{world};
-    bridge::Rounds rounds{[](const bridge::Object&) {
-        return bridge::Admitted{"alice", std::nullopt};
-    }};
-
-    Peace() {
-        world.has_faults = false;
-        server.runs = [](const std::string&) { return false; };
-    }
-    void create(const std::string& uid = kOne) {
-        bridge::Object object;
-        object.uid = uid;
-        object.space = "physics";
-        object.name = "hello";
-        object.created = world.now;
-        server.stamp(object);
-        server.objects[uid] = object;
-    }
-    bridge::RoundReport round() {
-        for (const auto& [uid, object] : server.objects) {
-            rounds.put(object);
-        }
-        for (const std::string& uid : server.deleted) {
-            rounds.gone(uid);
-        }
-        bridge::World now;
-        now.now = world.now;
-        return rounds.round(server, cluster, now);
-    }
-    model::Job& late_job() {
-        model::Job job;
-        job.id = "99";
-        job.owner = "alice";
-        job.token = kOne;
-        cluster.jobs.push_back(job);
-        return cluster.jobs.back();
-    }
-};
-
-} // namespace
+using peace::CountingCluster;
+using peace::kOne;
+using peace::Peace;
 
 TEST_CASE("one round claims, hands over, records and releases") {
     Peace peace;
@@ -271,39 +225,6 @@ TEST_CASE(
     }
 }
 
-namespace {
-
-/// How often records are read, and jobs handed over: once for many objects.
-class CountingCluster : public model::Cluster {
-public:
-    using model::Cluster::Cluster;
-
-    std::vector<bridge::RecordSight> search_many(const std::vector<const bridge::Object*>& all,
-                                                 const std::string& account) override {
-        searched.push_back(account + " " + std::to_string(all.size()));
-        return model::Cluster::search_many(all, account);
-    }
-    std::vector<bridge::RecordSight> submit_many(const std::vector<bridge::HandOver>& all,
-                                                 const std::string& account) override {
-        submitted.push_back(account + " " + std::to_string(all.size()));
-        return model::Cluster::submit_many(all, account);
-    }
-    std::vector<bridge::OutputSight> read_outputs(const std::vector<const bridge::Object*>& all,
-                                                  const std::string& /*account*/) override {
-        read.push_back(all.size());
-        std::vector<bridge::OutputSight> sights(all.size());
-        for (std::size_t at = 0; at < all.size(); ++at) {
-            sights[at].tail.standard_output = "of " + all[at]->uid;
-        }
-        return sights;
-    }
-    std::vector<std::string> searched;
-    std::vector<std::string> submitted;
-    std::vector<std::size_t> read;
-};
-
-} // namespace
-
 TEST_CASE("the records of many objects are read together, and their jobs handed over together") {
     Peace peace;
     CountingCluster cluster(peace.world);
@@ -348,51 +269,6 @@ TEST_CASE("the ends of jobs are written before finalizers, Events and hand-overs
     CHECK(std::count(peace.server.order.begin(), peace.server.order.end(), 'l') == kJobs);
     CHECK(peace.server.order.find('e') >= kJobs);
     CHECK(peace.world.counts["events"] == events + kJobs + 1);
-}
-
-TEST_CASE("when the next poll is due, further hand-overs wait for the next round") {
-    Peace peace;
-    constexpr std::size_t kJobs = 120;
-    for (std::size_t one = 0; one < kJobs; ++one) {
-        peace.create("00000000-0000-4000-8000-000000000" + std::to_string(one + 100));
-    }
-    for (const auto& [uid, object] : peace.server.objects) {
-        peace.rounds.put(object);
-    }
-    bridge::World now;
-    now.now = peace.world.now;
-    const auto due = [](std::size_t handed) { return handed == 0 ? std::size_t{50} : 0; };
-    for (const std::size_t handed_over : {50U, 100U, 120U}) {
-        (void)peace.rounds.round(peace.server, peace.cluster, now, due);
-        CHECK(peace.cluster.jobs.size() == handed_over);
-    }
-}
-
-TEST_CASE("as many objects are handed over together as the time until the next poll allows") {
-    std::chrono::milliseconds now{1'000};
-    const std::chrono::milliseconds due{6'000};
-    bridge::HandOverPace pace({});
-    const auto next = pace.until([&] { return due; }, [&] { return now; });
-    CHECK(next(0) == 37); // at first a tenth of a second for each, in three quarters of the time
-    now += std::chrono::milliseconds{3'700};
-    CHECK(next(37) == 9); // 1.3 s are left
-    now += std::chrono::milliseconds{960};
-    CHECK(next(9) == 0); // 340 ms are left, less than five take
-    now = due;
-    CHECK(next(0) == 5); // each round goes on
-    now += std::chrono::milliseconds{5};
-    CHECK(next(5) == 0);
-    now = due - std::chrono::milliseconds{5'000};
-    CHECK(next(0) == 50); // not more, where they are fast
-
-    launchers::BridgeAccount account;
-    account.way.ssh = "head";
-    bridge::HandOverPace by_ssh({account}); // as many as one login takes
-    const auto next_by_ssh = by_ssh.until([&] { return due; }, [&] { return now; });
-    CHECK(next_by_ssh(0) == 50);
-    now = due - std::chrono::milliseconds{1'000};
-    CHECK(next_by_ssh(50) == 0);
-    CHECK(next_by_ssh(0) == 50);
 }
 
 TEST_CASE("outputs of jobs that ended, also of those that the queue forgot, are read together") {

@@ -29,7 +29,8 @@ public:
             world.is_rewound = is_rewound_;
             world.reads_tails = true;
             world.site = site_;
-            const bridge::RoundReport report = rounds_->round(server_, cluster_, world);
+            (void)pace_.begin();
+            const bridge::RoundReport report = rounds_->round(server_, cluster_, world, &pace_);
             steps += report.objects;
             is_rewound_ = is_rewound_ && !report.is_complete;
             must_read_ = report.must_read;
@@ -76,10 +77,22 @@ private:
         }
     }
 
+    static std::vector<launchers::BridgeAccount> by_ssh() {
+        launchers::BridgeAccount row;
+        row.account = "alice";
+        row.way.ssh = "head";
+        return {row};
+    }
+
     World& world_;
     Server& server_;
     Cluster& cluster_;
     std::string site_;
+    /// A poll may be due at any moment of a round.
+    bridge::HandOverPace pace_{
+        by_ssh(),
+        [this] { return std::chrono::milliseconds{1'000 * world_.now}; },
+        [this] { return std::chrono::milliseconds{world_.chance(10) ? 0 : 3'600'000}; }};
     std::unique_ptr<bridge::Rounds> rounds_;
     std::set<std::string> must_read_;
     std::uint64_t seen_ = 0;
