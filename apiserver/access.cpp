@@ -9,6 +9,8 @@
 
 #include <algorithm>
 
+#include <sys/prctl.h>
+
 namespace cybele::apiserver {
 
 namespace {
@@ -80,6 +82,9 @@ Result<Access> Access::read(const Environment& environment, const AccessOptions&
             files = usual.native();
         }
     }
+    // From now on the memory of this process holds keys and tokens: it leaves no core dump, and no
+    // other process of the user reads it. A failure takes nothing away.
+    (void)::prctl(PR_SET_DUMPABLE, 0); // NOLINT: prctl(2) is variadic
     CYBELE_TRY(Access access,
                files.empty() ? in_cluster(environment, options)
                              : KubeconfigReader::read(files, options));

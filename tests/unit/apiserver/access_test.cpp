@@ -6,6 +6,7 @@
 #include <string>
 
 #include <doctest/doctest.h>
+#include <sys/prctl.h>
 
 using namespace cybele;
 using namespace cybele::apiserver;
@@ -56,6 +57,8 @@ TEST_CASE("a kubeconfig: server, namespace, certificates as text, token") {
     CHECK(access->server() == "https://host:6443");
     CHECK(access->name_space() == "team");
     CHECK(access->credentials() == Credentials{"CA", "CERT", "KEY", "abc"});
+    CHECK(::prctl(PR_GET_DUMPABLE) == 0);    // NOLINT: prctl(2) is variadic
+    CHECK(::prctl(PR_SET_DUMPABLE, 1) == 0); // NOLINT: for the debugger of the tests
 }
 
 TEST_CASE("files are relative to the kubeconfig, and are read again") {
