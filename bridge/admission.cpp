@@ -7,8 +7,10 @@
 #include "schedulers/reading/option_table.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -88,6 +90,34 @@ std::optional<Refusal> refusal_of_script(const schedulers::BatchScript& script) 
                                        "job is several",
                                        odd.line,
                                        odd.text));
+        }
+    }
+    return std::nullopt;
+}
+
+/// sbatch reads `#PBS` lines after commands, too. The others are left empty, so that lines keep
+/// their numbers.
+std::string lines_of_pbs(const std::string& script) {
+    std::string kept = "#!/bin/sh\n";
+    bool is_first = true;
+    for (const std::string_view line : text::split(script, '\n')) {
+        if (!std::exchange(is_first, false)) {
+            kept += text::trimmed(line).starts_with("#PBS") ? line : "";
+            kept += '\n';
+        }
+    }
+    return kept;
+}
+
+std::optional<Refusal> refusal_of_sbatch(const std::string& script) {
+    using schedulers::Reader;
+    const std::string of_pbs = lines_of_pbs(script);
+    const std::pair<const std::string*, Reader> texts[] = {
+        {&script, Reader::kSlurm}, {&of_pbs, Reader::kTorque}, {&of_pbs, Reader::kPbspro}};
+    for (const auto& [text, reader] : texts) {
+        const auto read = schedulers::read_batch_script(*text, "spec.batch", reader);
+        if (auto refusal = read ? refusal_of_script(*read) : std::nullopt) {
+            return refusal;
         }
     }
     return std::nullopt;
@@ -256,6 +286,9 @@ Admitted admit(const Object& object, const Site& site) {
         return admitted;
     }
     admitted.refusal = refusal_of_script(*script);
+    if (!admitted.refusal && site.is_read_by_sbatch) {
+        admitted.refusal = refusal_of_sbatch(object.spec.batch);
+    }
     if (!admitted.refusal) {
         const schedulers::Asked asked = schedulers::what_is_asked(*script);
         const std::vector<std::string> queues = queues_of(object, asked, site);

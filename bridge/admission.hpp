@@ -36,6 +36,8 @@ struct Site {
     std::vector<QueueLimits> queues;
     std::map<std::string, std::string> labels; ///< of queues that the Site does not list
     std::string default_queue;
+    /// Its qsub is that of Slurm: sbatch reads the script, with the lines of both batch systems.
+    bool is_read_by_sbatch = false;
 };
 
 /// As whom an object's job is submitted, or why it is not.

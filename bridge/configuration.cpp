@@ -21,6 +21,7 @@ namespace {
 Site site_of(const launchers::Bridge& document, const launchers::Site& cluster) {
     Site site;
     site.kind = cluster.dialect == "slurm" ? Kind::kSlurmJob : Kind::kTorqueJob;
+    site.is_read_by_sbatch = cluster.dialect == "slurm-torque";
     for (const launchers::BridgeAccount& row : document.accounts) {
         site.accounts.push_back({row.name_space, row.account, row.queues, row.results_roots});
     }

@@ -175,6 +175,25 @@ TEST_CASE("queues are those of the namespace, wherever they are named") {
     CHECK(reason_of(shared) == "");
 }
 
+TEST_CASE("where qsub is that of Slurm, lines that only sbatch reads are refused as well") {
+    bridge::Site site = plain_site();
+    site.kind = bridge::Kind::kTorqueJob;
+    bridge::Object object = object_with("");
+    object.kind = bridge::Kind::kTorqueJob;
+    const auto message_of = [&](const std::string& lines, bool is_read_by_sbatch) {
+        site.is_read_by_sbatch = is_read_by_sbatch;
+        object.spec.batch = "#!/bin/sh\n#PBS -l nodes=1\n" + lines;
+        const auto admitted = bridge::admit(object, site);
+        return admitted.refusal ? admitted.refusal->message.substr(0, 16) : "";
+    };
+    CHECK(message_of("#SBATCH --array=0-2\n", true) == "line 3: --array:");
+    CHECK(message_of("true\n#PBS -t 0-2\n", true) == "line 4: -t: one ");
+    CHECK(message_of("true\n\n#PBS -J 0-2\n", true) == "line 5: -J: one ");
+    CHECK(message_of("true\n#PBS -h\n", true).starts_with("line 4: -h:"));
+    CHECK(message_of("true\n#PBS -N late\n", true).empty());
+    CHECK(message_of("true\n#PBS -t 0-2\n", false).empty()); // TORQUE does not read it
+}
+
 TEST_CASE("an account that the status names is one of the namespace, or nothing is done as it") {
     bridge::Object object = object_with("");
     const auto has_account = [&object](const std::string& account) {
