@@ -265,9 +265,9 @@ void Rounds::turn_of(const std::string& uid, Going& going) {
 void Rounds::turn_all(const std::vector<std::string>& uids, Going& going) {
     for (const std::string& uid : uids) {
         turn_of(uid, going);
+        // The first of many do not wait for the last.
         for (const auto& [account, count] : waiting_of(going.needs)) {
-            if (count >=
-                HandOverPace::kMostTogether) { // the first of many do not wait for the last
+            if (count >= HandOverPace::kMostTogether) {
                 finish(take_hand_overs(going.needs, account), going);
             }
         }

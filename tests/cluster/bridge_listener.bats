@@ -297,6 +297,28 @@ has_pod() { kubectl get pod "$1-results"; }
     [[ $(condition robbed ResultsCollected message) == *'robbed-results exists'* ]]
 }
 
+@test "a namespace that is deleted while its jobs run and while a pod collects: the jobs end first, and the namespace goes" {
+    local id usual
+    usual=$(cat bridge.yaml)
+    kubectl create namespace fleeting >&2
+    sed -i "s/^namespaces: .*/namespaces: [default, fleeting]/; s|^  - {namespace: default.*|&\n  - {namespace: fleeting, account: $user, workdir: $place/work}|" bridge.yaml
+    "$CYBELECTL" bridge install | kubectl apply -f - >&2
+    begin_bridge
+    kubectl config set-context --current --namespace=fleeting >&2
+    claim_job ended 'echo over'
+    claim_job lives "sleep 300.$unique"
+    space=fleeting ends ended Succeeded
+    space=fleeting wait_for 60 reaches lives Running
+    wait_for 40 has_pod ended
+    kubectl config set-context --current --namespace=default >&2
+    id=$(space=fleeting field lives .status.jobId)
+    kubectl delete namespace fleeting --wait=false
+    is_gone() { ! kubectl get namespace fleeting 2>/dev/null; }
+    wait_for 120 is_gone || { kubectl get slurmjobs,pods -n fleeting -o yaml && cat one.log && return 1; }
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" CANCELLED
+    printf '%s\n' "$usual" >bridge.yaml
+}
+
 @test "metrics are served to whoever may get /metrics, and to nobody else" {
     local token
     begin_bridge

@@ -122,6 +122,42 @@ others_run() {
     kubectl delete slurmjobs --all --wait=true --timeout=180s
 }
 
+# with_results NAME LINE…: an object of guest with results of the folder `made of NAME`.
+with_results() {
+    {
+        printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: $1}" 'spec:' \
+            "  results: {from: made of $1, mount: {name: data, hostPath: {path: '$place/slurm/guest/kept results/$1'}}}" '  batch: |' '    #!/bin/sh' \
+            "    #SBATCH --output=$place/slurm/guest/$1.out"
+        printf '    %s\n' "mkdir 'made of $1'" "${@:2}"
+    } | kubectl create -f -
+}
+is_settled() { [[ $(condition "$1" ResultsCollected status) == True ]]; }
+
+@test "results by ssh are copied by the account itself, and a copy waits while its key is rejected" {
+    local usual
+    cp keys/guest.pub authorized/guest
+    usual=$(cat bridge.yaml)
+    sed -i "s|workdir: $place/slurm/guest}|workdir: $place/slurm/guest, results-roots: ['$place/slurm/guest/kept results']}|" bridge.yaml
+    start_bridge one
+    with_results first "echo one >'made of first/a b'" 'exit 3'
+    ends first Failed 120
+    wait_for 120 is_settled first || { kubectl get slurmjob first -o yaml && cat one.log && return 1; }
+    assert_equal "$(cat 'slurm/guest/kept results/first/made of first/a b')" one
+    assert_equal "$(stat -c %u 'slurm/guest/kept results/first/made of first/a b')" 61234
+    with_results late "while [ ! -e $place/slurm/guest/late-may-end ]; do sleep 0.5; done" "echo two >'made of late/c'"
+    wait_for 120 reaches late Running
+    cp keys/root.pub authorized/guest
+    touch slurm/guest/late-may-end
+    ends late Succeeded 120
+    sleep 10
+    assert_equal "$(condition late ResultsCollected status)" ''
+    [[ $(field late .metadata.finalizers) == *batch-job* ]]
+    cp keys/guest.pub authorized/guest
+    wait_for 180 is_settled late || { kubectl get slurmjob late -o yaml && cat one.log && return 1; }
+    assert_equal "$(cat 'slurm/guest/kept results/late/made of late/c')" two
+    printf '%s\n' "$usual" >bridge.yaml
+}
+
 @test "by sudo from one login a job is its account's, with nothing of the bridge's environment, and its deletion ends it" {
     local id way="{ssh: root@127.0.0.1, key: $place/keys/root, sudo: true}"
     cp bridge.yaml usual.yaml
