@@ -115,8 +115,8 @@ namespace {
 
 constexpr std::string_view kVersionMissing = "step-version-missing";
 
-/// The place of the further repository that a step refused: the one that the message names, or the
-/// only one.
+/// The place of the further repository that a step refused: the one that the package manager named,
+/// or the only one.
 std::optional<Place> place_of_refused(const recipes::Recipe& recipe, const Fault& fault) {
     std::optional<Place> only;
     std::size_t count = 0;
@@ -128,7 +128,7 @@ std::optional<Place> place_of_refused(const recipes::Recipe& recipe, const Fault
                        .fault_at(fmt::format("{}packages.repositories[{}].url", context.prefix, at),
                                  problem(fault.id, fault.message))
                        .where;
-            if (fault.message.find(printable(all[at].url)) != std::string::npos) {
+            if (fault.subject.find(all[at].url) != std::string::npos) {
                 return only;
             }
             ++count;
@@ -147,16 +147,14 @@ Error at_recipe_packages(const recipes::Recipe& recipe, const Error& failed) {
             fault.where = place ? place : fault.where;
             continue;
         }
-        const std::size_t begin = fault.message.find('\'') + 1;
-        if ((fault.id != "step-package-missing" && fault.id != kVersionMissing) || begin == 0) {
+        if (fault.id != "step-package-missing" && fault.id != kVersionMissing) {
             continue;
         }
-        const std::string package = fault.message.substr(begin, fault.message.rfind('\'') - begin);
         for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
             const recipes::StageContext context = recipes::stage_context(recipe, i);
             const auto& named = context.fields->packages.system;
             for (std::size_t at = 0; at < named.size(); ++at) {
-                if (printable(named[at].substr(0, named[at].find('='))) == package) {
+                if (named[at].substr(0, named[at].find('=')) == fault.subject) {
                     const Fault place =
                         recipe.fault_at(fmt::format("{}packages.system[{}]", context.prefix, at),
                                         problem(fault.id, fault.message));

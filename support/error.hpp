@@ -54,6 +54,7 @@ struct Fault {
     bool is_warning = false;          ///< reported, but nothing is refused for it
     std::vector<std::string> context; ///< "while …" lines, innermost first
     std::string id;                   ///< of the problem; of a linter's finding, its rule
+    std::string subject;              ///< the package, address … it is about; empty: not known
 
     void set(Problem problem) {
         id = problem.id;

@@ -62,6 +62,7 @@ void explain_output(Fault& fault, const std::string& name, const FailedScript& f
         fault.code = ErrorCode::kVerification;
         fault.set(
             problem("step-repository-refused", fmt::format("{}: {}", name, printable(refused))));
+        fault.subject = refused;
         fault.help = "use a repository that its owner signs and keeps up to date, with its key";
     } else if (!package.empty()) {
         fault.set(
@@ -73,6 +74,7 @@ void explain_output(Fault& fault, const std::string& name, const FailedScript& f
                                       printable(package)))
                 : problem("step-package-missing",
                           fmt::format("{}: package '{}' was not found", name, printable(package))));
+        fault.subject = package;
         fault.help = "correct its name or version under `packages`, or in the step";
     } else if (differs_from_lock(lines)) {
         fault.set(problem("step-version-differs",

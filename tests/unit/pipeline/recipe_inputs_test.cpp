@@ -16,8 +16,8 @@ TEST_CASE("a package that a step did not find is reported at its line, whatever 
     const auto place_of = [&](const char* package, const char* id) {
         Fault fault;
         fault.code = ErrorCode::kExecution;
-        fault.set(
-            problem(id, std::string("%post 1 of 2: package '") + package + "' was not found"));
+        fault.set(problem(id, "%post 1 of 2: a package was not found"));
+        fault.subject = package;
         const Error error = pipeline::at_recipe_packages(*recipe, Error(fault));
         REQUIRE(error.faults().size() == 1);
         CHECK(error.code() == ErrorCode::kExecution);
@@ -32,7 +32,7 @@ TEST_CASE("a package that a step did not find is reported at its line, whatever 
 }
 
 TEST_CASE("a repository that a step refuses is found in the Recipe") {
-    const auto line_of = [](const std::string& repositories, const char* message) {
+    const auto line_of = [](const std::string& repositories, const char* subject) {
         const auto recipe =
             recipes::read_recipe("kind: Recipe\nname: a\nbase: debian:12\npackages:\n"
                                  "  system: [jq]\n  repositories:\n" +
@@ -41,7 +41,8 @@ TEST_CASE("a repository that a step refuses is found in the Recipe") {
         REQUIRE(recipe.has_value());
         Fault fault;
         fault.code = ErrorCode::kVerification;
-        fault.set(problem("step-repository-refused", message));
+        fault.set(problem("step-repository-refused", "a repository was refused"));
+        fault.subject = subject;
         const Error error = pipeline::at_recipe_packages(*recipe, Error(fault));
         CHECK(error.code() == ErrorCode::kVerification);
         const auto& where = error.faults().front().where;
@@ -51,9 +52,9 @@ TEST_CASE("a repository that a step refuses is found in the Recipe") {
         ", suites: [s], components: [c], key: k.asc, fingerprint: " + std::string(40, 'A') + "}\n";
     const std::string one = "    - {url: http://one.example/a" + rest;
     const std::string two = one + "    - {url: http://two.example/b" + rest;
-    CHECK(line_of(one, "%post 1 of 2: Error: GPG check FAILED") == 7);
-    CHECK(line_of(two, "%post: The repository 'http://two.example/b s' is not signed.") == 8);
-    CHECK(line_of(two, "%post 1 of 2: Error: GPG check FAILED") == 0);
+    CHECK(line_of(one, "Error: GPG check FAILED") == 7);
+    CHECK(line_of(two, "The repository 'http://two.example/b s' is not signed.") == 8);
+    CHECK(line_of(two, "Error: GPG check FAILED") == 0);
 }
 
 TEST_CASE("a version that a Lock names and the mirror lacks asks for a new Lock") {
