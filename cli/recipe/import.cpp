@@ -230,11 +230,12 @@ void install_recipe_import(CLI::App& recipe, Session& session) {
     verb->add_option("file", options->file, "what to import; - is standard input")
         ->required()
         ->type_name("FILE");
-    verb->add_option("--kind",
-                     options->kind,
-                     "dockerfile, conda, requirements, spack, conda-lock, definition, pyproject, "
-                     "uv-lock, poetry-lock, pixi-lock, renv-lock, pipfile, pipfile-lock or hpccm (default: "
-                     "detected)")
+    verb->add_option(
+            "--kind",
+            options->kind,
+            "dockerfile, conda, requirements, spack, conda-lock, definition, pyproject, "
+            "uv-lock, poetry-lock, pixi-lock, renv-lock, pipfile, pipfile-lock or hpccm (default: "
+            "detected)")
         ->type_name("KIND");
     verb->add_option("-o,--output", options->output, "output file (default: standard output)")
         ->type_name("FILE");

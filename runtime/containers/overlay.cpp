@@ -284,4 +284,12 @@ Result<UniqueFd> lay_over(const Stage& stage,
     return pile.empty() ? Result<UniqueFd>(std::move(image)) : pile.mount_over(image.get());
 }
 
+Result<void> check_all_unchanged(const ImageFile& file, const std::vector<Overlay>& overlays) {
+    CYBELE_CHECK(check_unchanged(file));
+    for (const Overlay& overlay : overlays) {
+        CYBELE_CHECK(check_unchanged(overlay.file));
+    }
+    return {};
+}
+
 } // namespace cybele::runtime

@@ -50,4 +50,8 @@ add_own_overlay(std::vector<Overlay>& overlays, const ImageFile& image, bool is_
 /// The writable one; null where there is none.
 [[nodiscard]] const Overlay* writable_overlay(const std::vector<Overlay>& overlays);
 
+/// Of an image and its overlays that were verified and not copied: now that they are mounted.
+[[nodiscard]] Result<void> check_all_unchanged(const ImageFile& file,
+                                               const std::vector<Overlay>& overlays);
+
 } // namespace cybele::runtime

@@ -263,15 +263,6 @@ std::vector<int> sources_of(const std::vector<Mount>& mounts,
     return sources;
 }
 
-/// Of what was verified and not copied: now that it is mounted.
-Result<void> check_all_unchanged(const ImageFile& file, const std::vector<Overlay>& overlays) {
-    CYBELE_CHECK(check_unchanged(file));
-    for (const Overlay& overlay : overlays) {
-        CYBELE_CHECK(check_unchanged(overlay.file));
-    }
-    return {};
-}
-
 /// The map of ids, by which the caller is itself at the end, or root by --fakeroot.
 namespaces::IdMap map_of(const Request& request, bool is_root) {
     using namespaces::IdMap;
