@@ -264,7 +264,10 @@ std::string give_back_odd_names(const EnvironmentMap& host) {
     constexpr std::size_t kMostOfScript = kMostScript / 2;
     std::string words;
     for (const auto& [name, value] : host) {
-        const std::string word = ' ' + shell_quote(name + '=' + value);
+        std::string variable = name;
+        variable += '=';
+        variable += value;
+        const std::string word = ' ' + shell_quote(variable);
         if (!is_variable_name(name) && words.size() + word.size() < kMostOfScript) {
             words += word;
         }

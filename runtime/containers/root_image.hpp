@@ -13,6 +13,8 @@
 
 namespace cybele::runtime {
 
+struct Manner;
+
 struct MountRequest {
     bool is_root = false;
     bool is_writable = false;
