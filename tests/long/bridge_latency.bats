@@ -91,5 +91,5 @@ all_run() {
     start_bridge one
     watch_ends
     jobs mixed 200 'sleep $((NUMBER % 7)).$((NUMBER % 10))'
-    in_time mixed 200 12000
+    in_time mixed 200 10000
 }
