@@ -341,7 +341,7 @@ spec:
           readOnlyRootFilesystem: true
         livenessProbe:
           exec:
-            command: [cybelectl, bridge, status, --config, /etc/cybelectl/bridge.yaml]
+            command: [cybelectl, bridge, status, --alive, --config, /etc/cybelectl/bridge.yaml]
           periodSeconds: 60
           timeoutSeconds: 10
           failureThreshold: 5

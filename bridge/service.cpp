@@ -16,6 +16,7 @@
 #include "bridge/object_watch.hpp"
 #include "bridge/observe.hpp"
 #include "bridge/oversight.hpp"
+#include "bridge/pulse.hpp"
 #include "bridge/virtual_nodes.hpp"
 #include "support/boot_time.hpp"
 #include "support/http.hpp"
@@ -38,15 +39,12 @@ constexpr std::chrono::milliseconds kAnswerOfPods{10'000};
 constexpr std::chrono::milliseconds kSilenceOfNodes{300'000};
 constexpr std::chrono::milliseconds kBetweenQueues{300'000};
 
-std::string lease_space(const ServiceRequest& request, const apiserver::Access& access) {
-    return request.name_space.empty() ? access.name_space() : request.name_space;
-}
-
 class Service {
 public:
     Service(const ServiceRequest& request, apiserver::Access access)
         : request_(request), jobs_(job_reader(request.configuration)), identity_(identity_of()),
-          seed_(seed_of(identity_)), space_(lease_space(request, access)),
+          seed_(seed_of(identity_)),
+          space_(request.name_space.empty() ? access.name_space() : request.name_space),
           connection_(HttpClient::find(request.environment, request.program.native()),
                       std::move(access),
                       seed_),
@@ -274,13 +272,14 @@ private:
 
     /// While a command of the cluster has not answered.
     void breathe() {
+        pulse_.beat(boot_time());
         pump_.work_now();
         world_.is_leader = leads();
     }
 
-    /// Until something arrives, or the next poll. Who lists or stands by has none: it waits for
-    /// the server.
+    /// Until something arrives, or the next poll: there is none for who lists or stands by.
     void wait() {
+        pulse_.beat(boot_time());
         constexpr std::chrono::milliseconds kStep{1'000};
         const Moment now = boot_time();
         const bool has_poll = may_poll() && next_poll_ < now + kStep;
@@ -454,6 +453,7 @@ private:
     BatchCluster cluster_;
     World world_;
     Rounds rounds_;
+    Pulse pulse_{request_};
     Oversight oversight_;
     Inbox inbox_;
     std::vector<std::unique_ptr<ObjectWatch>> observers_;

@@ -271,6 +271,10 @@ void VirtualNodes::show(const Object& object) {
         }
         return;
     }
+    if (found->second.is_leaving) {
+        remove(found->second);
+        return;
+    }
     const ViewJson status = pod_status_json(object);
     std::string shown = shown_of(status["status"]);
     if (shown == found->second.shown) {
@@ -343,17 +347,21 @@ std::string VirtualNodes::put(const ViewJson& pod) {
     if (owner.empty() || uid.empty()) {
         return {};
     }
-    if (metadata.contains("deletionTimestamp") && settings_.may_act()) {
-        // No kubelet will say that it has ended.
-        send("DELETE",
-             path,
-             apiserver::kJsonBody,
-             parse_json(apiserver::delete_options({uid, {}, 0})));
-        return owner;
-    }
     taken_since_.erase(owner);
-    pods_[owner] = {uid, path, shown_of(view_part(pod, "status"))};
+    const bool is_leaving = metadata.contains("deletionTimestamp");
+    const Pod& known = pods_[owner] = {uid, path, shown_of(view_part(pod, "status")), is_leaving};
+    if (is_leaving && settings_.may_act()) {
+        remove(known);
+    }
     return owner;
+}
+
+/// No kubelet will say that it has ended.
+void VirtualNodes::remove(const Pod& pod) {
+    send("DELETE",
+         pod.path,
+         apiserver::kJsonBody,
+         parse_json(apiserver::delete_options({pod.uid, {}, 0})));
 }
 
 void VirtualNodes::drop(const ViewJson& pod) {

@@ -68,7 +68,8 @@ private:
     struct Pod {
         std::string uid;
         std::string path;
-        std::string shown; ///< its phase, reason and code
+        std::string shown;       ///< its phase, reason and code
+        bool is_leaving = false; ///< it is being deleted
     };
 
     void keep_node(const launchers::SiteQueue& queue, bool is_answered);
@@ -84,6 +85,7 @@ private:
     /// The uid of the object that the pod stands for; empty: of none.
     std::string put(const nlohmann::json& pod);
     void drop(const nlohmann::json& pod);
+    void remove(const Pod& pod);
     /// Forgets the pods below a path, apart from these.
     void drop_others(const std::string& prefix, const std::set<std::string>& owners);
     void send(std::string method,

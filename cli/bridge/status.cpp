@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/overview.hpp"
+#include "bridge/pulse.hpp"
 #include "bridge/times.hpp"
 #include "cli/bridge/options.hpp"
 #include "support/quote.hpp"
@@ -39,8 +40,16 @@ std::string json_of_overview(const bridge::Overview& overview) {
     return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-Result<int> show_status(const Session& session, const BridgeOptions& options) {
+struct BridgeStatusOptions : BridgeOptions {
+    bool asks_life = false;
+};
+
+Result<int> show_status(const Session& session, const BridgeStatusOptions& options) {
     CYBELE_TRY(const bridge::ServiceRequest request, service_request(session, options));
+    if (options.asks_life) {
+        CYBELE_CHECK(bridge::check_pulse(request));
+        return 0;
+    }
     CYBELE_TRY(const bridge::Overview overview, bridge::read_overview(request));
     Session::print(session.is_json() ? json_of_overview(overview) : text_of_overview(overview));
     return overview.holder.empty() ? static_cast<int>(ErrorCode::kExecution) : 0;
@@ -49,7 +58,7 @@ Result<int> show_status(const Session& session, const BridgeOptions& options) {
 } // namespace
 
 void install_bridge_status(CLI::App& bridge, Session& session) {
-    auto options = std::make_shared<BridgeOptions>();
+    auto options = std::make_shared<BridgeStatusOptions>();
     CLI::App* verb = add_verb(bridge,
                               "status",
                               "Show which bridge leads and how many objects are in which state.",
@@ -57,6 +66,9 @@ void install_bridge_status(CLI::App& bridge, Session& session) {
                                "cybelectl bridge status --format json | jq .phases"});
     add_bridge_config(*verb, *options);
     add_bridge_access(*verb, *options);
+    verb->add_flag("--alive",
+                   options->asks_life,
+                   "only check that `bridge run` works on this machine, without a request");
     add_format(*verb, session);
     verb->callback([&session, options] {
         session.action = [&session, options] {

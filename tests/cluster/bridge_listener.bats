@@ -301,7 +301,8 @@ has_pod() { kubectl get pod "$1-results"; }
     local id usual
     usual=$(cat bridge.yaml)
     kubectl create namespace fleeting >&2
-    sed -i "s/^namespaces: .*/namespaces: [default, fleeting]/; s|^  - {namespace: default.*|&\n  - {namespace: fleeting, account: $user, workdir: $place/work}|" bridge.yaml
+    # With a ClusterRole: Roles go with their namespace, and the bridge's rights with them.
+    sed -i "/^namespaces: /d; s|^  - {namespace: default.*|&\n  - {namespace: fleeting, account: $user, workdir: $place/work}|" bridge.yaml
     "$CYBELECTL" bridge install | kubectl apply -f - >&2
     begin_bridge
     kubectl config set-context --current --namespace=fleeting >&2

@@ -96,6 +96,18 @@ WARNINGS
     assert_line '  Succeeded: 1'
     run -0 "$CYBELECTL" bridge status --kubeconfig kubernetes/kubeconfig -n cybelectl --format json
     assert_equal "$(jq -r '.phases.Succeeded' <<<"$output")" 1
+    # The Deployment's probe asks no server: while none answers, the bridge is well.
+    grep -F 'command: [cybelectl, bridge, status, --alive, ' <("$CYBELECTL" bridge install --image registry.example.org/c:1)
+    run -0 "$CYBELECTL" bridge status --alive --kubeconfig /dev/null
+    assert_output ''
+    kill -s STOP "$(cat one.pid)"
+    touch -d '6 minutes ago' "$CYBELE_STATE_DIR"/bridge-*.alive
+    run -5 "$CYBELECTL" bridge status --alive
+    assert_line --partial 'was not renewed within five minutes'
+    kill -s CONT "$(cat one.pid)"
+    # shellcheck disable=SC2317 # called by wait_for
+    is_alive() { "$CYBELECTL" bridge status --alive; }
+    wait_for 20 is_alive
 }
 
 @test "a namespace that the bridge may not read yet: the others are served meanwhile, and its own objects when it may" {

@@ -147,6 +147,7 @@ become_pod() {
     assert_equal "$(field carried .status.account)" "$user"
     container=run-$unique
     # The Deployment's probe.
+    run -0 run_crun exec "$container" cybelectl bridge status --alive --config /etc/cybelectl/bridge.yaml
     run -0 run_crun exec "$container" cybelectl bridge status --config /etc/cybelectl/bridge.yaml
     assert_line '  Succeeded: 1'
     run_crun kill "$container" TERM
