@@ -400,6 +400,8 @@ private:
                 reading_.marks_[path + "." + std::string(shape.table->fields.front().name)] =
                     value.mark;
             }
+        } else if (shape.type == Type::kList) {
+            wanted = shape.scalar;
         }
         if (wanted == nullptr || wanted->type == Type::kList) {
             wrong(shape, value, path);

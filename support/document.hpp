@@ -56,7 +56,7 @@ struct Shape {
     std::span<const std::string_view> words{};
     const Shape* item = nullptr;
     const Table* table = nullptr;
-    const Shape* scalar = nullptr; ///< of a map: a scalar may stand in its place
+    const Shape* scalar = nullptr; ///< of a map or list: a scalar may stand in its place
     const Rule* rule = nullptr;
 };
 

@@ -427,6 +427,9 @@ std::string example_of(const Shape& shape) {
     case Type::kWord:
         return std::string(shape.words[0]);
     case Type::kList:
+        if (shape.scalar != nullptr) {
+            return example_of(*shape.scalar);
+        }
         return is_argv(shape) ? "[echo, hello]" : "[" + example_of(*shape.item) + "]";
     case Type::kMap:
         if (shape.scalar != nullptr) {

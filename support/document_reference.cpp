@@ -39,7 +39,8 @@ std::string type_of(const Shape& shape) {
     case Type::kCount:
         return shape.words.empty() ? "count" : "count, " + quoted_words(shape.words);
     case Type::kList:
-        return "list of " + type_of(*shape.item);
+        return (shape.scalar != nullptr ? type_of(*shape.scalar) + " or " : "") + "list of " +
+               type_of(*shape.item);
     case Type::kMap: {
         const Shape* scalar = scalar_of(shape);
         const bool is_free = shape.table->fields.empty() && shape.table->rest != nullptr;

@@ -273,7 +273,7 @@ std::string describe(const Shape& shape) {
         return shape.words.size() == 1 ? "`" + std::string(shape.words[0]) + "`"
                                        : "one of " + joined(shape.words);
     case Type::kList:
-        return "a list";
+        return shape.scalar != nullptr ? describe(*shape.scalar) + " or a list" : "a list";
     case Type::kMap: {
         const bool is_short = shape.table != nullptr && shape.table->has_short_form;
         const Shape* scalar = is_short ? shape.table->fields.front().shape : shape.scalar;

@@ -196,6 +196,9 @@ private:
         case Type::kWord:
             return {{"enum", json_words(shape.words)}};
         case Type::kList:
+            if (shape.scalar != nullptr) {
+                return either(*shape.scalar, *shape.item);
+            }
             return {{"type", "array"}, {"items", of_shape(*shape.item)}};
         case Type::kMap:
             return of_map(shape);

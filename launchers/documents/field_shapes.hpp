@@ -31,6 +31,18 @@ inline constexpr document::Table kDirectiveTable{.title = "directives", .fields 
 inline constexpr document::Shape kDirectives{.type = document::Type::kMap,
                                              .table = &kDirectiveTable};
 
+// setup
+inline constexpr std::string_view kSetupNodes[] = {"first-node", "each-node"};
+inline constexpr document::Shape kSetupNode{.type = document::Type::kWord, .words = kSetupNodes};
+inline constexpr document::Field kSetupFields[] = {
+    {"run", &kScript, "shell code; in a process of its own if it runs on each node", true},
+    {"on", &kSetupNode, "where it runs", false, "first-node"},
+};
+inline constexpr document::Table kSetupTable{.title = "setup", .fields = kSetupFields};
+inline constexpr document::Shape kSetupItem{.type = document::Type::kMap, .table = &kSetupTable};
+inline constexpr document::Shape kSetup{
+    .type = document::Type::kList, .item = &kSetupItem, .scalar = &kScript};
+
 // teardown
 inline constexpr std::string_view kTeardownWords[] = {"always", "failure", "success"};
 inline constexpr document::Shape kTeardownWhen{.type = document::Type::kWord,

@@ -31,7 +31,7 @@ struct Launch {
     bool has_own_threads = false;         ///< `threads: own`: the program counts them by itself
     std::string places = "cores";         ///< openmp: cores, threads, sockets
     std::string bind = "close";           ///< openmp: close, spread, none
-    std::string launcher = "auto";        ///< mpi: auto, mpirun, srun
+    std::string launcher = "auto";        ///< mpi: auto, mpirun, srun, hydra
     std::string pmi = "auto";             ///< mpi: auto, pmix, pmi2, default
     std::string binding = "auto";         ///< mpi: auto, core, none
     bool guard = true;
@@ -119,6 +119,13 @@ struct Continuation {
     std::uint32_t most = 1;
 };
 
+/// Shell code that runs before the program.
+struct Setup {
+    std::string run;
+    bool is_on_each_node = false; ///< else on the first one, in the shell of the script
+    auto operator<=>(const Setup&) const = default;
+};
+
 /// Shell code that runs after the program.
 struct Teardown {
     std::string run;
@@ -167,7 +174,7 @@ struct Job {
     std::vector<std::string> shell{"bash"}; ///< what reads `script`, where it is said; of batch
     std::vector<std::string> arguments;     ///< batch: `$1`, `$2` … of `script`
     std::vector<std::string> modules;
-    std::string setup;
+    std::vector<Setup> setup;
     std::vector<Teardown> teardown;
     Directives directives;
     Launch launch;

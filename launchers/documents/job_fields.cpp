@@ -34,7 +34,7 @@ constexpr std::string_view kLaunchKinds[] = {
 constexpr std::string_view kThreadWords[] = {"all", "own"};
 constexpr std::string_view kPlaces[] = {"cores", "threads", "sockets"};
 constexpr std::string_view kBinds[] = {"close", "spread", "none"};
-constexpr std::string_view kLaunchers[] = {"auto", "mpirun", "srun"};
+constexpr std::string_view kLaunchers[] = {"auto", "mpirun", "srun", "hydra"};
 constexpr std::string_view kPmis[] = {"auto", "pmix", "pmi2", "default"};
 constexpr std::string_view kBindings[] = {"auto", "core", "none"};
 constexpr Shape kLaunchKind{.type = Type::kWord, .words = kLaunchKinds};
@@ -66,7 +66,11 @@ constexpr Field kLaunchFields[] = {
      "openmp: how threads are spread; without Slurm or `exclusive` no default",
      false,
      "close"},
-    {"launcher", &kLauncher, "mpi, mpi-bind, horovod: who starts the ranks", false, "auto"},
+    {"launcher",
+     &kLauncher,
+     "mpi, mpi-bind, horovod: who starts the ranks; `hydra`: mpirun of MPICH or Intel MPI",
+     false,
+     "auto"},
     {"pmi",
      &kPmi,
      "mpi, mpi-bind, horovod: how ranks find each other; `default`: srun by its own "
@@ -268,7 +272,7 @@ constexpr Field kJobFields[] = {
      "`set -eu` then"},
     {"arguments", &kArgv, "batch, serial, openmp: `$1`, `$2` … of `script`"},
     {"modules", &kTexts, "loaded before the program starts, after those of the Site"},
-    {"setup", &kScript, "shell code before the program, on the first node"},
+    {"setup", &kSetup, "shell code before the program, on the first node or on each"},
     {"teardown", &kTeardown, "shell code after the program, on the first node"},
     {"resources", &kResources, "what the job needs"},
     {"queue",

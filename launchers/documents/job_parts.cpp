@@ -59,6 +59,17 @@ Directives read_directives(const View& view) {
     return directives;
 }
 
+std::vector<Setup> read_setup(const View& root) {
+    std::vector<Setup> setup;
+    if (const std::string text = root.text("setup"); !text.empty()) {
+        setup.push_back({text, false});
+    }
+    for (const View& item : root.tables("setup")) {
+        setup.push_back({item.text("run"), item.text("on") == "each-node"});
+    }
+    return setup;
+}
+
 std::vector<Teardown> read_teardown(const View& root) {
     std::vector<Teardown> teardown;
     for (const View& item : root.tables("teardown")) {
@@ -76,7 +87,7 @@ void read_batch(const View& root, Job& job) {
     }
     job.arguments = root.list("arguments");
     job.modules = root.list("modules");
-    job.setup = root.text("setup");
+    job.setup = read_setup(root);
     job.teardown = read_teardown(root);
     job.directives = read_directives(root.table("directives"));
 }

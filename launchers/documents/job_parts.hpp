@@ -8,6 +8,7 @@ namespace cybele::launchers {
 
 /// Parts of a Job that its reader and the Site's share, and the rules of `launch: batch`.
 [[nodiscard]] Directives read_directives(const document::View& view);
+[[nodiscard]] std::vector<Setup> read_setup(const document::View& root);
 [[nodiscard]] std::vector<Teardown> read_teardown(const document::View& root);
 
 /// A text, or `{expand: text}`.

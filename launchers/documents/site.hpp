@@ -37,7 +37,7 @@ struct SiteQueue {
     std::vector<std::string> features;
     Directives directives;
     std::vector<std::string> modules;
-    std::string setup;
+    std::vector<Setup> setup;
     std::vector<Teardown> teardown;
 };
 
@@ -93,7 +93,7 @@ struct Site {
     std::string scratch_node;
     std::vector<SiteQueue> queues; ///< a Job that names none gets the first that it fits in
     std::vector<std::string> modules;
-    std::string setup;
+    std::vector<Setup> setup;
     std::vector<Teardown> teardown;
     Directives directives;
     std::vector<SiteTemplate> templates; ///< by name

@@ -110,7 +110,7 @@ constexpr Field kQueueFields[] = {
     {"features", &kTexts, "words that `constraint` may name"},
     {"directives", &kDirectives, "further options of the batch system for its jobs"},
     {"modules", &kTexts, "loaded by its jobs, after those of the Site"},
-    {"setup", &kScript, "shell code before the program, after that of the Site"},
+    {"setup", &kSetup, "shell code before the program, after that of the Site"},
     {"teardown", &kTeardown, "shell code after the program, before that of the Site"},
 };
 constexpr Table kQueueTable{.title = "queues", .fields = kQueueFields};
@@ -156,7 +156,7 @@ constexpr Field kSiteFields[] = {
      &kQueues,
      "queues with their limits; a Job that names none gets the first that it fits in"},
     {"modules", &kTexts, "loaded by each script"},
-    {"setup", &kScript, "shell code before each program, on the first node"},
+    {"setup", &kSetup, "shell code before each program, on the first node or on each"},
     {"teardown", &kTeardown, "shell code after each program, on the first node"},
     {"directives", &kDirectives, "further options of the batch system for each job"},
     {"templates", &kPath, "folder with templates that replace embedded ones"},

@@ -83,7 +83,7 @@ SiteQueue read_queue(const View& view) {
     queue.features = view.list("features");
     queue.directives = read_directives(view.table("directives"));
     queue.modules = view.list("modules");
-    queue.setup = view.text("setup");
+    queue.setup = read_setup(view);
     queue.teardown = read_teardown(view);
     return queue;
 }
@@ -209,7 +209,7 @@ Result<Site> read_site(std::string text, const std::filesystem::path& file) {
         site.queues.push_back(read_queue(item));
     }
     site.modules = root.list("modules");
-    site.setup = root.text("setup");
+    site.setup = read_setup(root);
     site.teardown = read_teardown(root);
     site.directives = read_directives(root.table("directives"));
     site.binds = read_node_texts(root, "binds");

@@ -267,10 +267,8 @@ void append_modules(std::vector<std::string>& into, const std::vector<std::strin
 /// What runs before and after the program: set-up from outside inwards, teardown the other way.
 void add_steps(const PlanInput& input, LaunchPlan& plan) {
     const Job& job = *input.job;
-    const auto add_setup = [&plan](const std::string& setup) {
-        if (!setup.empty()) {
-            plan.setup.push_back(setup);
-        }
+    const auto add_setup = [&plan](const std::vector<Setup>& setup) {
+        plan.setup.insert(plan.setup.end(), setup.begin(), setup.end());
     };
     const auto add_teardown = [&plan](const std::vector<Teardown>& teardown) {
         plan.teardown.insert(plan.teardown.end(), teardown.begin(), teardown.end());

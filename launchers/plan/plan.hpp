@@ -88,7 +88,7 @@ struct LaunchPlan {
     std::set<std::string> expanded; ///< names in `environment` whose values have variables
     std::vector<NodeText> binds;    ///< the Site's, the Job's
     std::vector<std::string> modules;
-    std::vector<std::string> setup; ///< before the program: of the Site, the queue, the Job
+    std::vector<Setup> setup;       ///< before the program: of the Site, the queue, the Job
     std::vector<Teardown> teardown; ///< after it: of the Job, the queue, the Site
 
     std::string queue;    ///< the Job's, else the Site's first that the job fits in

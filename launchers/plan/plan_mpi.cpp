@@ -101,7 +101,8 @@ MpiLauncher choose(const PlanInput& input, const LaunchPlan& plan, std::string& 
     if (takes_srun) {
         return wanted == "pmi2" ? MpiLauncher::kSrunPmi2 : MpiLauncher::kSrunPmix;
     }
-    return compatibility::mpirun_of(plan.host_mpi.family);
+    return launch.launcher == "hydra" ? MpiLauncher::kMpirunMpich
+                                      : compatibility::mpirun_of(plan.host_mpi.family);
 }
 
 void check_srun(const PlanInput& input, const std::string& pmi, Faults& faults) {
@@ -221,7 +222,9 @@ bool binds_to_cores(const PlanInput& input) {
 
 void write_mpirun(const PlanInput& input, LaunchPlan& plan) {
     std::string program = "mpirun";
-    if (input.site != nullptr && !input.site->mpi.empty()) {
+    // `launcher: hydra` next to an Open MPI of the Site is another mpirun, which modules bring.
+    const bool is_of_site = starter_of(plan) == compatibility::mpirun_of(plan.host_mpi.family);
+    if (is_of_site && input.site != nullptr && !input.site->mpi.empty()) {
         const SiteMpi& mpi = input.site->mpi.front();
         program = mpi.launcher.empty() || mpi.launcher == "srun" ? program : mpi.launcher;
         if (!mpi.prefix.empty() && !program.starts_with('/')) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -106,6 +107,69 @@ void check_tasks_anywhere(const Rendering& rendering) {
     }
 }
 
+bool has_setup_here(const launchers::LaunchPlan& plan) {
+    return std::any_of(plan.setup.begin(), plan.setup.end(), [](const launchers::Setup& step) {
+        return !step.is_on_each_node;
+    });
+}
+
+Values values_of_setup(const launchers::Setup& step) {
+    const std::string& text = step.run;
+    const std::string body = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
+    return {{"text", Value(Value::Verbatim{body})},
+            {"end", Value(end_mark("END-OF-SETUP", body + "\n"))}};
+}
+
+/// The steps in their order: neighbours on the first node share one change to the variables of the
+/// submission.
+std::vector<Values> setup_steps(const launchers::LaunchPlan& plan) {
+    std::vector<Values> steps;
+    std::vector<Values> here;
+    bool continues = false;
+    const auto end_here = [&] {
+        if (!here.empty()) {
+            steps.push_back({{"code", Value()},
+                             {"continues", Value(continues)},
+                             {"setup", Value(std::exchange(here, {}))}});
+            continues = true;
+        }
+    };
+    for (const launchers::Setup& step : plan.setup) {
+        if (step.is_on_each_node) {
+            end_here();
+            steps.push_back({{"code", Value(Value::Verbatim{shell_quote(step.run)})}});
+        } else {
+            here.push_back(values_of_setup(step));
+        }
+    }
+    end_here();
+    return steps;
+}
+
+/// How a step runs once on each node. A batch launch may leave the number of nodes to the
+/// directives, and its chunks may share a node.
+void add_setup(const Rendering& rendering, Values& values) {
+    const auto& plan = rendering.plan;
+    const auto place = rendering.dialect.place();
+    const bool is_on_nodes =
+        std::any_of(plan.setup.begin(), plan.setup.end(), [](const launchers::Setup& step) {
+            return step.is_on_each_node;
+        });
+    const bool may_be_several = plan.nodes > 1 || rendering.input.job->launch.asks_as_written();
+    std::vector<Values> here;
+    here.reserve(plan.setup.size());
+    for (const launchers::Setup& step : plan.setup) {
+        here.push_back(values_of_setup(step));
+    }
+    values["has-setup"] = has_setup_here(plan);
+    values["setup"] = std::move(here);
+    values["setup-steps"] = setup_steps(plan);
+    values["sets-up-nodes"] = is_on_nodes;
+    values["sets-up-by-srun"] = may_be_several && place.has_srun;
+    values["sets-up-by-node-file"] = may_be_several && place.has_node_file;
+    values["pbsdsh"] = place.dialect == "torque" ? "pbsdsh -u" : "pbsdsh --";
+}
+
 } // namespace
 
 bool has_plain_outputs(const Rendering& rendering) {
@@ -170,16 +234,8 @@ void add_steps(const Rendering& rendering, Values& values) {
     values["has-modules"] = !plan.modules.empty();
     values["own-modules"] = !rendering.input.job->modules.empty();
     values["modules"] = Value(Value::Verbatim{shell_join(plan.modules)});
-    std::vector<Values> setup;
-    setup.reserve(plan.setup.size());
-    for (const std::string& text : plan.setup) {
-        const std::string body = text.ends_with('\n') ? text.substr(0, text.size() - 1) : text;
-        setup.push_back({{"text", Value(Value::Verbatim{body})},
-                         {"end", Value(end_mark("END-OF-SETUP", body + "\n"))}});
-    }
-    values["has-setup"] = !setup.empty();
-    values["has-user-code"] = !setup.empty() || !plan.modules.empty();
-    values["setup"] = std::move(setup);
+    add_setup(rendering, values);
+    values["has-user-code"] = has_setup_here(plan) || !plan.modules.empty();
     std::vector<Values> teardown;
     teardown.reserve(plan.teardown.size());
     for (const launchers::Teardown& item : plan.teardown) {

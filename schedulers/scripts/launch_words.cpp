@@ -120,6 +120,9 @@ bool is_literal(const Rendering& rendering) {
     for (const std::string& word : job.arguments) {
         is_found = is_found || has_any(word, "$`");
     }
+    for (const launchers::Setup& step : plan.setup) {
+        is_found = is_found || (step.is_on_each_node && has_any(step.run, "$`"));
+    }
     for (const std::string& word : plan.launcher) {
         is_found = is_found || has_any(word, "$`,");
     }

@@ -126,6 +126,19 @@ std::vector<std::string> plain_launch(const Rendering& rendering, Values& values
     return words;
 }
 
+void check_setup(const Rendering& rendering) {
+    const auto& setup = rendering.plan.setup;
+    if (std::any_of(setup.begin(), setup.end(), [](const launchers::Setup& step) {
+            return step.is_on_each_node;
+        })) {
+        rendering.faults.add(rendering.input.job->fault_at(
+            "setup",
+            problem("plain-setup-on-nodes", "a plain script has no set-up on each node"),
+            "it runs its own lines on the first node only",
+            "render the Job without --plain"));
+    }
+}
+
 } // namespace
 
 void check_plain(const Rendering& rendering) {
@@ -186,6 +199,7 @@ void check_plain(const Rendering& rendering) {
                 limit.field, limit.problem, limit.because, "render the Job without --plain"));
         }
     }
+    check_setup(rendering);
 }
 
 void add_plain_values(const Rendering& rendering, Values& values) {

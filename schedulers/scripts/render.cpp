@@ -46,7 +46,10 @@ void check_program_text(const launchers::Job& job, bool is_plain, Faults& faults
     if (is_plain || job.launch.kind != launchers::LaunchKind::kBatch) {
         check_directive_lines(job, "script", job.script, faults);
     }
-    check_directive_lines(job, "setup", job.setup, faults);
+    for (std::size_t index = 0; index < job.setup.size(); ++index) {
+        check_directive_lines(
+            job, fmt::format("setup[{}].run", index), job.setup[index].run, faults);
+    }
     for (std::size_t index = 0; index < job.teardown.size(); ++index) {
         const std::string field = fmt::format("teardown[{}].run", index);
         check_directive_lines(job, field, job.teardown[index].run, faults);

@@ -71,8 +71,11 @@ std::string foreign_index(const Rendering& rendering) {
                                          : std::string_view(rendering.dialect.name);
     std::string assignment;
     for (const IndexName& row : kIndexNames) {
+        const auto names_it = [&row](const launchers::Setup& setup) {
+            return setup.run.find(row.name) != std::string::npos;
+        };
         const bool is_read = job.script.find(row.name) != std::string::npos ||
-                             job.setup.find(row.name) != std::string::npos;
+                             std::any_of(job.setup.begin(), job.setup.end(), names_it);
         if (is_read && row.dialect == dialect) {
             return {};
         }

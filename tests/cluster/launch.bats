@@ -154,3 +154,30 @@ bind_job() {
     assert_line 'verdict: aborts'
     assert_line --partial 'checked.yaml:'
 }
+
+@test "a step of the set-up runs once on each node, and one that fails ends the job with its node" {
+    # shellcheck disable=SC2016
+    printf '%s\n' 'kind: Job' 'name: steps' 'setup:' '  - {run: "export WORD=first"}' \
+        '  - {run: "echo \"$WORD on $(hostname) in $PWD\"; touch /tmp/set-up-$WORD", on: each-node}' \
+        'script: ls /tmp/set-up-first && echo "rank on $(hostname)"' \
+        'launch: {kind: mpi, launcher: srun, pmi: default, guard: false}' \
+        'resources: {nodes: 2, tasks-per-node: 2, time: 2 min}' >steps.yaml
+    run by_slurm steps
+    cat steps-*.err
+    assert_equal "$status" 0
+    assert_equal "$(sed -n "s,^first on \(n[1-4]\) in $PWD\$,\1,p" steps-*.out | sort | uniq -c | awk '{ print $1 }')" $'1\n1'
+    assert_equal "$(grep -c '^rank on n[1-4]$' steps-*.out)" 4
+    assert_equal "$(sed -n 's/^first on \(n[1-4]\) .*/\1/p' steps-*.out | sort)" \
+        "$(sed -n 's/^rank on \(n[1-4]\)$/\1/p' steps-*.out | sort -u)"
+
+    # shellcheck disable=SC2016
+    printf '%s\n' 'kind: Job' 'name: broken' 'launch: batch' 'setup:' \
+        '  - {run: "[ $SLURM_NODEID = 0 ] || exit 7", on: each-node}' 'script: echo started' \
+        'resources: {nodes: 2, time: 2 min}' >broken.yaml
+    run by_slurm broken
+    cat slurm-*.out
+    assert_equal "$status" 1
+    assert_equal "$(grep -c started slurm-*.out)" 0
+    grep -q '^cybelectl: the set-up on n[1-4] ended with code 7$' slurm-*.out
+    grep -q '^error: the set-up failed on a node$' slurm-*.out
+}

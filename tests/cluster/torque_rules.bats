@@ -122,6 +122,29 @@ threads_are_ours() {
     assert_equal "$(ends "$id")" 0
     assert_equal "$(cat "threads-${id%%.*}.out")" 1
 }
+steps_on_two_nodes() {
+    # shellcheck disable=SC2016
+    job steps 'setup:' '  - {run: "export WORD=\"a b\" name=mine"}' \
+        '  - {run: "echo \"$WORD, $name on $(hostname) in $PWD\"", on: each-node}' \
+        'script: echo rank' "launch: {kind: mpi, guard: false$root}" \
+        'resources: {nodes: 2, tasks-per-node: 2, time: 2 min}'
+    assert_equal "$(ends "$("$bin/qsub" steps.sh)")" 0
+    assert_equal "$(sed -n '/ on n/p' steps-*.out | sort)" \
+        "a b, mine on n1 in $PWD"$'\n'"a b, mine on n2 in $PWD"
+    assert_equal "$(grep -c '^rank$' steps-*.out)" 4
+    # shellcheck disable=SC2016
+    job broken 'setup: [{run: "[ $(hostname) = n1 ] || exit 7", on: each-node}]' 'script: echo started' \
+        "launch: {kind: mpi, guard: false$root}" 'resources: {nodes: 2, tasks-per-node: 2, time: 2 min}'
+    assert_equal "$(ends "$("$bin/qsub" broken.sh)")" 1
+    grep -q '^cybelectl: the set-up on n2 ended with code 7$' broken-*.err
+    grep -q '^error: the set-up failed on a node$' broken-*.err
+    refute grep -q started broken-*.out
+    assert_equal "$(compgen -G '.cybelectl-setup.*')" ''
+}
+@test "a step of the set-up runs once on each node, and one that fails ends the job" {
+    for_both steps_on_two_nodes
+}
+
 @test "OMP_NUM_THREADS is the job's, not the batch system's" {
     for_both threads_are_ours
 }

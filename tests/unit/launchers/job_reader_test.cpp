@@ -126,7 +126,8 @@ TEST_CASE("job: every field, once right and once wrong") {
           "kubernetes: {results: {host-path: /x}}\n"),
          ("kind: Job\nname: a\nscript: echo\nresources: {memory-per-gpu: 1 GiB, gpus: {count: 2, "
           "type: a}, cpus-per-gpu: 3}\n"),
-         ("kind: Job\nname: a\nscript: echo\nresources: {memory: all, gpus-per-task: {count: 2, "
+         ("kind: Job\nname: a\nscript: echo\nsetup: [{run: echo, on: each-node}]\n"
+          "resources: {memory: all, gpus-per-task: {count: 2, "
           "type: a}}\n"),
          ("kind: Job\nname: a\nimage: {expand: $A}\nbinds: [{expand: $A}]\nworkdir: {expand: $A}\n"
           "make: [{expand: $A}]\nimage-copy: {expand: $A}\ninput: {expand: $A}\n"

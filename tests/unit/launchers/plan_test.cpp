@@ -78,7 +78,7 @@ constexpr const char* kTwoByTwo =
 
 TEST_CASE("the launcher's words: mpirun of both families, srun, by image and Site") {
     const std::string pmix = "pmi: [pmix_v4, pmi2]\n";
-    const std::array<PlanRow, 16> rows{{
+    const std::array<PlanRow, 19> rows{{
         {"{kind: mpi, launcher: srun, pmi: default}",
          kSlurm,
          "mpich 4.0.2",
@@ -132,6 +132,21 @@ TEST_CASE("the launcher's words: mpirun of both families, srun, by image and Sit
          "pmi: [pmix_v4, pmi2]\n",
          "srun --mpi=pmi2 --nodes=2 --ntasks=4 --ntasks-per-node=2 --cpus-per-task=4 "
          "--kill-on-bad-exit=1"},
+        {"{kind: mpi, launcher: hydra}", // of modules, whatever the Site has
+         kSlurm,
+         "mpich 4.0.2",
+         "mpi: [{family: openmpi, version: 5.0.7, prefix: /opt/o}]\n",
+         "mpirun -np 4 -ppn 2 -bind-to core:4"},
+        {"{kind: mpi, launcher: hydra}",
+         kTorque,
+         "intel 2021.19",
+         "mpi: [{family: intel, version: 2021.19, prefix: /opt/i}]\n",
+         "/opt/i/bin/mpirun -np 4 -ppn 2 -genv I_MPI_PIN 0"},
+        {"{kind: mpi, launcher: hydra}",
+         kSlurm,
+         "openmpi 5.0.7",
+         "",
+         "refused: mpirun of MPICH (hydra) with openmpi 5.0.7 in the image starts N jobs of one rank\n"},
         {"{kind: mpi, launcher: mpirun}",
          kSlurm,
          "openmpi 5.0.7",

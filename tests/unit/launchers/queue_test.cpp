@@ -127,9 +127,9 @@ TEST_CASE("set-up and limits are those of the queue that the Job names, else of 
         Faults faults;
         return make_plan({&job, &site, nullptr, place}, faults).setup;
     };
-    CHECK(setup("", kQueueSlurm) == std::vector<std::string>{"of first"});
-    CHECK(setup("queue: other\n", kQueueSlurm) == std::vector<std::string>{"of other"});
-    CHECK(setup("queue: third\n", kQueueSlurm) == std::vector<std::string>{"of third"});
+    CHECK(setup("", kQueueSlurm) == std::vector<Setup>{{"of first"}});
+    CHECK(setup("queue: other\n", kQueueSlurm) == std::vector<Setup>{{"of other"}});
+    CHECK(setup("queue: third\n", kQueueSlurm) == std::vector<Setup>{{"of third"}});
     CHECK(setup("queue: none\n", kQueueSlurm).empty());
     CHECK(setup("queue: other\n", kQueueLocal).empty());
 }

@@ -49,6 +49,8 @@ TEST_CASE("site: every field, once right and once wrong") {
     const std::string start = "kind: Site\nname: a\nscheduler: {dialect: slurm, through: ";
     test::check_every_field(site_kind(),
                             {kEverySiteField,
+                             start + "commands}\nsetup: [{run: echo, on: each-node}]\n"
+                                     "queues: [{name: a, setup: [{run: echo, on: first-node}]}]\n",
                              start + "{slurmrestd: http://a.example}}\n",
                              start + "{rimrock: http://a.example, host: b}}\n"});
 }

@@ -100,6 +100,7 @@ TEST_CASE("a variable of the submission with a name of the script reaches the pr
         "image: a.sif\nlaunch: openmp\narray: 0-3\nmodules: [m]\nsetup: |\n  {0}\n"
         "verify: {{keys: [a.pub]}}\nresources: {{time: 5 min}}\nscript: |\n  {0}",
         "launch: batch\nsetup: |\n  {0}\nscript: |\n  {0}",
+        "setup: [{{run: '{0}', on: each-node}}]\nscript: |\n  {0}",
         "launch: batch\nimage: a.sif\nscript: |\n  $CYBELE_CONTAINER sh -c '{0}'",
         "sweep: {{rate: [1, 2], pack: all}}\nscript: |\n  {0}",
         "launch: torch\ncommand: [train]",

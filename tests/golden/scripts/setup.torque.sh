@@ -1,0 +1,238 @@
+#!/bin/bash
+#PBS -N setup
+#PBS -l nodes=2:ppn=2
+#PBS -l walltime=01:00:00
+#PBS -j oe
+# From setup.job.yaml by cybelectl VERSION. Change that file, not this one.
+set -euo pipefail
+
+# shellcheck disable=SC2016,SC2054 # words of the Job are literal
+main() {
+    need_torque_job 2
+    enter_folder "$PBS_O_WORKDIR" "$job_number"
+    # From here on. What else is written goes into the file of the batch system (-j oe).
+    exec >setup-"$job_number".out 2>setup-"$job_number".err
+    start_once "${PBS_JOBID:-}"
+
+    enter_setup
+    set +euo pipefail # the set-up knows no strict mode
+    # shellcheck source=/dev/null
+    . /dev/fd/9 9<<'END-OF-SETUP'
+export DATA=/tmp/data
+
+cybele_read=yes
+END-OF-SETUP
+    # bash leaves a text with a syntax error with 2.
+    [ $? -ne 2 ] || [ -n "${cybele_read:-}" ] ||
+        refuse 'the set-up has a syntax error' 'bash could not read it to its end' \
+            'correct `setup`; the message of bash is above'
+    cybele_read=''
+    set -euo pipefail
+    leave_setup
+
+    set_up_nodes 'mkdir -p $DATA && cp input/* $DATA/'
+
+    enter_setup
+    set +euo pipefail # the set-up knows no strict mode
+    # shellcheck source=/dev/null
+    . /dev/fd/9 9<<'END-OF-SETUP'
+export LEVEL=3
+
+cybele_read=yes
+END-OF-SETUP
+    # bash leaves a text with a syntax error with 2.
+    [ $? -ne 2 ] || [ -n "${cybele_read:-}" ] ||
+        refuse 'the set-up has a syntax error' 'bash could not read it to its end' \
+            'correct `setup`; the message of bash is above'
+    cybele_read=''
+    set -euo pipefail
+    leave_setup
+
+    need_cpus 2 1 # of each node: ranks, threads of each
+
+    exported=() # over ssh
+    set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
+    # Not bound to cores: other jobs may have the nodes too, unless the Job has `exclusive: true`.
+    launcher=(mpirun -np 4 --map-by ppr:2:node --bind-to none)
+    echo 'cybelectl: job setup, 2 nodes, 4 ranks, 1 thread each,' 'no image' >&2
+    name_hosts
+    check_launcher
+    # no check of the ranks: no program for it is known in the image
+    launch "${launcher[@]}" ./model
+}
+
+# ---- The functions; `cybelectl explain scripts` describes each ----
+# sha256:c9b0cb3a7873bb26b5f4c1b85c0630f8b5444c0a5b7a55096f6b9b1e9e82c7cb, templates VERSION
+enter_folder() { # FOLDER of submission, NUMBER of the job
+    cd -- "$1" || refuse "cannot enter '$1' on $here" \
+        'the job was submitted there' 'submit from a shared file system'
+    [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
+    export -n CYBELE_JOB CYBELE_JOB_DIR # jobs that this one submits have their own
+}
+
+need_torque_job() { # NODES: job_number is the same for the elements of an array
+    job_number=${PBS_JOBID:-local}
+    job_number=${job_number%%[.[]*}
+    [ -r "${PBS_O_WORKDIR:+${PBS_NODEFILE:-}}" ] || refuse 'this is not a job of TORQUE' \
+        'PBS_O_WORKDIR or PBS_NODEFILE is missing' 'submit it with qsub'
+    local hosts_of_job
+    hosts_of_job=$(sort -u "$PBS_NODEFILE" | grep -c . || :)
+    [ "$hosts_of_job" -eq "$1" ] || refuse "the job asks for $1 nodes" \
+        "the node file names $hosts_of_job" 'ask the support of the site, or ask for fewer nodes'
+}
+
+start_once() { # ID of the job
+    local first file=$record/started/id # with `set -C` only the first job can create it
+    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
+    (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
+    first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
+    if [ "${first:-$1}" != "$1" ]; then
+        echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
+        record='' && exit 0 # the first one runs, and writes the record
+    fi
+}
+
+enter_setup() { # modules and set-up find the variables of the submission, …
+    declare -gA cybele_values=()
+    for cybele_name in name here record idle ended payload private image_folder array_index \
+        start submitted job_number; do
+        cybele_values[$cybele_name]=${!cybele_name-}
+    done
+    cybele_folder=$PWD
+    eval "$cybele_own"
+}
+
+leave_setup() { # … and this script its own again
+cybele_own=''; for cybele_name in $(compgen -e -X '*[^[:lower:]_]*' | grep -v _proxy); do
+    cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
+done # programs get these values back, which may have names of this script
+    for cybele_name in "${!cybele_values[@]}"; do
+        printf -v "$cybele_name" %s "${cybele_values[$cybele_name]}"
+    done
+    cd -- "$cybele_folder"
+}
+
+set_up_nodes() { # CODE: once on each node, in a process of its own
+    code_on_nodes "$1" || refuse 'the set-up failed on a node' 'the node and its code stand above' \
+        'correct the item of the set-up that runs on each node'
+}
+
+set_up_node() { # CODE
+    /bin/bash -ec "$1" </dev/null || {
+        set -- $?
+        echo "cybelectl: the set-up on $(uname -n) ended with code $1" >&2
+        return "$1"
+    }
+}
+
+code_on_nodes() ( # CODE
+    folder=$(umask 077 && mktemp -d "$PWD/.cybelectl-setup.XXXXXX") || exit 1 # all nodes read it
+    trap 'rm -rf -- "$folder"' EXIT
+    nodes=$(sort -u "$PBS_NODEFILE" | grep -c .)
+    printf '%s\n' "$1" >"$folder/code"
+    declare -f set_up_node serve_set_up >"$folder/node.sh"
+    echo "serve_set_up \"\$1\"" >>"$folder/node.sh"
+    (eval "$cybele_own"; export -p) >"$folder/environment"
+    if command -v pbsdsh >/dev/null; then
+        pbsdsh -u /bin/bash "$folder/node.sh" "$folder" || :
+    else
+        while read -r host; do
+            # shellcheck disable=SC2029 # the words are meant for the other side
+            ssh -n -o BatchMode=yes "$host" \
+                "exec /bin/bash $(printf '%q %q' "$folder/node.sh" "$folder")" &
+        done < <(sort -u "$PBS_NODEFILE")
+        wait
+    fi
+    # pbsdsh ends with 0 whatever happened, so each node writes its own code, seen a little later.
+    for ((tries = 0; tries < 100; tries++)); do
+        [ "$(cat "$folder"/*/code 2>/dev/null | grep -c .)" -lt "$nodes" ] || break
+        sleep 0.1
+    done
+    cat "$folder"/*/output
+    cat "$folder"/*/errors >&2
+    [ "$(cat "$folder"/*/code 2>/dev/null | grep -cx 0)" -eq "$nodes" ]
+)
+
+serve_set_up() { # FOLDER: runs on each node
+    set -- "$1" "$1/$(uname -n)" "${TMPDIR:-}" # the environment may have any other name
+    mkdir -- "$2" 2>/dev/null || return 0 # chunks of the job share this node
+    # shellcheck source=/dev/null
+    . "$1/environment" # ssh and pbsdsh bring none
+    unset -v TMPDIR
+    [ -z "$3" ] || export TMPDIR="$3"
+    cd -- "$PWD" && set_up_node "$(cat "$1/code")" >"$2/output" 2>"$2/errors"
+    echo $? >"$2/code"
+}
+
+need_cpus() { # RANKS THREADS
+    cpus=$(sort "$PBS_NODEFILE" | uniq -c | sort -n | awk 'NR == 1 {print $1}') # a line per slot
+    [ "$cpus" -eq 0 ] || [ "$(($1 * $2))" -le "$cpus" ] ||
+        refuse "too few CPUs per node: $cpus, not $1 x $2 (ranks x threads)" \
+            'threads slow each other down on one CPU' 'ask for fewer, or set launch.oversubscribe'
+}
+
+set_variables() { # NAME=VALUE...
+    export "${@?}" # the ? is for shellcheck
+    exported+=("${@%%=*}")
+}
+
+check_launcher() { # [LAUNCHER OPTION...]
+    [ "$EUID" -ne 0 ] || refuse 'mpirun does not start programs as root' \
+        'the Job does not allow it' 'set launch.allow-root if root is meant'
+    command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $here" \
+        'it starts the ranks' 'load its module, or name it in the Site'
+}
+
+name_hosts() { # of the allocation, and the variables that they need
+    local variable
+    hosts=(--hostfile "$PBS_NODEFILE")
+    for variable in "${exported[@]}"; do
+        hosts+=(-x "$variable")
+    done
+    launcher=("${launcher[0]}" "${hosts[@]}" "${launcher[@]:1}")
+}
+
+launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
+    (trap - INT QUIT; declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'; "$@") \
+        {idle}<&- &
+    payload=$! code=0 turns=0
+    while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
+        read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
+    done
+    wait "$payload" || code=$?
+    payload='' && return "$code"
+}
+
+finish_job() {
+    local code=$? state=failed new=$record/.exit.json.$$
+    trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
+    set +e && jobs -p | xargs -r kill 2>/dev/null
+    [ -n "$record" ] && umask 077 && mkdir -p -- "$record" || exit "$code"
+    [ "$code" -ne 0 ] || state='done' # below, time -2 is the script's start, -1 is now
+    [ "$ended" = no ] || state=cancelled
+    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout # its time limit less 2 s
+    printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
+        "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
+        -2 -1 "\"host\":\"$here\"" >"$new" && mv -f -- "$new" "$record/exit.json"
+    exit "$code"
+}
+
+refuse() { # WHAT BECAUSE HELP
+    printf 'error: %s\nbecause: %s\nhelp: %s\n' "$@" >&2
+    exit 1
+}
+
+cybele_own=''; for cybele_name in $(compgen -e -X '*[^[:lower:]_]*' | grep -v _proxy); do
+    cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
+done # programs get these values back, which may have names of this script
+[[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
+name=setup ended=no payload='' here=$(uname -n)
+record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}}
+exec {idle}<> <(:) # never has a line: to read it is to wait
+trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' HUP INT QUIT
+trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # sent to each process of the job
+for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # else some end it with code 0
+    trap -- "kill -s $signal \"\$payload\" 2>/dev/null || :" "$signal"
+done
+trap finish_job EXIT
+main "$@"
