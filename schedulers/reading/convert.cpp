@@ -65,7 +65,10 @@ void settle_tasks(const BatchScript& script,
         return;
     }
     const auto tasks = fields.find("resources.tasks");
-    if (tasks != fields.end() && !fields.contains("resources.tasks-per-node")) {
+    const auto nodes = fields.find("resources.nodes");
+    const bool is_one_each =
+        tasks != fields.end() && nodes != fields.end() && tasks->second == nodes->second;
+    if (tasks != fields.end() && !is_one_each && !fields.contains("resources.tasks-per-node")) {
         fields["resources.tasks-per-node"] = tasks->second;
     }
     fields.erase("resources.tasks");
@@ -199,8 +202,12 @@ std::optional<Conversion> convert_typed(const Explanation& explanation,
     auto launch = typed_launch(explanation.script, fewer, why);
     if (launch && !launch->is_exact) {
         options = fewer;
-    } else {
-        launch = typed_launch(explanation.script, options, why);
+    } else { // words that only such a launch would keep are not what stops it
+        std::vector<Remainder> of_more;
+        launch = typed_launch(explanation.script, options, why.empty() ? why : of_more);
+        if (launch) {
+            why.clear();
+        }
     }
     if (!launch || !keeps_submit_folder(explanation.script, *launch, why)) {
         return std::nullopt;

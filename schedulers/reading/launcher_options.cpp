@@ -11,8 +11,9 @@ namespace {
 
 using enum Starter;
 
-// srun(1) of Slurm 22.05 and 24.11; mpirun(1) of Open MPI 4.1 and 5.0; mpiexec of MPICH 4 and Intel
-// MPI 2021; the action flags of Apptainer 1.4 and SingularityCE 4.
+// srun(1) of Slurm 22.05 and 24.11, with the options of the plugin pyxis; mpirun(1) of Open MPI 4.1
+// and 5.0; the options of MPICH 4.3's mpiexec and of Intel MPI 2021, which read any number of
+// dashes and any capitals alike; the action flags of Apptainer 1.4 and SingularityCE 4.
 constexpr StarterOption kStarterOptions[] = {
     {kSrun, "--accel-bind", 1},
     {kSrun, "--account -A", 1},
@@ -161,6 +162,15 @@ constexpr StarterOption kStarterOptions[] = {
     {kSrun, "--wckey", 1},
     {kSrun, "--whole", 0},
     {kSrun, "--x11", 0},
+    {kSrun,
+     "--container-image --container-mounts --container-workdir --container-name --container-save "
+     "--container-env",
+     1},
+    {kSrun,
+     "--container-mount-home --no-container-mount-home --container-remap-root "
+     "--no-container-remap-root --container-entrypoint --no-container-entrypoint "
+     "--container-entrypoint-log --container-writable --container-readonly",
+     0},
     {kOpenMpi, "-np -n --np --n -c", 1},
     {kOpenMpi, "-N --npernode -npernode --npersocket -npersocket", 1},
     {kOpenMpi, "--map-by -map-by --rank-by -rank-by --bind-to -bind-to --ppr -ppr", 1},
@@ -208,27 +218,32 @@ constexpr StarterOption kStarterOptions[] = {
      "--set-cwd-to-session-dir -show-progress --show-progress -timestamp-output -tv --tv "
      "-use-hwthread-cpus -use-regexp --use-regexp -xml --xml",
      0},
-    {kHydra, "-n -np", 1},
-    {kHydra, "-ppn -perhost --perhost -grr", 1},
-    {kHydra, "-f -hostfile --hostfile -machinefile -machine", 1},
-    {kHydra, "-hosts --hosts -host", 1},
-    {kHydra, "-genv -env", 2},
-    {kHydra, "-genvlist -envlist -genvexcl -envexcl", 1},
+    {kHydra, "n np", 1},
+    {kHydra, "ppn perhost grr", 1},
+    {kHydra, "f hostfile machinefile", 1},
+    {kHydra, "host hosts hostlist machine machines machinelist hosts-group", 1},
+    {kHydra, "genv env", 2},
+    {kHydra, "genvlist genvexcl envlist envexcl", 1},
+    {kHydra, "genvall genvnone envall envnone", 0},
     {kHydra,
-     "-genvall -genvnone -envall -envnone -prepend-rank -l -verbose -v -info -print-all-exitcodes "
-     "-disable-auto-cleanup -disable-hostname-propagation -print-rank-map -enable-x -disable-x "
-     "-version -V -nolocal -order-nodes -rr -tune -hybrid-hosts -pmi-port -skip-launch-node -mps "
-     "-gdb -tv -silent-abort -prepend-timestamp -prot",
+     "prepend-rank l ordered-output print-rank-map print-all-exitcodes verbose v debug info "
+     "version help h profile prepend-timestamp prot",
      0},
-    {kHydra, "-bind-to --bind-to -map-by --map-by -binding -membind -bind-to-core", 1},
     {kHydra,
-     "-launcher -launcher-exec -bootstrap -bootstrap-exec -rmk -iface -demux -nameserver "
-     "-gpus-per-proc -gpu-subdevs-per-proc -prepend-pattern -outfile-pattern -errfile-pattern "
-     "-wdir -wd -path -usize -ranks-per-proc -ckpoint-interval -ckpointlib -ckpoint-prefix "
-     "-errorfile -outfile -s -configfile -trace -check_mpi -aps -profile -tmpdir -localhost "
-     "-localroot -rankmap -memory-alloc-kinds -topolib -gdb-args -gtool -gtoolfile -hosts-group "
-     "-cpu-bind",
+     "disable-auto-cleanup dac enable-auto-cleanup cleanup disable-hostname-propagation "
+     "enable-hostname-propagation enable-x disable-x hybrid-hosts pmi-port pmi-noaggregate "
+     "skip-launch-node nolocal rr silent-abort noconf ilp64 aps mps gdb idb tv",
+     0},
+    {kHydra, "bind-to map-by membind binding topolib rankmap order-nodes cpu-bind", 1},
+    {kHydra,
+     "launcher launcher-exec bootstrap bootstrap-exec bootstrap-exec-args rmk iface demux "
+     "nameserver localhost usize branch-count pmi-connect pmi-aggregate tmpdir",
      1},
+    {kHydra, "gpus-per-proc g gpu-subdevs-per-proc", 1},
+    {kHydra, "prepend-pattern outfile-pattern errfile-pattern outfile errfile output-from s", 1},
+    {kHydra, "wdir gwdir path configfile file", 1},
+    {kHydra, "gtool gtoolfile gdba gdb-args tune", 1},
+    {kHydra, "pmi_args", 4},
     {kContainer, "--bind -B --mount --fusemount --data", 1},
     {kContainer, "--env --env-file", 1},
     {kContainer, "--home -H --pwd --cwd --workdir -W --scratch -S --overlay -o --app", 1},
@@ -265,49 +280,91 @@ bool is_listed_name(std::string_view names, std::string_view option) {
     return false;
 }
 
-} // namespace
-
-const StarterOption* find_starter_option(Starter starter, std::string_view option) {
-    const auto* const found = std::find_if(
-        std::begin(kStarterOptions), std::end(kStarterOptions), [&](const StarterOption& row) {
-            return row.starter == starter && is_listed_name(row.names, option);
-        });
-    return found == std::end(kStarterOptions) ? nullptr : found;
+std::string small_letters(std::string_view text) {
+    std::string small(text);
+    std::transform(small.begin(), small.end(), small.begin(), [](unsigned char letter) {
+        return static_cast<char>(std::tolower(letter));
+    });
+    return small;
 }
 
-bool may_be_open_mpi(const BatchScript& script, bool has_image) {
-    constexpr std::array<std::string_view, 4> kOpenMpi{"openmpi", "open-mpi", "ompi_", "hpcx"};
-    constexpr std::array<std::string_view, 13> kOthers{"mpich",
-                                                       "mvapich",
-                                                       "impi",
-                                                       "i_mpi",
-                                                       "intelmpi",
-                                                       "intel-mpi",
-                                                       "oneapi",
-                                                       "cray",
-                                                       "platform",
-                                                       "hydra",
-                                                       "spectrum",
-                                                       "openmpi/1.",
-                                                       "openmpi-1."};
-    bool is_open_mpi = has_image;
+/// What the starter makes of an option: hydra reads any number of dashes and any capitals.
+std::string name_in_table(Starter starter, std::string_view option) {
+    return starter == kHydra ? small_letters(option.substr(
+                                   std::min(option.find_first_not_of('-'), option.size())))
+                             : std::string(option);
+}
+
+/// Which MPIs the lines of a script name, in modules and paths.
+struct NamedMpi {
+    bool is_open_mpi = false;
+    bool is_hydra = false; ///< MPICH, MVAPICH, Intel MPI
+    bool is_other = false;
+    bool has_oneapi = false; ///< which may bring Intel MPI
+};
+
+NamedMpi mpi_named_in(const BatchScript& script) {
+    constexpr std::array<std::string_view, 4> kOpenMpiNames{"openmpi", "open-mpi", "ompi_", "hpcx"};
+    constexpr std::array<std::string_view, 10> kHydraNames{"mpich",
+                                                           "mvapich",
+                                                           "impi",
+                                                           "i_mpi",
+                                                           "intelmpi",
+                                                           "intel-mpi",
+                                                           "intel/mpi",
+                                                           "oneapi-mpi",
+                                                           "mpiexec.hydra",
+                                                           "mpirun.hydra"};
+    constexpr std::array<std::string_view, 5> kOtherNames{
+        "cray", "platform", "spectrum", "openmpi/1.", "openmpi-1."};
+    NamedMpi named;
     for (const std::string& line : script.lines) {
         if (line.starts_with('#')) {
             continue;
         }
-        std::string small = line;
-        std::transform(small.begin(), small.end(), small.begin(), [](unsigned char letter) {
-            return static_cast<char>(std::tolower(letter));
-        });
+        const std::string small = small_letters(line);
         const auto has = [&](std::string_view word) {
             return small.find(word) != std::string::npos;
         };
-        if (std::any_of(kOthers.begin(), kOthers.end(), has)) {
-            return false;
-        }
-        is_open_mpi = is_open_mpi || std::any_of(kOpenMpi.begin(), kOpenMpi.end(), has);
+        const auto begins_word = [&](std::string_view word) {
+            const auto at = small.find(word);
+            return at != std::string::npos &&
+                   (at == 0 || std::isalpha(static_cast<unsigned char>(small[at - 1])) == 0);
+        };
+        named.is_open_mpi =
+            named.is_open_mpi || std::any_of(kOpenMpiNames.begin(), kOpenMpiNames.end(), has);
+        named.is_hydra =
+            named.is_hydra || std::any_of(kHydraNames.begin(), kHydraNames.end(), begins_word);
+        named.has_oneapi = named.has_oneapi || has("oneapi");
+        named.is_other = named.is_other || std::any_of(kOtherNames.begin(), kOtherNames.end(), has);
     }
-    return is_open_mpi;
+    return named;
+}
+
+} // namespace
+
+const StarterOption* find_starter_option(Starter starter, std::string_view option) {
+    const std::string name = name_in_table(starter, option);
+    const auto* const found = std::find_if(
+        std::begin(kStarterOptions), std::end(kStarterOptions), [&](const StarterOption& row) {
+            return row.starter == starter && is_listed_name(row.names, name);
+        });
+    return found == std::end(kStarterOptions) ? nullptr : found;
+}
+
+bool is_option_named(Starter starter, std::string_view option, std::string_view names) {
+    return is_listed_name(names, name_in_table(starter, option));
+}
+
+bool may_be_open_mpi(const BatchScript& script, bool has_image) {
+    const NamedMpi named = mpi_named_in(script);
+    return !named.is_other && !named.is_hydra && !named.has_oneapi &&
+           (named.is_open_mpi || has_image);
+}
+
+bool is_of_hydra(const BatchScript& script) {
+    const NamedMpi named = mpi_named_in(script);
+    return named.is_hydra && !named.is_other && !named.is_open_mpi;
 }
 
 } // namespace cybele::schedulers

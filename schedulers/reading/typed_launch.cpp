@@ -12,6 +12,7 @@
 #include "schedulers/reading/typed_ranks.hpp"
 #include "schedulers/reading/typed_script.hpp"
 #include "schedulers/reading/typed_setup.hpp"
+#include "schedulers/reading/typed_starter.hpp"
 #include "schedulers/reading/typed_words.hpp"
 #include "support/quote.hpp"
 
@@ -79,8 +80,8 @@ private:
     }
 
     static bool is_host_file_option(std::string_view name) {
-        constexpr std::array<std::string_view, 4> kHostFiles{
-            "--hostfile", "-hostfile", "--machinefile", "-machinefile"};
+        constexpr std::array<std::string_view, 5> kHostFiles{
+            "--hostfile", "-hostfile", "--machinefile", "-machinefile", "-f"};
         return is_one_of(name, kHostFiles);
     }
 
@@ -129,17 +130,25 @@ private:
             const std::string name = words_[at_].substr(0, equals);
             const StarterOption* const row = find_starter_option(starter, name);
             const bool may_have_value = name == "--kill-on-bad-exit"; // after `=` alone
-            if (row == nullptr || row->words > 1 ||
+            const bool is_of_pairs = row != nullptr && row->words == 2;
+            if (row == nullptr || row->words > 2 || (is_of_pairs && equals != std::string::npos) ||
                 (row->words == 0 && equals != std::string::npos && !may_have_value)) {
                 return stop(words_[at_], kOption);
             }
             std::string value =
                 equals == std::string::npos ? std::string() : words_[at_].substr(equals + 1);
-            if (row->words == 1 && equals == std::string::npos) {
+            if (row->words > 0 && equals == std::string::npos) {
                 if (++at_ == words_.size()) {
                     return stop(name, kOption);
                 }
                 value = words_[at_];
+            }
+            second_.clear(); // hydra also reads `-genv NAME=VALUE`
+            if (is_of_pairs && !(starter == Starter::kHydra && value.find('=') != value.npos)) {
+                if (++at_ == words_.size()) {
+                    return stop(name, kOption);
+                }
+                second_ = words_[at_];
             }
             ++at_;
             if (!put(name, value)) {
@@ -176,19 +185,26 @@ private:
         }
         at_ = 1;
         launch.kind = "mpi";
-        launch.launcher = is_srun ? "srun" : "mpirun";
+        const bool is_hydra = !is_srun && !options_.gets_image && is_of_hydra(script_);
+        const Starter starter = is_srun    ? Starter::kSrun
+                                : is_hydra ? Starter::kHydra
+                                           : Starter::kOpenMpi;
+        launch.launcher = is_srun ? "srun" : is_hydra ? "hydra" : "mpirun";
         launch.pmi = is_srun ? "default" : "";
-        bool has_count = is_srun; // srun starts as many as were asked for
+        // They start as many as were asked for.
+        bool has_count = is_srun || counts_tasks_of_slurm();
         const bool is_read =
-            take_options(is_srun ? Starter::kSrun : Starter::kOpenMpi,
-                         [&](const std::string& name, const std::string& value) {
-                             const bool is_count = name == "-n" || name == "--ntasks" ||
-                                                   name == "-np" || name == "--np";
-                             has_count = has_count || is_count;
-                             return is_count  ? whole_number(value) == place_.tasks
-                                    : is_srun ? take_srun_option(name, value)
-                                              : is_host_file_option(name) && value == kNodeFile;
-                         });
+            take_options(starter, [&](const std::string& name, const std::string& value) {
+                const bool is_count =
+                    name == "-n" || name == "--ntasks" || name == "-np" || name == "--np";
+                has_count = has_count || is_count;
+                return is_count  ? whole_number(value) == place_.tasks
+                       : is_srun ? take_srun_option({options_, place_, launch}, name, value)
+                       : is_host_file_option(name)
+                           ? value == kNodeFile
+                           : take_mpirun_option(
+                                 {options_, place_, launch}, starter, name, {value, second_});
+            });
         // Chunks of OpenPBS may share a node, and those of a launch of ours do not.
         const auto& directives = script_.directives;
         const bool may_share =
@@ -205,9 +221,9 @@ private:
         const bool may_be_bound = script_.reader == Reader::kSlurm || has_whole_nodes();
         launch.binding = !is_srun && may_be_bound && !options_.gets_image ? "none" : "";
         return (has_count || stop(first, "it says no number of ranks (`-n`)")) &&
-               (is_srun || may_be_open_mpi(script_, has_container()) ||
+               (is_srun || is_hydra || may_be_open_mpi(script_, has_container()) ||
                 stop(first,
-                     "the script does not say that it is of Open MPI, whose options a typed launch "
+                     "the script does not say of which MPI it is, whose options a typed launch "
                      "gives it")) &&
                (!is_srun || !has_free_cores() ||
                 stop(first,
@@ -237,41 +253,11 @@ private:
         return has_whole_nodes() && !options_.fields.contains("resources.cpus-per-task");
     }
 
-    bool take_srun_option(const std::string& name, const std::string& value) {
-        const auto number = whole_number(value);
-        if (name == "-N" || name == "--nodes") {
-            return number == place_.nodes;
-        }
-        if (name == "-c" || name == "--cpus-per-task") {
-            return number == place_.cpus;
-        }
-        if (name == "--ntasks-per-node") {
-            return place_.nodes * number.value_or(0) == place_.tasks;
-        }
-        if (name == "--kill-on-bad-exit" || name == "-K") {
-            launch.options.push_back("--kill-on-bad-exit=" + (value.empty() ? "1" : value));
-            return value.empty() || value == "1" || value == "0";
-        }
-        if (name == "--export") {
-            return value == "ALL"; // as without it
-        }
-        if (name == "--mpi") {
-            const bool is_known = value == "pmix" || value == "pmi2" || value.starts_with("pmix_v");
-            // The field `pmi` would also bind each rank to its cores, and end all with the first.
-            if (options_.gets_image && !value.starts_with("pmix_v")) {
-                launch.pmi = is_known ? value : launch.pmi;
-            } else {
-                launch.options.push_back(name + "=" + value);
-            }
-            return is_known;
-        }
-        if (is_passed_to_srun(name)) {
-            launch.options.push_back(value.empty()            ? name
-                                     : name.starts_with("--") ? name + "=" + value
-                                                              : name + value);
-            return true;
-        }
-        return false;
+    /// Under Slurm mpirun starts a rank per task, where the script says how many.
+    [[nodiscard]] bool counts_tasks_of_slurm() const {
+        const auto& fields = options_.fields;
+        return script_.reader == Reader::kSlurm && place_.cpus == 1 && !has_whole_nodes() &&
+               (fields.contains("resources.tasks") || fields.contains("resources.tasks-per-node"));
     }
 
     /// An image, or else a container that is started like any other program of the host.
@@ -387,6 +373,7 @@ private:
     std::vector<std::string> words_;
     std::map<std::size_t, std::string> raw_; ///< by their place: words that each process reads
     std::size_t at_ = 0;
+    std::string second_; ///< of an option with two words, as `--mca btl self`
 };
 
 /// A launch of which each word is known before the job runs.

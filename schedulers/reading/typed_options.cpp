@@ -99,7 +99,7 @@ bool is_bound_word(const BatchScript& script, const std::string& word) {
 }
 
 bool is_passed_to_srun(std::string_view option) {
-    constexpr std::array<std::string_view, 11> kPassed{"--cpu-bind",
+    constexpr std::array<std::string_view, 16> kPassed{"--cpu-bind",
                                                        "--cpu_bind",
                                                        "--distribution",
                                                        "-m",
@@ -109,8 +109,43 @@ bool is_passed_to_srun(std::string_view option) {
                                                        "--label",
                                                        "-l",
                                                        "--gpu-bind",
-                                                       "--mem-bind"};
-    return is_one_of(option, kPassed);
+                                                       "--mem-bind",
+                                                       "--accel-bind",
+                                                       "--comment",
+                                                       "--job-name",
+                                                       "--wait",
+                                                       "-W"};
+    return is_one_of(option, kPassed) || option.starts_with("--container-") || // of pyxis
+           option.starts_with("--no-container-");
+}
+
+bool is_passed_to_mpirun(Starter starter, std::string_view option, std::string_view value) {
+    if (starter == Starter::kHydra) {
+        return is_option_named(starter,
+                               option,
+                               "genv genvlist genvall envall env envlist prepend-rank l "
+                               "ordered-output print-rank-map print-all-exitcodes verbose v debug "
+                               "prepend-pattern outfile-pattern errfile-pattern outfile errfile "
+                               "silent-abort iface");
+    }
+    constexpr std::array<std::string_view, 4> kSettings{"--mca", "-mca", "--gmca", "-gmca"};
+    constexpr std::array<std::string_view, 9> kOfMessages{
+        "btl", "pml", "mtl", "coll", "osc", "io", "opal_cuda", "opal_warn", "mpi_"};
+    constexpr std::array<std::string_view, 13> kPassed{"-x",
+                                                       "--report-bindings",
+                                                       "-report-bindings",
+                                                       "--display-map",
+                                                       "-display-map",
+                                                       "--display-allocation",
+                                                       "-display-allocation",
+                                                       "--tag-output",
+                                                       "-tag-output",
+                                                       "--timestamp-output",
+                                                       "-timestamp-output",
+                                                       "--quiet",
+                                                       "-q"};
+    return is_one_of(option, kSettings) ? starts_with_one_of(value, kOfMessages)
+                                        : is_one_of(option, kPassed);
 }
 
 std::string reason_of_word(const BatchScript& script, std::string_view word) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "schedulers/reading/batch_script.hpp"
+#include "schedulers/reading/launcher_options.hpp"
 
 #include <cstddef>
 #include <string>
@@ -25,6 +26,10 @@ namespace cybele::schedulers {
 
 /// Options of srun that may be options of a launch.
 [[nodiscard]] bool is_passed_to_srun(std::string_view option);
+
+/// Options of mpirun that may be options of a launch: they place and bind no rank.
+[[nodiscard]] bool
+is_passed_to_mpirun(Starter starter, std::string_view option, std::string_view value);
 
 /// The line of the directive that a word under `directives` stands for; 0: none.
 [[nodiscard]] std::size_t line_of_word(const BatchScript& script, std::string_view word);

@@ -379,8 +379,10 @@ Place place_of_options(const BatchOptions& options) {
     place.cpus = std::max<std::uint64_t>(number_in(options, "resources.cpus-per-task"), 1);
     place.tasks = tasks != 0 ? tasks : place.nodes * std::max<std::uint64_t>(each, 1);
     const bool is_one = place.tasks == 1 && place.nodes == 1;
-    const bool is_even = nodes != 0 && (each != 0 ? place.tasks == place.nodes * each
-                                                  : tasks == 0 || place.nodes == 1);
+    // Slurm gives each node a task at least.
+    const bool is_even =
+        nodes != 0 && (each != 0 ? place.tasks == place.nodes * each
+                                 : tasks == 0 || place.nodes == 1 || place.tasks == place.nodes);
     // GPUs of the job in all may be those of several nodes.
     const auto gpus = options.fields.find("resources.gpus");
     const bool has_free_nodes = nodes == 0 && gpus != options.fields.end() && gpus->second != "1" &&

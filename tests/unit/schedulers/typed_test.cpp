@@ -3,6 +3,7 @@
 #include "launchers/documents/job.hpp"
 #include "schedulers/reading/convert.hpp"
 #include "schedulers/reading/explain.hpp"
+#include "schedulers/reading/launcher_options.hpp"
 #include "schedulers/scripts/render.hpp"
 #include "support/message.hpp"
 
@@ -120,6 +121,27 @@ TEST_CASE("what a script runs becomes launch, image and command") {
         // Set-up stops where the script does.
         Row{"set -e\nmkdir out\nsrun ./p\n", "setup: |\n  set -e\n  mkdir out\n"},
         Row{"set -e\nmodule load a\nsrun ./p\n", "modules: [\"a\"]\n"},
+        // Options of mpirun that place no rank are handed on; one of hydra's has its own.
+        Row{"module load openmpi\nmpirun ./p\n", "{kind: mpi, launcher: mpirun, binding: none"},
+        Row{"module load openmpi\nmpirun -n 4 --mca btl ^openib -x A ./p\n",
+            "options: [\"--mca\", \"btl\", \"^openib\", \"-x\", \"A\"]}\n"},
+        Row{"module load openmpi\nmpirun -n 4 --mca rmaps_base_oversubscribe 1 ./p\n",
+            "launch: batch\n"},
+        Row{"module load mpich/4\nmpirun -np 4 ./p\n",
+            "launch: {kind: mpi, launcher: hydra, binding: none, threads: own}\n"},
+        Row{"module load intel-oneapi-mpi\nmpirun ./p\n", "{kind: mpi, launcher: hydra"},
+        Row{"mpiexec.hydra --PPN=4 -genv A b --genv C=d -l ./p x\n",
+            "options: [\"-genv\", \"A\", \"b\", \"--genv\", \"C=d\", \"-l\"]}\n"},
+        Row{"mpiexec.hydra -ppn 4 -genv A b ./p x\n", "command: [\"./p\", \"x\"]\n"},
+        Row{"module load mpich\nmpirun -n 4 -bind-to core ./p\n", "launch: batch\n"},
+        Row{"module load mpich\nmpirun -n 4 -ppn 2 ./p\n", "launch: batch\n"},
+        Row{"module load mpich openmpi\nmpirun -n 4 ./p\n", "launch: batch\n"},
+        Row{"module load oneapi\nmpirun -n 4 ./p\n", "launch: batch\n"},
+        Row{"module load cray-mpich\nmpirun -n 4 ./p\n", "launch: batch\n"},
+        Row{"srun --container-image=a.sqsh --no-container-mount-home ./p\n",
+            "options: [\"--container-image=a.sqsh\", \"--no-container-mount-home\"]}\n"},
+        Row{"srun -W 0 ./p\n", "options: [\"-W0\"]}\n"},
+        Row{"#SBATCH -c 2\nmodule load openmpi\nmpirun ./p\n", "launch: batch\n"}, // its slots?
         Row{"./a && ./b\n", "script: |\n  ./a && ./b\n"}};
     for (const Row& row : kRows) {
         CAPTURE(row.body);
@@ -176,6 +198,48 @@ TEST_CASE("options that each PBS script of ours has, or that start nothing, keep
         const auto script = render_script(input); // it takes what the conversion wrote
         CHECK_MESSAGE(script.has_value(), format_text(script.error().faults()));
     }
+}
+
+TEST_CASE("hydra's options are known in each spelling, with the words that follow them") {
+    struct Row {
+        const char* option;
+        int words; ///< -1: none of MPICH 4.3 or Intel MPI 2021.19 has it
+    };
+    constexpr std::array kRows{Row{"-n", 1},
+                               Row{"--np", 1},
+                               Row{"-PPN", 1},
+                               Row{"---perhost", 1},
+                               Row{"-genv", 2},
+                               Row{"-envexcl", 1},
+                               Row{"-genvall", 0},
+                               Row{"-l", 0},
+                               Row{"-profile", 0},
+                               Row{"-gwdir", 1},
+                               Row{"-tune", 1},
+                               Row{"-aps", 0},
+                               Row{"-order-nodes", 1},
+                               Row{"-pmi_args", 4},
+                               Row{"-localroot", -1},
+                               Row{"--map-byy", -1}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.option);
+        const StarterOption* const found = find_starter_option(Starter::kHydra, row.option);
+        CHECK((found == nullptr ? -1 : found->words) == row.words);
+    }
+    CHECK(find_starter_option(Starter::kOpenMpi, "-NP") == nullptr);
+}
+
+TEST_CASE("as many tasks as nodes are one on each, and of other numbers Slurm decides") {
+    const auto job_of = [](const char* options) {
+        const auto explanation =
+            explain_script(std::string("#!/bin/bash\n#SBATCH ") + options + "\nsrun ./p\n", "s.sh");
+        return convert_script(*explanation, "s")->yaml;
+    };
+    const std::string yaml = job_of("-N 4 -n 4");
+    CHECK(yaml.find("launch: {kind: mpi") != std::string::npos);
+    CHECK(yaml.find("  nodes: 4\n") != std::string::npos);
+    CHECK(yaml.find("tasks") == std::string::npos);
+    CHECK(job_of("-N 4 -n 8").find("launch: batch\n") != std::string::npos);
 }
 
 TEST_CASE("one program of the host becomes a serial launch") {
@@ -341,7 +405,7 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/bash\n#SBATCH -c 16\ntorchrun --nproc_per_node=4 t.py\n", "threads: own"},
         // mpirun has the options of the MPI that is loaded.
         Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmodule load mpich/4.1\nmpiexec -n 4 ./x\n",
-            "launch: batch\n"},
+            "launch: {kind: mpi, launcher: hydra"},
         Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmodule load openmpi/1.6\nmpirun -n 4 ./x\n",
             "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmodule load openmpi impi\nmpirun -n 4 ./x\n",
@@ -349,7 +413,7 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmpirun -n 4 ./x\n", "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nmpirun -n 4 apptainer exec i.sif x\n", "kind: mpi"},
         Row{"#!/bin/bash\n#SBATCH -N 1 -n 4\nml mpich\nmpirun -n 4 apptainer exec i.sif x\n",
-            "launch: batch\n"},
+            "command: [\"apptainer\", \"exec\", \"i.sif\", \"x\"]\n"},
         // A program of the host, in the shell that read the set-up; a container would not see it.
         Row{"#!/bin/bash\n#SBATCH -n 1\nconda activate a\nsource b\npython x.py 3\n",
             "command: [\"python\", \"x.py\", \"3\"]\nlaunch: {kind: serial, threads: own}\n"},
@@ -455,7 +519,8 @@ TEST_CASE("a script that stays a batch launch names the line and the word that k
         Row{"srun ./p | tee log\n", 3, "srun ./p", "a pipe"},
         Row{"srun ./p\nsrun ./q\n", 4, "srun ./q", "the first one is at line 3"},
         Row{"for i in 1 2; do\nsrun ./p\ndone\n", 3, "for i in 1 2", "`for` may start"},
-        Row{"mpirun ./p\n", 3, "mpirun", "no number of ranks"},
+        Row{"mpirun ./p\n", 3, "mpirun", "of which MPI"},
+        Row{"#SBATCH -c 2\nmpirun ./p\n", 4, "mpirun", "no number of ranks"},
         Row{"export PATH=/x\nsrun ./p\n", 3, "export PATH=/x", "before the program"},
         Row{"export OMP_NUM_THREADS=8\nsrun ./p\n", 4, "srun ./p", "more threads than cores"},
         Row{"srun ./p $1\n", 3, "srun ./p $1", "reads its arguments"},
