@@ -58,7 +58,9 @@ constexpr char kGpusPerTaskField[] = "resources.gpus-per-task";
 template <const char* kField>
 bool take_gpus_of(Fields& fields, const Directive& directive) {
     const std::string value = gpu_value(fields, directive.value, "");
-    if (kField == kGpusPerTaskField && fields.has("tasks") && !fields.has("nodes")) {
+    const Directive* const tasks = fields.script.find("tasks");
+    if (kField == kGpusPerTaskField && tasks != nullptr && tasks->value != "1" &&
+        !fields.has("nodes")) {
         return false; // Slurm chooses the nodes, and a Job has as many GPUs on each
     }
     return gpu_forms(fields) == 1 && !value.empty() && fields.put(kField, value);

@@ -266,6 +266,10 @@ std::string mpirun_of(const Cell& cell) {
     if (list.is_null()) {
         return "mpirun";
     }
+    if (text_of(cell.job, "launch.launcher") == "hydra" &&
+        list[0].value("family", "") == "openmpi") {
+        return "mpirun"; // another one than the Site's
+    }
     const std::string named = list[0].value("launcher", "");
     const std::string program = named.empty() || named == "srun" ? "mpirun" : named;
     const std::string prefix = list[0].value("prefix", "");
@@ -290,6 +294,8 @@ void check_launcher(const Cell& cell, const Asked& asked, const Words& told) {
     } else {
         CHECK(told[0] == mpirun_of(cell));
         CHECK(holds_pair(told, "-np", tasks));
+        const bool is_hydra = text_of(cell.job, "launch.launcher") == "hydra";
+        CHECK((!is_hydra || holds_pair(told, "-ppn", std::to_string(asked.tasks_per_node))));
         const bool is_even =
             holds_pair(told, "-ppn", std::to_string(asked.tasks_per_node)) ||
             std::any_of(told.begin(), told.end(), [&](const std::string& word) {

@@ -240,6 +240,10 @@ TEST_CASE("as many tasks as nodes are one on each, and of other numbers Slurm de
     CHECK(yaml.find("  nodes: 4\n") != std::string::npos);
     CHECK(yaml.find("tasks") == std::string::npos);
     CHECK(job_of("-N 4 -n 8").find("launch: batch\n") != std::string::npos);
+    const std::string gpus = job_of("-n 1 --gpus-per-task=2");
+    CHECK(gpus.find("  gpus-per-task: 2\n") != std::string::npos);
+    CHECK(gpus.find("launch: {kind: mpi") != std::string::npos);
+    CHECK(job_of("-n 2 --gpus-per-task=2").find("launch: batch\n") != std::string::npos);
 }
 
 TEST_CASE("one program of the host becomes a serial launch") {
