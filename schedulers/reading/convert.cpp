@@ -193,22 +193,29 @@ void tell_modules(const BatchScript& script, Conversion& into) {
     }
 }
 
+/// The launch of a script, with the options that its Job keeps.
+std::optional<TypedLaunch>
+launch_of(const BatchScript& script, BatchOptions& options, std::vector<Remainder>& why) {
+    const BatchOptions fewer = without_own_words(script, options);
+    auto launch = typed_launch(script, fewer, why);
+    if (launch && !launch->is_exact) {
+        options = fewer;
+        return launch;
+    }
+    std::vector<Remainder> of_more; // words that only this one would keep do not stop the first
+    launch = typed_launch(script, options, why.empty() ? why : of_more);
+    if (launch) {
+        why.clear();
+    }
+    return launch;
+}
+
 /// The Job of a launch that is understood; unset where its document would not be one.
 std::optional<Conversion> convert_typed(const Explanation& explanation,
                                         BatchOptions options,
                                         const std::string& name,
                                         std::vector<Remainder>& why) {
-    const BatchOptions fewer = without_own_words(explanation.script, options);
-    auto launch = typed_launch(explanation.script, fewer, why);
-    if (launch && !launch->is_exact) {
-        options = fewer;
-    } else { // words that only such a launch would keep are not what stops it
-        std::vector<Remainder> of_more;
-        launch = typed_launch(explanation.script, options, why.empty() ? why : of_more);
-        if (launch) {
-            why.clear();
-        }
-    }
+    auto launch = launch_of(explanation.script, options, why);
     if (!launch || !keeps_submit_folder(explanation.script, *launch, why)) {
         return std::nullopt;
     }

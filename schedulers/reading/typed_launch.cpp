@@ -174,6 +174,24 @@ private:
                            : "one process would start in an allocation for several");
     }
 
+    bool take_starter_options(Starter starter, bool& has_count) {
+        return take_options(starter, [&](const std::string& name, const std::string& value) {
+            const bool is_count =
+                name == "-n" || name == "--ntasks" || name == "-np" || name == "--np";
+            has_count = has_count || is_count;
+            if (is_count) {
+                return whole_number(value) == place_.tasks;
+            }
+            if (starter == Starter::kSrun) {
+                return take_srun_option({options_, place_, launch}, name, value);
+            }
+            return is_host_file_option(name)
+                       ? value == kNodeFile
+                       : take_mpirun_option(
+                             {options_, place_, launch}, starter, name, {value, second_});
+        });
+    }
+
     bool take_starter(const ShellCommand& command) {
         constexpr std::array<std::string_view, 4> kMpirun{
             "mpirun", "mpiexec", "mpiexec.hydra", "orterun"};
@@ -193,18 +211,7 @@ private:
         launch.pmi = is_srun ? "default" : "";
         // They start as many as were asked for.
         bool has_count = is_srun || counts_tasks_of_slurm();
-        const bool is_read =
-            take_options(starter, [&](const std::string& name, const std::string& value) {
-                const bool is_count =
-                    name == "-n" || name == "--ntasks" || name == "-np" || name == "--np";
-                has_count = has_count || is_count;
-                return is_count  ? whole_number(value) == place_.tasks
-                       : is_srun ? take_srun_option({options_, place_, launch}, name, value)
-                       : is_host_file_option(name)
-                           ? value == kNodeFile
-                           : take_mpirun_option(
-                                 {options_, place_, launch}, starter, name, {value, second_});
-            });
+        const bool is_read = take_starter_options(starter, has_count);
         // Chunks of OpenPBS may share a node, and those of a launch of ours do not.
         const auto& directives = script_.directives;
         const bool may_share =
