@@ -178,7 +178,31 @@ Result<UniqueFd> Copier::place_for(const fs::path& to) {
     return parent;
 }
 
-Result<void> Copier::copy_file(const CopiedNode& node, const fs::path& source, const fs::path& to) {
+/// Where the content of a file goes: a link of the image to a file is written through, as by cp.
+fs::path through_links(int root, fs::path to) {
+    constexpr int kMostLinks = 40;
+    for (int count = 0; count < kMostLinks; ++count) {
+        const auto node = open_node(root, to, true);
+        if (!node || !S_ISREG(node->status.st_mode)) {
+            return to;
+        }
+        const auto parent = namespaces::open_in_root(root, to.parent_path());
+        std::array<char, PATH_MAX> target{};
+        const ssize_t length =
+            !parent ? -1
+                    : ::readlinkat(
+                          parent->get(), to.filename().c_str(), target.data(), target.size() - 1);
+        if (length <= 0) {
+            return to;
+        }
+        to = (fs::path("/") / to.parent_path() / target.data()).lexically_normal();
+    }
+    return to;
+}
+
+Result<void>
+Copier::copy_file(const CopiedNode& node, const fs::path& source, const fs::path& named) {
+    const fs::path to = through_links(root_, named);
     const UniqueFd in = reopen(node.fd.get(), O_RDONLY);
     if (!in.valid()) {
         return fail(system_error("cannot read " + printable(source.native()), errno));

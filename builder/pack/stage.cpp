@@ -373,6 +373,13 @@ Result<void> StageBuilder::write_metadata() {
     for (auto& [key, value] : definitions::label_lines(stage.joined("labels"))) {
         metadata.labels[key] = value;
     }
+    if (keeps_help &&
+        !stage.joined("help").empty()) { // like there, the labels speak of the new one
+        for (const char* name :
+             {"org.label-schema.usage", "org.label-schema.usage.apptainer.runscript.help"}) {
+            metadata.labels.try_emplace(name, "/.singularity.d/runscript.help");
+        }
+    }
     for (const auto& [key, value] : context_.request.image.labels) {
         metadata.labels[key] = value;
     }

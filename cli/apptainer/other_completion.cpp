@@ -3,6 +3,7 @@
 
 #include "cli/apptainer/other_help.hpp"
 #include "cli/apptainer/verb_table.hpp"
+#include "cli/apptainer/verb_texts.hpp"
 #include "cli/help/completion_script.hpp"
 #include "cli/run/start_as.hpp"
 #include "cli/run/start_options.hpp"
@@ -73,7 +74,7 @@ std::vector<VerbWords> all_words() {
     }
     for (const OtherVerb& one : other_verbs()) {
         if (one.refused.empty()) {
-            add(one.verb, one.about, flags_of_verb(one.verb));
+            add(one.verb, verb_text(one.verb)->about, flags_of_verb(one.verb));
         }
     }
     std::vector<VerbWords> all;

@@ -2,6 +2,7 @@
 #include "cli/apptainer/other_help.hpp"
 
 #include "cli/apptainer/verb_table.hpp"
+#include "cli/apptainer/verb_texts.hpp"
 #include "cli/run/start_as.hpp"
 #include "support/text.hpp"
 
@@ -15,24 +16,6 @@ namespace {
 
 constexpr std::string_view kGlobalFlags =
     "-v, --verbose; -q, --quiet; -s, --silent; -d, --debug; --version";
-
-struct StartText {
-    std::string_view verb;
-    std::string_view usage;
-    std::string_view about;
-};
-constexpr StartText kStarts[] = {
-    {"exec", "exec [FLAGS] IMAGE PROGRAM [ARGUMENT...]", "Start a program in a container."},
-    {"run", "run [FLAGS] IMAGE [ARGUMENT...]", "Start the runscript of an image."},
-    {"shell", "shell [FLAGS] IMAGE", "Start a shell in a container."},
-    {"test", "test [FLAGS] IMAGE [ARGUMENT...]", "Run the tests of an image."},
-    {"instance start",
-     "instance start [FLAGS] IMAGE NAME [ARGUMENT...]",
-     "Start a named container in the background, with the startscript of the image."},
-    {"instance run",
-     "instance run [FLAGS] IMAGE NAME [ARGUMENT...]",
-     "Start a named container in the background, with the runscript of the image."},
-};
 
 std::string row(std::string_view names, std::string_view value, std::string_view about) {
     std::string term(names);
@@ -88,73 +71,88 @@ std::string verb_flags(std::string_view verb) {
            (refused.empty() ? "" : "\nNot supported:\n" + refused);
 }
 
-/// The verbs that begin with `group`, or all.
-std::string verb_rows(std::string_view group) {
-    std::string rows;
-    for (const StartText& one : kStarts) {
-        const bool is_in = group.empty() || one.verb.starts_with(std::string(group) + " ");
-        rows += is_in ? row(one.verb, "", one.about) : "";
-    }
-    for (const OtherVerb& one : other_verbs()) {
-        const bool is_in = group.empty() || one.verb.starts_with(std::string(group) + " ");
-        if (is_in && one.refused.empty()) {
-            rows += row(one.verb, "", one.about);
-        }
-    }
-    return rows;
+bool is_below(std::string_view verb, std::string_view group) {
+    return verb.starts_with(group) && verb.size() > group.size() && verb[group.size()] == ' ' &&
+           !group.empty();
 }
 
-const StartText* start_text(std::string_view verb) {
-    const auto* const found = std::find_if(std::begin(kStarts),
-                                           std::end(kStarts),
-                                           [&](const StartText& one) { return one.verb == verb; });
-    return found == std::end(kStarts) ? nullptr : found;
+/// The verbs below `group`, or with "" those of the program; `hidden` are left out.
+std::string verb_rows(std::string_view group, std::string_view hidden = "buildcfg,confgen") {
+    std::string rows;
+    for (const VerbText& one : verb_texts()) {
+        const bool is_first = one.verb.find(' ') == std::string_view::npos;
+        const auto words = text::split_terminated(hidden, ',');
+        const bool is_hidden = std::find(words.begin(), words.end(), one.verb) != words.end();
+        if (group.empty() ? is_first && !is_hidden : is_below(one.verb, group)) {
+            rows += fmt::format("  {:<11} {}\n",
+                                group.empty() ? one.verb : one.verb.substr(group.size() + 1),
+                                one.about);
+        }
+    }
+    return rows.empty() ? rows : "\nAvailable Commands:\n" + rows;
+}
+
+std::string more(const std::string& program) {
+    return fmt::format("\nRun '{} --help' for more detailed usage information.\n", program);
+}
+
+/// With the options of the group, like there: "key [key options...] list".
+std::string usage_below_group(const VerbText& text) {
+    const std::size_t blank = text.verb.find(' ');
+    const VerbText* const group =
+        blank == std::string_view::npos ? nullptr : verb_text(text.verb.substr(0, blank));
+    return group == nullptr ? std::string(text.usage)
+                            : std::string(group->usage) + std::string(text.usage.substr(blank));
+}
+
+std::string flags_text(const std::string& verb) {
+    const StartVerb* const start = start_verb(verb);
+    return start == nullptr ? verb_flags(verb)
+                            : start_flags(start->action, verb.starts_with("instance "));
 }
 
 } // namespace
 
 std::string usage_of(const std::string& program, const std::string& verb) {
-    if (const StartText* const start = start_text(verb)) {
-        return fmt::format("Usage:\n  {} [global options...] {}\n", program, start->usage);
-    }
-    if (const OtherVerb* const other = find_verb(verb)) {
-        return fmt::format("Usage:\n  {} [global options...] {}\n", program, other->usage);
-    }
-    return fmt::format("Usage:\n  {} [global options...] <command>\n\n"
-                       "`{} help` lists the commands.\n",
-                       program,
-                       program);
+    const VerbText* const text = verb_text(verb);
+    const std::string commands = verb_rows(verb, "buildcfg,confgen,help");
+    const std::string words = text == nullptr    ? "<command>"
+                              : commands.empty() ? usage_below_group(*text)
+                                                 : verb + " <command>";
+    return fmt::format(
+        "Usage:\n  {} [global options...] {}\n{}{}", program, words, commands, more(program));
 }
 
 std::string flags_of(const std::string& program, const std::string& verb) {
     const std::string name = verb.empty() ? program : verb.substr(verb.rfind(' ') + 1);
-    std::string flags;
-    if (const StartVerb* const start = start_verb(verb)) {
-        flags = start_flags(start->action, verb.starts_with("instance "));
-    } else {
-        flags = verb.empty() ? "Global options: " + std::string(kGlobalFlags) : verb_flags(verb);
-    }
-    return fmt::format(
-        "Options for {} command:\n\n{}{}\n", name, row("-h,--help", "", "help for " + name), flags);
+    const std::string flags =
+        verb.empty() ? "Global options: " + std::string(kGlobalFlags) : flags_text(verb);
+    return fmt::format("Options for {} command:\n\n{}{}\n{}",
+                       name,
+                       row("-h,--help", "", "help for " + name),
+                       flags,
+                       more(program));
 }
 
 std::string help_of(const std::string& program, const std::string& verb) {
-    if (const StartText* const start = start_text(verb)) {
-        return std::string(start->about) + "\n\n" + usage_of(program, verb) + "\n" +
-               start_flags(start_verb(verb)->action, verb.starts_with("instance "));
+    const VerbText* const text = verb_text(verb);
+    if (text == nullptr) {
+        return "\nLinux container platform optimized for High Performance Computing (HPC) and\n"
+               "Enterprise Performance Computing (EPC)\n\nUsage:\n  " +
+               program + " [global options...]\n" + verb_rows("") +
+               "\nGlobal options: " + std::string(kGlobalFlags) +
+               "\n`cybelectl help` shows what else this program does.\n";
+    }
+    std::string help =
+        fmt::format("{}\n\nUsage:\n  {} {}\n", text->about, program, text->usage) + verb_rows(verb);
+    if (const std::string flags = flags_text(verb); !flags.empty()) {
+        help += "\n" + flags;
     }
     const OtherVerb* const other = find_verb(verb);
-    if (other != nullptr && other->refused.empty()) {
-        return std::string(other->about) + "\n\n" + usage_of(program, verb) + "\n" +
-               verb_flags(verb);
+    if (other != nullptr && !other->refused.empty()) {
+        help += "\nNot supported: " + std::string(other->refused) + "\n";
     }
-    if (other != nullptr) {
-        return fmt::format("Usage:\n  {} {}\n\nNot supported: {}\n", program, verb, other->refused);
-    }
-    return "Containers of cybelectl by the name of Apptainer.\n\n" + usage_of(program, "") +
-           "\nAvailable Commands:\n" + verb_rows(verb) +
-           "\nGlobal options: " + std::string(kGlobalFlags) +
-           "\n`cybelectl help` shows what else this program does.\n";
+    return help;
 }
 
 } // namespace cybele::cli

@@ -2,6 +2,7 @@
 #include "cli/apptainer/overlay_create.hpp"
 
 #include "cli/common/image_store.hpp"
+#include "cli/run/flag_words.hpp"
 #include "images/sif/sif.hpp"
 #include "images/signatures/signed.hpp"
 #include "support/file.hpp"
@@ -66,18 +67,21 @@ Result<void> make_overlay_tree(const fs::path& tree, const OtherCall& call) {
     fs::create_directories(tree / "upper", failed);
     fs::create_directories(tree / "work", failed);
     for (const auto& [flag, value] : call.flags) {
-        if (!flag->has_name("--create-dir") || failed) {
-            continue;
+        for (const std::string& one :
+             flag->has_name("--create-dir") ? read_list(value) : std::vector<std::string>()) {
+            const fs::path inside = fs::path("upper/" + one).lexically_normal();
+            if (*inside.begin() != "upper") {
+                return fail(ErrorCode::kInput,
+                            problem("overlay-directory-outside",
+                                    "--create-dir: '" + printable(one) +
+                                        "' is outside the overlay"),
+                            "it leads above the root of the container",
+                            "write a path of the container, such as /data");
+            }
+            if (!failed) {
+                fs::create_directories(tree / inside, failed);
+            }
         }
-        const fs::path inside = fs::path("upper/" + value).lexically_normal();
-        if (*inside.begin() != "upper") {
-            return fail(ErrorCode::kInput,
-                        problem("overlay-directory-outside",
-                                "--create-dir: '" + printable(value) + "' is outside the overlay"),
-                        "it leads above the root of the container",
-                        "write a path of the container, such as /data");
-        }
-        fs::create_directories(tree / inside, failed);
     }
     return failed ? Result<void>(fail(
                         system_error("cannot make the folders of the overlay", failed.value())))
@@ -139,7 +143,8 @@ Result<void> add_overlay_to_image(const fs::path& image, const fs::path& file, s
         return fail(ErrorCode::kInput,
                     problem("overlay-exists",
                             "the image '" + printable(image.native()) + "' has an overlay already"),
-                    "one image has one writable overlay",
+                    fmt::format("one image has one writable overlay: its object '{}'",
+                                opened.overlays_of(root).front().id),
                     "delete it by `sif del`");
     }
     images::NewObject object;

@@ -45,8 +45,12 @@ OwnWords wrong_usage(const Session& session, const std::string& verb, const Erro
     const bool is_unknown = verb.empty() && message.starts_with("unknown command");
     const std::string name = verb.empty() ? session.other_name : verb.substr(verb.rfind(' ') + 1);
     const std::string line =
-        is_unknown ? "Error: " + message + "\n" + proposal_for(session) + "\n"
-                   : fmt::format("Error for command \"{}\": {}\n", name, printable(message));
+        is_unknown ? "Error: " + message + "
+" + proposal_for(session) + "
+"
+                   : fmt::format("Error for command \"{}\": {}
+
+", name, printable(message));
     (void)std::fwrite(line.data(), 1, line.size(), stderr);
     constexpr std::string_view kOfFlags[] = {
         "unknown flag", "unknown shorthand flag", "invalid argument", "flag needs an argument"};
@@ -343,14 +347,17 @@ Result<OwnWords> help_words(const Session& session, std::size_t at) {
         if (word != "-h" && word != "--help") {
             return wrong_usage(session, "help", unknown_flag(word));
         }
-        at = session.words.size();
+        Session::print(help_of(session.other_name, "help"));
+        return done(0);
     }
     if (at >= session.words.size()) {
         Session::print(help_of(session.other_name, ""));
         return done(0);
     }
     const std::string verb = verb_at(session.words, at);
-    if (start_verb(verb) == nullptr && find_verb(verb) == nullptr && !is_group(verb)) {
+    const bool is_known = verb == "help" || start_verb(verb) != nullptr ||
+                          find_verb(verb) != nullptr || is_group(verb);
+    if (!is_known) {
         std::string topics;
         for (std::size_t i = at; i < session.words.size(); ++i) {
             topics += (topics.empty() ? "`" : " `") + printable(session.words[i]) + "`";

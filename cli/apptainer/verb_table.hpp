@@ -32,8 +32,6 @@ struct OtherVerb {
         ours;          ///< of ours, that it becomes; empty: a function does it, or it is refused
     std::size_t least; ///< words behind it
     std::size_t most;
-    std::string_view usage;
-    std::string_view about;   ///< a sentence for the help
     std::string_view refused; ///< why it is not carried; empty: it is
 };
 

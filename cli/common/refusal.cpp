@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/refusal.hpp"
 
+#include "cli/common/reference_errors.hpp"
 #include "support/message.hpp"
 #include "support/quote.hpp"
 
@@ -57,7 +58,7 @@ constexpr PageRow kPages[] = {
     {"user-namespaces-missing", "no-user-namespaces"},
 };
 
-/// What callers of Apptainer look for in its errors. `{}` is the first quoted word of ours.
+/// What callers of Apptainer look for in its errors, in addition to ours.
 struct ReferenceWords {
     std::string_view id;      ///< of the problem
     std::string_view because; ///< the reason begins so; empty: any reason
@@ -65,11 +66,6 @@ struct ReferenceWords {
 };
 
 constexpr ReferenceWords kReferenceWords[] = {
-    {"CD021", "", "{} is not defined"},
-    {"build-argument-unused",
-     "",
-     "unused build args: {}. Use option --warn-unused-build-args to show a warning instead of a "
-     "fatal message"},
     {"sandbox-exists", "it is a sandbox", "use --force if you want to overwrite it"},
     {"image-not-verified", "the image is not signed", "signature not found"},
     {"image-not-verified", "", "image not signed by required entities"},
@@ -84,13 +80,7 @@ std::string reference_words(const Fault& fault) {
     if (row == std::end(kReferenceWords) || fault.is_warning) {
         return {};
     }
-    const std::size_t begin = fault.message.find('\'') + 1; // 0: none
-    const std::string word = fault.message.substr(begin, fault.message.find('\'', begin) - begin);
-    std::string words(row->words);
-    if (const std::size_t at = words.find("{}"); at != std::string::npos) {
-        words.replace(at, 2, word);
-    }
-    return " (" + words + ")";
+    return " (" + std::string(row->words) + ")";
 }
 
 /// A build step's output, which is part of a reason, keeps its lines.
@@ -135,9 +125,13 @@ std::string shown_faults(const std::vector<Fault>& faults, bool is_coloured, boo
     return text;
 }
 
-std::string shown_faults_as_apptainer(const std::vector<Fault>& faults) {
+std::string shown_faults_as_apptainer(const std::vector<Fault>& faults, bool is_start) {
     std::string text;
     for (const Fault& fault : faults) {
+        if (const auto words = reference_error_text(fault, is_start)) {
+            text += "FATAL:   " + *words + "\n";
+            continue;
+        }
         const bool has_place = fault.where && !fault.where->file.empty() && fault.where->line > 0;
         text += (fault.is_warning ? "WARNING: " : "FATAL:   ") +
                 (has_place ? printable(fault.where->file) + ", line " +

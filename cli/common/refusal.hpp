@@ -21,7 +21,8 @@ namespace cybele::cli {
 shown_faults(const std::vector<Fault>& faults, bool is_coloured, bool has_ids);
 /// The same as objects, with the field `more`.
 /// A line each, as Apptainer writes them: `FATAL:   message: reason; remedy`, `WARNING: …`.
-[[nodiscard]] std::string shown_faults_as_apptainer(const std::vector<Fault>& faults);
+[[nodiscard]] std::string shown_faults_as_apptainer(const std::vector<Fault>& faults,
+                                                    bool is_start);
 [[nodiscard]] std::string shown_faults_json(const std::vector<Fault>& faults);
 
 } // namespace cybele::cli

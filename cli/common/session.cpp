@@ -108,7 +108,7 @@ void Session::note(const std::vector<Fault>& all, bool are_errors) const {
     std::string text = has_json_messages() ? shown_faults_json(faults)
                                            : shown_faults(faults, is_coloured, verbosity > 0);
     if (!other_name.empty()) {
-        text = shown_faults_as_apptainer(faults);
+        text = shown_faults_as_apptainer(faults, starts_container);
     }
     (void)std::fwrite(text.data(), 1, text.size(), stderr);
     touch();

@@ -49,7 +49,8 @@ struct Session {
     std::string format = "text";
     int verbosity = 0;
     bool is_quiet = false;
-    bool is_silent = false; ///< by the name of Apptainer, -s: errors only
+    bool is_silent = false;        ///< by the name of Apptainer, -s: errors only
+    bool starts_container = false; ///< by such a name: the verb starts one
     bool no_colour = false;
     bool is_terminal = false; ///< standard error is one
     /// Set by the verb's callback: does the work, gives the exit code.

@@ -220,6 +220,15 @@ void keep_legacy(images::Verification& found) {
     found.is_verified = found.is_verified && !found.signatures.empty();
 }
 
+/// The first group that has an object, which the reference verifies first.
+std::uint32_t first_group(const images::Image& image) {
+    std::uint32_t first = 0;
+    for (const images::Descriptor& one : image.descriptors()) {
+        first = one.group != 0 && (first == 0 || one.group < first) ? one.group : first;
+    }
+    return first;
+}
+
 /// By the name of Apptainer, in its words.
 Result<int> verify_as_reference(const Session& session,
                                 const VerifyVerbOptions& options,
@@ -245,8 +254,10 @@ Result<int> verify_as_reference(const Session& session,
     }
     if (!found->is_verified) {
         Fault fault = not_verified(*found, name);
-        fault.message = std::string(kFailed) +
-                        ": integrity: " + (has_signatures ? fault.because : "signature not found");
+        fault.message = std::string(kFailed) + ": integrity: " +
+                        (has_signatures ? fault.because
+                                        : "signature not found for object group " +
+                                              std::to_string(first_group(image)));
         fault.because.clear();
         return fail(Error(std::move(fault)));
     }

@@ -381,6 +381,7 @@ void use_start(Session& session, StartAs read) {
     session.is_quiet = read.is_quiet;
     session.is_silent = read.is_silent;
     session.refuses_with_255 = true;
+    session.starts_container = true;
     const auto kept = std::make_shared<StartAs>(std::move(read));
     session.action = [&session, kept] {
         for (const std::string& warning : kept->warnings) {

@@ -159,6 +159,7 @@ Result<void> use_host(const Session& session, StartOptions& options) {
     std::vector<std::string> warnings;
     CYBELE_TRY(const auto settings, runtime::find_site_settings(options.site_settings));
     if (settings) {
+        runtime::speak_as(options.request.manner);
         CYBELE_CHECK(runtime::apply_site_settings(*settings, options.request, warnings));
     }
     CYBELE_CHECK(runtime::check_control_list(options.request));

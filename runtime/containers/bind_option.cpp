@@ -63,7 +63,7 @@ std::string take_option(BindOption& bind, std::string_view word) {
         return bind.image_source.empty() ? "image-src= accepts a path in the image" : "";
     }
     bind.is_read_only = bind.is_read_only || word == "ro"; // of both, the stronger one
-    return is_option(word) ? "" : "the mode is neither ro nor rw";
+    return is_option(word) ? "" : "the mode '" + printable(word) + "' is neither ro nor rw";
 }
 
 tl::unexpected<Error> refuse(std::string_view bind, const std::string& because) {

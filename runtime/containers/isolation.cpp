@@ -109,8 +109,11 @@ std::string known_capabilities(const Request& request, const std::string& text, 
         if (read_capabilities(word, "")) {
             known += (known.empty() ? "" : ",") + word;
         } else if (!request.manner.is_quiet) {
-            warn(std::string(is_dropped ? "--drop-caps" : "--add-caps") + ": unknown capability '" +
-                 printable(word) + "' is ignored");
+            warn(request.manner.is_compatible
+                     ? std::string("won't ") + (is_dropped ? "drop" : "add") +
+                           " unknown capability: " + printable(word)
+                     : std::string(is_dropped ? "--drop-caps" : "--add-caps") +
+                           ": unknown capability '" + printable(word) + "' is ignored");
         }
     }
     return known;

@@ -198,7 +198,11 @@ open_overlays(const std::vector<std::string>& options, bool has_tmpfs, const Ima
         CYBELE_TRY(Overlay overlay, open_overlay(option, demand));
         if (overlay.is_writable && writable_overlay(overlays) != nullptr) {
             return fail(ErrorCode::kUsage,
-                        problem("several-writable-overlays", "two overlays are writable"),
+                        problem("several-writable-overlays",
+                                "the overlays '" +
+                                    printable(writable_overlay(overlays)->file.path.string()) +
+                                    "' and '" + printable(overlay.file.path.string()) +
+                                    "' are both writable"),
                         "what a program writes can go to one of them only",
                         "write ':ro' after the others");
         }

@@ -402,7 +402,16 @@ Result<MountPlan> plan_mounts(const Request& request,
     CYBELE_CHECK(add_scratch(plan.mounts, request, home));
     UserBinds binds(directory, request.manner.is_compatible, plan.warnings);
     if (request.site.forbids_binds) {
-        plan.warnings.push_back("binds of users are not allowed by the settings of this host");
+        if (!request.manner.is_compatible) {
+            plan.warnings.emplace_back(
+                "binds of users are not allowed by the settings of this host");
+        }
+        for (const std::string& text :
+             request.manner.is_compatible ? request.files.binds : std::vector<std::string>()) {
+            plan.warnings.push_back("Ignoring " + text.substr(0, text.find(':')) +
+                                    " bind mount: user bind control disabled by system "
+                                    "administrator");
+        }
         finish(plan.mounts, request, directory);
         return plan;
     }

@@ -112,7 +112,8 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
     }
     if (request.is_image_writable) {
         return fail(ErrorCode::kInput,
-                    problem("image-not-writable", "the image cannot be changed"),
+                    problem("image-not-writable",
+                            "the image '" + printable(image.path.string()) + "' cannot be changed"),
                     "--writable is for a directory; a SIF and a squashfs file are read-only",
                     "make a directory of it by `build --sandbox DIR IMAGE`, or write to memory by "
                     "--writable-tmpfs, or to a directory of its own by --overlay DIR");

@@ -239,7 +239,11 @@ void take_back_forbidden(const SiteSettings& settings,
     const auto take_back = [&](bool& flag, std::string_view word, const char* what) {
         if (flag && has_setting(settings, word, "no")) {
             flag = false;
-            warnings.push_back(std::string(what) + " is not allowed by the settings of this host");
+            warnings.push_back(request.manner.is_compatible
+                                   ? "Not virtualizing " + std::string(what).substr(2) +
+                                         " namespace by configuration"
+                                   : std::string(what) +
+                                         " is not allowed by the settings of this host");
         }
     };
     if (has_setting(settings, "allow pid ns", "no") && request.isolation.containall) {
@@ -366,7 +370,8 @@ Result<void> apply_site_settings(const SiteSettings& settings,
                     "apptainer.conf has 'enable overlay = no'",
                     "leave --overlay out, or ask the administrator");
     }
-    request.image.underlay = request.image.underlay || forbids_overlays;
+    request.image.underlay = request.image.underlay || forbids_overlays ||
+                             has_setting(settings, "enable underlay", "preferred");
     return {};
 }
 

@@ -132,6 +132,10 @@ load ../parts/cases.bash
     compare outside finds
 }
 
+@test "both programs do the same: help, usage and the words of errors" {
+    compare outside letter
+}
+
 @test "both programs do the same: odd forms of flags, words in wrong number, what metadata looks like" {
     compare forms 'empties|usages'
 }

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/reference_errors.hpp"
+
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iterator>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cybele::cli {
+
+namespace {
+
+enum class Verbs { kAny, kStart };
+
+/// `{1}`, `{2}`: the quoted words of our message; `{b}`: that of our reason; `{m}`: all between the
+/// first and the last quote of our message; `{first}`, `{last}`: its first and last word; `{path}`:
+/// the first word as an absolute path, `{abs1}`, `{abs2}`: the quoted ones so; `{file}`: the place.
+struct KnownError {
+    std::string_view id;      ///< of the problem
+    std::string_view because; ///< is in our reason or message; empty: any
+    Verbs verbs;
+    std::string_view words;
+};
+
+// clang-format off
+constexpr KnownError kKnownErrors[] = {
+    {"program-not-found", "no directory of PATH", Verbs::kAny, "\"{1}\": executable file not found in $PATH"},
+    {"program-not-found", "", Verbs::kAny, "stat {1}: no such file or directory"},
+    {"container-directory-failed", "No such file", Verbs::kAny, "failed to set working directory: chdir {1}: no such file or directory"},
+    {"image-not-opened", "No such file", Verbs::kStart, "While checking container encryption: could not open image {abs1}: failed to retrieve path for {abs1}: lstat {abs1}: no such file or directory"},
+    {"not-a-sif", "text file", Verbs::kStart, "While checking container encryption: could not open image {path}: image format not recognized"},
+    {"overlay-unusable", "No such file", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: failed to retrieve path for {1}: lstat {abs1}: no such file or directory"},
+    {"image-not-writable", "", Verbs::kAny, "no SIF writable overlay partition found in {1}"},
+    {"name-server-malformed", "", Verbs::kAny, "container creation failed: dns ip {1} is not a valid IP address"},
+    {"bind-malformed", "is neither ro nor rw", Verbs::kAny, "While setting bind mount configuration: while parsing bind path: while getting bind path: {b} is not a valid bind option"},
+    {"mount-malformed", "the type", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": unsupported mount type \"{b}\", only 'bind' is supported"},
+    {"mount-malformed", "it lacks", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": mounts must specify a source and a destination"},
+    {"mount-malformed", "is not known here", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": invalid key \"{b}\" in mount specification"},
+    {"image-bind-unusable", "it is a directory", Verbs::kAny, "container creation failed: could not use {1} for image binding: not supported image format"},
+    {"several-writable-overlays", "", Verbs::kAny, "while loading overlay images: you can't specify more than one writable overlay, {abs1} contains a writable overlay, requires to use '--overlay {abs2}:ro'"},
+    {"overlay-too-small", "", Verbs::kAny, "image size must be equal or greater than 64 MiB"},
+    {"overlay-exists", "an existing file", Verbs::kAny, "EXT3 overlay image {first} already exists"},
+    {"overlay-exists", "", Verbs::kAny, "a writable overlay partition already exists in {1} (ID: {b}), delete it first with \"apptainer sif del {b} {1}\""},
+    {"overlay-of-signed-image", "", Verbs::kAny, "SIF image {1} is signed: could not add writable overlay"},
+    {"keep-privs-root-only", "", Verbs::kAny, "Could not configure --keep-privs: --keep-privs requires root privileges"},
+    {"image-forbidden-by-site", "allow container sif", Verbs::kAny, "configuration disallows users from running unencrypted SIF containers"},
+    {"image-forbidden-by-site", "allow container dir", Verbs::kAny, "configuration disallows users from running sandbox containers"},
+    {"image-forbidden-by-site", "allow container squashfs", Verbs::kAny, "configuration disallows users from running squashFS containers"},
+    {"image-forbidden-by-site", "allow container extfs", Verbs::kAny, "configuration disallows users from running extFS containers"},
+    {"instance-missing", "", Verbs::kStart, "While setting image/instance: {message}"},
+    {"step-failed", "failed with exit code", Verbs::kAny, "While performing build: while running engine: while running {first} section: exit status {last}"},
+    {"CD021", "has no value", Verbs::kAny, "Unable to build from {file}: build var {1} is not defined through either --build-arg (--build-arg-file) or 'arguments' section"},
+    {"build-argument-unused", "", Verbs::kAny, "unused build args: {1}. Use option --warn-unused-build-args to show a warning instead of a fatal message"},
+    {"image-not-verified", "signature not found for object group", Verbs::kAny, "{message}"},
+    {"key-place-unknown", "it has", Verbs::kAny, "Failed to sign container: index out of range"},
+    {"push-transport-unknown", "", Verbs::kAny, "{message}"},
+    {"sif-object-missing", "integrity: object", Verbs::kAny, "{message}"},
+    {"sif-group-missing", "integrity: group", Verbs::kAny, "{message}"},
+    {"export-file-exists", "unasked", Verbs::kAny, "Image file already exists: \"{first}\" - will not overwrite"},
+    {"pull-source-malformed", "it names no registry", Verbs::kAny, "Unsupported transport type: {scheme}"},
+};
+// clang-format on
+
+std::vector<std::string> quoted_words(std::string_view text) {
+    std::vector<std::string> words;
+    for (std::size_t at = text.find('\''); at != std::string_view::npos;) {
+        const std::size_t end = text.find('\'', at + 1);
+        if (end == std::string_view::npos) {
+            break;
+        }
+        words.emplace_back(text.substr(at + 1, end - at - 1));
+        at = text.find('\'', end + 1);
+    }
+    words.resize(std::max<std::size_t>(words.size(), 2));
+    return words;
+}
+
+std::string absolute_path_of(const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::absolute(path, ignored).lexically_normal().native();
+}
+
+/// All between the first quote and the last one.
+std::string between_quotes(std::string_view text) {
+    const std::size_t first = text.find('\'');
+    const std::size_t last = text.rfind('\'');
+    return first == last ? std::string() : std::string(text.substr(first + 1, last - first - 1));
+}
+
+std::string filled(const KnownError& row, const Fault& fault) {
+    const auto words = quoted_words(fault.message);
+    const std::string first = fault.message.substr(0, fault.message.find(' '));
+    const std::string last = fault.message.substr(fault.message.rfind(' ') + 1);
+    const std::pair<std::string_view, std::string> values[] = {
+        {"{1}", words[0]},
+        {"{2}", words[1]},
+        {"{b}", quoted_words(fault.because).front()},
+        {"{m}", between_quotes(fault.message)},
+        {"{abs1}", absolute_path_of(words[0])},
+        {"{abs2}", absolute_path_of(words[1])},
+        {"{path}", absolute_path_of(first)},
+        {"{file}", fault.where ? fault.where->file : ""},
+        {"{first}", first},
+        {"{last}", last},
+        {"{scheme}", last.substr(0, last.find(':'))},
+        {"{message}", fault.message},
+    };
+    std::string text;
+    for (std::size_t at = 0; at < row.words.size();) {
+        const auto* const value =
+            std::find_if(std::begin(values), std::end(values), [&](const auto& one) {
+                return row.words.substr(at).starts_with(one.first);
+            });
+        if (value == std::end(values)) {
+            text += row.words[at++];
+        } else {
+            text += value->second;
+            at += value->first.size();
+        }
+    }
+    return text;
+}
+
+} // namespace
+
+std::optional<std::string> reference_error_text(const Fault& fault, bool is_start) {
+    if (fault.is_warning) {
+        return std::nullopt;
+    }
+    const auto* const row =
+        std::find_if(std::begin(kKnownErrors), std::end(kKnownErrors), [&](const KnownError& one) {
+            const bool has_words = fault.because.find(one.because) != std::string::npos ||
+                                   fault.message.find(one.because) != std::string::npos;
+            return one.id == fault.id && has_words && (one.verbs == Verbs::kAny || is_start);
+        });
+    return row == std::end(kKnownErrors) ? std::nullopt
+                                         : std::optional(printable(filled(*row, fault)));
+}
+
+} // namespace cybele::cli
