@@ -2,6 +2,7 @@
 #include "cli/apptainer/other_verbs.hpp"
 
 #include "cli/apptainer/architecture_flag.hpp"
+#include "cli/apptainer/build_configuration.hpp"
 #include "cli/apptainer/gpu_flags.hpp"
 #include "cli/apptainer/instance_verbs.hpp"
 #include "cli/apptainer/key_list.hpp"
@@ -480,6 +481,11 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
                    completion_of(session.other_name, call.words.empty() ? "" : call.words.front()));
         Session::print(script);
         return OwnWords{{}, 0};
+    }
+    if (verb == "buildcfg") {
+        return show_build_configuration(session, call).map([](int code) {
+            return OwnWords{{}, code};
+        });
     }
     if (verb == "version") {
         Session::print(std::string(kOtherVersion) + "\n");

@@ -209,7 +209,7 @@ constexpr OtherVerb kVerbs[] = {
     {"verify", "verify", 1, 1, ""},
     {"version", "", 0, 99, ""},
     {"overlay create", "", 1, 1, ""},
-    {"buildcfg", "", 0, 1, "there are no build settings; `cybelectl doctor` says what this machine can do"},
+    {"buildcfg", "", 0, 1, ""},
     {"capability", "", 0, 99, kNoCapabilities},
     {"checkpoint", "", 0, 99, kNoCheckpoints},
     {"config", "", 0, 99, kNoSettings},

@@ -52,6 +52,7 @@ constexpr KnownError kKnownErrors[] = {
     {"image-forbidden-by-site", "allow container squashfs", Verbs::kAny, "configuration disallows users from running squashFS containers"},
     {"image-forbidden-by-site", "allow container extfs", Verbs::kAny, "configuration disallows users from running extFS containers"},
     {"instance-missing", "", Verbs::kStart, "While setting image/instance: {message}"},
+    {"instance-exists", "", Verbs::kAny, "{message}"},
     {"step-failed", "failed with exit code", Verbs::kAny, "While performing build: while running engine: while running {first} section: exit status {last}"},
     {"CD021", "has no value", Verbs::kAny, "Unable to build from {file}: build var {1} is not defined through either --build-arg (--build-arg-file) or 'arguments' section"},
     {"build-argument-unused", "", Verbs::kAny, "unused build args: {1}. Use option --warn-unused-build-args to show a warning instead of a fatal message"},

@@ -84,8 +84,13 @@ std::string reference_text(const images::Verification& verification, const image
         }
     }
     if (!verification.is_verified) {
-        return text + "\nError encountered during signature verification: " +
-               printable(verification.because) + "\n";
+        const bool is_of_signature =
+            std::any_of(verification.signatures.begin(),
+                        verification.signatures.end(),
+                        [](const SignatureState& state) { return !state.is_valid; });
+        return is_of_signature ? text + "\nError encountered during signature verification: " +
+                                     printable(verification.because) + "\n"
+                               : text;
     }
     text += "Objects verified:\nID  |GROUP   |LINK    |TYPE\n" + std::string(48, '-') + "\n";
     for (const Descriptor& object : covered_objects(verification, image)) {

@@ -321,6 +321,20 @@ void take_directory(StartOptions& options, const FlagWords& words, const Environ
     }
 }
 
+void warn_of_unknown_mounts(StartAs& read) {
+    constexpr std::string_view kKnown[] = {
+        "proc", "sys", "dev", "devpts", "home", "tmp", "hostfs", "cwd", "bind-paths"};
+    for (const std::string& text : read.options.request.files.no_mount) {
+        for (const std::string& word : read_list(text)) {
+            const bool is_known =
+                std::find(std::begin(kKnown), std::end(kKnown), word) != std::end(kKnown);
+            if (!is_known && !word.starts_with('/')) {
+                read.warnings.push_back("Ignoring unknown mount type '" + printable(word) + "'");
+            }
+        }
+    }
+}
+
 } // namespace
 
 Result<std::optional<StartAs>> read_start_as(const Session& session,
@@ -354,6 +368,7 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
         CYBELE_CHECK(take_flag(read, *option, flag));
     }
     CYBELE_CHECK(take_variables(read.options, given, session.environment, read.warnings));
+    warn_of_unknown_mounts(read);
     take_directory(read.options, words, session.environment);
     if (::geteuid() != 0 && keeps_privileges(words, session.environment)) {
         return fail(ErrorCode::kEnvironment,
