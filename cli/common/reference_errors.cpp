@@ -18,7 +18,8 @@ enum class Verbs { kAny, kStart };
 
 /// `{1}`, `{2}`: the quoted words of our message; `{b}`: that of our reason; `{m}`: all between the
 /// first and the last quote of our message; `{first}`, `{last}`: its first and last word; `{path}`:
-/// the first word as an absolute path, `{abs1}`, `{abs2}`: the quoted ones so; `{file}`: the place.
+/// the first word as an absolute path, `{section}`: `{1}` without its `%`, `{abs1}`, `{abs2}`: the
+/// quoted ones so; `{file}`: the place.
 struct KnownError {
     std::string_view id;      ///< of the problem
     std::string_view because; ///< is in our reason or message; empty: any
@@ -54,6 +55,8 @@ constexpr KnownError kKnownErrors[] = {
     {"instance-missing", "", Verbs::kStart, "While setting image/instance: {message}"},
     {"instance-exists", "", Verbs::kAny, "{message}"},
     {"step-failed", "failed with exit code", Verbs::kAny, "While performing build: while running engine: while running {first} section: exit status {last}"},
+    {"CD001", "is not a section", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
+    {"CD004", "is not a section", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
     {"CD021", "has no value", Verbs::kAny, "Unable to build from {file}: build var {1} is not defined through either --build-arg (--build-arg-file) or 'arguments' section"},
     {"build-argument-unused", "", Verbs::kAny, "unused build args: {1}. Use option --warn-unused-build-args to show a warning instead of a fatal message"},
     {"image-not-verified", "signature not found for object group", Verbs::kAny, "{message}"},
@@ -105,6 +108,7 @@ std::string filled(const KnownError& row, const Fault& fault) {
         {"{abs2}", absolute_path_of(words[1])},
         {"{path}", absolute_path_of(first)},
         {"{file}", fault.where ? fault.where->file : ""},
+        {"{section}", words[0].substr(words[0].starts_with('%') ? 1 : 0)},
         {"{first}", first},
         {"{last}", last},
         {"{scheme}", last.substr(0, last.find(':'))},

@@ -399,6 +399,9 @@ void use_start(Session& session, StartAs read) {
     session.starts_container = true;
     const auto kept = std::make_shared<StartAs>(std::move(read));
     session.action = [&session, kept] {
+        runtime::Manner manner = kept->options.request.manner;
+        manner.is_compatible = !session.other_name.empty();
+        runtime::speak_as(manner);
         for (const std::string& warning : kept->warnings) {
             if (session.has_warnings()) {
                 runtime::warn(warning);
