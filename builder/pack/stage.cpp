@@ -369,16 +369,9 @@ Result<void> StageBuilder::write_metadata() {
     metadata.test_arguments = arguments("test");
     metadata.has_test = metadata.test.find_first_not_of(" \t\r\n") != std::string::npos;
     const bool keeps_help = context_.request.steps.keeps_base_help && has_help(root_);
-    metadata.help = keeps_help ? std::string() : stage.joined("help");
+    metadata.help = help_beside(keeps_help, stage.joined("help"), metadata.labels);
     for (auto& [key, value] : definitions::label_lines(stage.joined("labels"))) {
         metadata.labels[key] = value;
-    }
-    if (keeps_help &&
-        !stage.joined("help").empty()) { // like there, the labels speak of the new one
-        for (const char* name :
-             {"org.label-schema.usage", "org.label-schema.usage.apptainer.runscript.help"}) {
-            metadata.labels.try_emplace(name, "/.singularity.d/runscript.help");
-        }
     }
     for (const auto& [key, value] : context_.request.image.labels) {
         metadata.labels[key] = value;

@@ -96,4 +96,18 @@ bool has_help(const std::filesystem::path& root) {
         std::filesystem::symlink_status(root / ".singularity.d/runscript.help", unknown));
 }
 
+std::string
+help_beside(bool keeps_base, std::string help, std::map<std::string, std::string>& labels) {
+    if (!keeps_base) {
+        return help;
+    }
+    for (const char* name :
+         {"org.label-schema.usage", "org.label-schema.usage.apptainer.runscript.help"}) {
+        if (!help.empty()) {
+            labels.try_emplace(name, "/.singularity.d/runscript.help");
+        }
+    }
+    return {};
+}
+
 } // namespace cybele::builder

@@ -4,6 +4,8 @@
 #include "support/error.hpp"
 
 #include <filesystem>
+#include <map>
+#include <string>
 
 namespace cybele::builder {
 
@@ -16,5 +18,10 @@ namespace cybele::builder {
 
 /// Whether the tree has a help text, which its base gave it.
 [[nodiscard]] bool has_help(const std::filesystem::path& root);
+
+/// The help text of a definition, or nothing where that of the base stays; like with Apptainer the
+/// labels speak of the new one all the same.
+[[nodiscard]] std::string
+help_beside(bool keeps_base, std::string help, std::map<std::string, std::string>& labels);
 
 } // namespace cybele::builder

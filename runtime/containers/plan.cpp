@@ -4,6 +4,7 @@
 #include "runtime/containers/bind_option.hpp"
 #include "runtime/containers/isolation.hpp"
 #include "runtime/containers/own_folders.hpp"
+#include "runtime/containers/site_settings.hpp"
 #include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/small_devices.hpp"
 #include "support/file.hpp"
@@ -402,16 +403,7 @@ Result<MountPlan> plan_mounts(const Request& request,
     CYBELE_CHECK(add_scratch(plan.mounts, request, home));
     UserBinds binds(directory, request.manner.is_compatible, plan.warnings);
     if (request.site.forbids_binds) {
-        if (!request.manner.is_compatible) {
-            plan.warnings.emplace_back(
-                "binds of users are not allowed by the settings of this host");
-        }
-        for (const std::string& text :
-             request.manner.is_compatible ? request.files.binds : std::vector<std::string>()) {
-            plan.warnings.push_back("Ignoring " + text.substr(0, text.find(':')) +
-                                    " bind mount: user bind control disabled by system "
-                                    "administrator");
-        }
+        plan.warnings = forbidden_binds(request);
         finish(plan.mounts, request, directory);
         return plan;
     }

@@ -315,6 +315,18 @@ Result<std::optional<SiteSettings>> find_site_settings(const std::string& named)
     return std::optional(std::move(settings));
 }
 
+std::vector<std::string> forbidden_binds(const Request& request) {
+    if (!request.manner.is_compatible) {
+        return {"binds of users are not allowed by the settings of this host"};
+    }
+    std::vector<std::string> warnings;
+    for (const std::string& text : request.files.binds) {
+        warnings.push_back("Ignoring " + text.substr(0, text.find(':')) +
+                           " bind mount: user bind control disabled by system administrator");
+    }
+    return warnings;
+}
+
 Result<void> apply_site_settings(const SiteSettings& settings,
                                  Request& request,
                                  std::vector<std::string>& warnings) {
