@@ -320,6 +320,7 @@ std::vector<std::string> forbidden_binds(const Request& request) {
         return {"binds of users are not allowed by the settings of this host"};
     }
     std::vector<std::string> warnings;
+    warnings.reserve(request.files.binds.size());
     for (const std::string& text : request.files.binds) {
         warnings.push_back("Ignoring " + text.substr(0, text.find(':')) +
                            " bind mount: user bind control disabled by system administrator");
