@@ -276,8 +276,9 @@ fixture_part() {
     small_tree tree
     mkdir tree/tests/servers
     cp "$repo/tests/servers/servers.bash" tree/tests/servers
-    suite tree servers/jobs - - '@test "one" { load servers.bash; place=$PWD parts_dir=.; server() { "$@"; }; on openpbs false; }' \
-        '@test "two" { load servers.bash; place=$PWD parts_dir=.; server() { "$@"; }; on_each true; }'
+    # shellcheck disable=SC2016 # of the suite that is written
+    suite tree servers/jobs - - '@test "one" {' '    on openpbs false' '}' '@test "two" {' '    on_each true' '}' \
+        'load servers.bash' 'server() { "$@"; }' 'place=$BATS_RUN_TMPDIR parts_dir=.'
     CYBELE_TORQUE_PREFIX=/opt CYBELE_OPENPBS_PREFIX='' run -0 tree/test --no-build
     assert_line --partial 'CYBELE_OPENPBS_PREFIX is not set'
     assert_equal "${lines[-1]}" '1 passed, 0 failed, 2 skipped'
