@@ -58,7 +58,7 @@ set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/cybele)
 configure_package_config_file(cmake/cybeleConfig.cmake.in ${PROJECT_BINARY_DIR}/cybeleConfig.cmake
     INSTALL_DESTINATION ${package_folder}
     PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/cybeleConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cybeleConfigVersion.cmake COMPATIBILITY SameMajorVersion)
 install(FILES ${PROJECT_BINARY_DIR}/cybeleConfig.cmake ${PROJECT_BINARY_DIR}/cybeleConfigVersion.cmake
         DESTINATION ${package_folder} COMPONENT library)
 # Relocatable, as the CMake package is: `cmake --install --prefix` chooses the place.
