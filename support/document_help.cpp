@@ -404,6 +404,9 @@ std::string example_of(const Shape& shape) {
     if (shape.rule != nullptr && shape.rule->name.find(kAs) != std::string_view::npos) {
         return std::string(shape.rule->name.substr(shape.rule->name.find(kAs) + kAs.size()));
     }
+    if (shape.scalar != nullptr && (shape.type == Type::kList || shape.type == Type::kMap)) {
+        return example_of(*shape.scalar);
+    }
     switch (shape.type) {
     case Type::kText:
     case Type::kValue:
@@ -427,14 +430,8 @@ std::string example_of(const Shape& shape) {
     case Type::kWord:
         return std::string(shape.words[0]);
     case Type::kList:
-        if (shape.scalar != nullptr) {
-            return example_of(*shape.scalar);
-        }
         return is_argv(shape) ? "[echo, hello]" : "[" + example_of(*shape.item) + "]";
     case Type::kMap:
-        if (shape.scalar != nullptr) {
-            return example_of(*shape.scalar);
-        }
         return shape.table->has_short_form ? example_of(*shape.table->fields.front().shape)
                                            : example_map(*shape.table, {});
     case Type::kArgvOrScript:

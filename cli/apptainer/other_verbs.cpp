@@ -358,12 +358,10 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
     if (!has_cache_type(types, "blob")) {
         return OwnWords{{}, 0};
     }
-    if (!call.has("--dry-run")) {
-        CYBELE_CHECK(clean_reference_layers(session, days));
-    }
     std::vector<std::string> words = words_of(call);
     words.push_back(days > 0 ? "--unused=" + text : "--all");
     if (!call.has("--dry-run")) {
+        CYBELE_CHECK(clean_reference_layers(session, days));
         words.insert(words.begin(), "--quiet");
     }
     return OwnWords{std::move(words), std::nullopt};
@@ -483,9 +481,8 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         return OwnWords{{}, 0};
     }
     if (verb == "buildcfg") {
-        return show_build_configuration(session, call).map([](int code) {
-            return OwnWords{{}, code};
-        });
+        CYBELE_TRY(const int code, show_build_configuration(session, call));
+        return OwnWords{{}, code};
     }
     if (verb == "version") {
         Session::print(std::string(kOtherVersion) + "\n");

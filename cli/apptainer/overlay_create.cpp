@@ -71,12 +71,12 @@ Result<void> make_overlay_tree(const fs::path& tree, const OtherCall& call) {
              flag->has_name("--create-dir") ? read_list(value) : std::vector<std::string>()) {
             const fs::path inside = fs::path("upper/" + one).lexically_normal();
             if (*inside.begin() != "upper") {
-                return fail(ErrorCode::kInput,
-                            problem("overlay-directory-outside",
-                                    "--create-dir: '" + printable(one) +
-                                        "' is outside the overlay"),
-                            "it leads above the root of the container",
-                            "write a path of the container, such as /data");
+                return fail(
+                    ErrorCode::kInput,
+                    problem("overlay-directory-outside",
+                            "--create-dir: '" + printable(one) + "' is outside the overlay"),
+                    "it leads above the root of the container",
+                    "write a path of the container, such as /data");
             }
             if (!failed) {
                 fs::create_directories(tree / inside, failed);

@@ -45,12 +45,8 @@ OwnWords wrong_usage(const Session& session, const std::string& verb, const Erro
     const bool is_unknown = verb.empty() && message.starts_with("unknown command");
     const std::string name = verb.empty() ? session.other_name : verb.substr(verb.rfind(' ') + 1);
     const std::string line =
-        is_unknown ? "Error: " + message + "
-" + proposal_for(session) + "
-"
-                   : fmt::format("Error for command \"{}\": {}
-
-", name, printable(message));
+        is_unknown ? "Error: " + message + "\n" + proposal_for(session) + "\n"
+                   : fmt::format("Error for command \"{}\": {}\n\n", name, printable(message));
     (void)std::fwrite(line.data(), 1, line.size(), stderr);
     constexpr std::string_view kOfFlags[] = {
         "unknown flag", "unknown shorthand flag", "invalid argument", "flag needs an argument"};
