@@ -197,7 +197,7 @@ launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT
         {idle}<&- &
     payload=$! code=0 turns=0
     while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
-        read -r -t "0.$((turns++ < 100 ? 0 : turns < 150 ? 1 : 20))1" -u "$idle" || : # no `sleep`
+        read -r -t "0.0$((turns < 180 ? turns++ / 20 : 9))1" -u "$idle" || : # 1 to 91 ms
     done
     wait "$payload" || code=$?
     payload='' && return "$code"
