@@ -102,7 +102,7 @@ YAML
     echo 'allow container dir = no' >strict.conf
     run bin/apptainer --config strict.conf exec box true
     assert_failure 255
-    assert_output --partial 'do not allow the image'
+    assert_output --partial 'configuration disallows users from running sandbox containers'
 }
 
 @test "an execution control list of the host that is active refuses SIF files, by both names" {

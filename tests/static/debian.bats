@@ -49,6 +49,6 @@ bare() { "$parts_dir/enter" -w -b "$place" "$root" "$@"; }
     run bare bash steps
     assert_success
     assert_line /usr/bin/cybelectl
-    assert_line --partial 'cybelectl 0.'
+    assert_line --regexp '^cybelectl [0-9]+\.[0-9]+\.[0-9]+'
     assert_equal "$(sed -n '/^Purging\|^Removing/,$p' <<<"$output" | grep '^/' || true)" ""
 }
