@@ -146,7 +146,8 @@ TEST_CASE("the launcher's words: mpirun of both families, srun, by image and Sit
          kSlurm,
          "openmpi 5.0.7",
          "",
-         "refused: mpirun of MPICH (hydra) with openmpi 5.0.7 in the image starts N jobs of one rank\n"},
+         "refused: mpirun of MPICH (hydra) with openmpi 5.0.7 in the image starts N jobs of one "
+         "rank\n"},
         {"{kind: mpi, launcher: mpirun}",
          kSlurm,
          "openmpi 5.0.7",
