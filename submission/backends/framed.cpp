@@ -55,13 +55,17 @@ void add_framed_file(const NewFile& file, const std::string& nonce, std::string&
               " file\n";
 }
 
+/// With few programs, since a bridge reads hundreds of files: an empty one costs `ls` alone, whose
+/// first word is the inode and the sixth the size.
 void add_reading(const Reading& reading, const std::string& nonce, std::string& script) {
     const std::string file = shell_quote(reading.file);
-    script += "if [ -f " + file + " ] && tail -c +" + std::to_string(reading.offset + 1) + " " +
+    const std::string list = "set -- $(ls -dinL " + file + ")\n";
+    script += "if [ -f " + file + " ] && [ ! -s " + file + " ]; then\n" + list;
+    script += "echo \"" + nonce + " read 0 0 ${1:-0}\"\n";
+    script += "elif [ -f " + file + " ] && tail -c +" + std::to_string(reading.offset + 1) + " " +
               file + " 2>/dev/null | head -c " + std::to_string(reading.most) +
-              " >\"$t/o\"; then\n";
-    script += "set -- $(ls -di " + file + ")\n"; // its first word is the inode
-    script += "echo \"" + nonce + " read \"$(wc -c <" + file + ") $(wc -c <\"$t/o\") ${1:-0}\n";
+              " >\"$t/o\"; then\n" + list;
+    script += "echo \"" + nonce + " read ${6:-0} \"$(wc -c <\"$t/o\")\" ${1:-0}\"\n";
     script += "cat \"$t/o\"\nelse echo \"" + nonce + " none 0 0 0\"; fi\n";
 }
 
