@@ -9,7 +9,7 @@ namespace cybele::bridge {
 namespace {
 
 constexpr std::size_t kLeastTogether = 5; ///< of them in a round, so that each round goes on
-constexpr std::size_t kLeastInTrip = 25;  ///< by ssh
+constexpr std::size_t kLeastInTrip = 50;  ///< by ssh
 
 } // namespace
 
