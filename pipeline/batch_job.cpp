@@ -46,8 +46,8 @@ void set_image(const BatchJobRequest& request, Node& job, BatchJob& into) {
     job.entries.insert(place, {batch_scalar("image"), std::move(map)});
 }
 
-/// An option of an interpreter that has no value: `-u`, `--vanilla`; `-e`, `-m` and `-c` begin a
-/// program that is no file.
+/// An option of an interpreter without a value: `-u`, `--vanilla`. After `-e`, `-m` and `-c` the
+/// program is not a file.
 bool is_flag(const std::string& word) {
     return word.starts_with("--") || word == "-u" || word == "-O" || word == "-B" || word == "-I";
 }

@@ -99,7 +99,7 @@ private:
         here_.clear();
     }
 
-    /// requirements.txt; lists with longer names where there is no other list.
+    /// requirements.txt, else the lists with longer names (requirements-dev.txt).
     void requirements() {
         const std::string file = first_of({"requirements.txt"});
         if (!file.empty()) {

@@ -179,25 +179,10 @@ Result<UniqueFd> Copier::place_for(const fs::path& to) {
 }
 
 /// Where the content of a file goes: a link of the image to a file is written through, as by cp.
-fs::path through_links(int root, fs::path to) {
-    constexpr int kMostLinks = 40;
-    for (int count = 0; count < kMostLinks; ++count) {
-        const auto node = open_node(root, to, true);
-        if (!node || !S_ISREG(node->status.st_mode)) {
-            return to;
-        }
-        const auto parent = namespaces::open_in_root(root, to.parent_path());
-        std::array<char, PATH_MAX> target{};
-        const ssize_t length =
-            !parent ? -1
-                    : ::readlinkat(
-                          parent->get(), to.filename().c_str(), target.data(), target.size() - 1);
-        if (length <= 0) {
-            return to;
-        }
-        to = (fs::path("/") / to.parent_path() / target.data()).lexically_normal();
-    }
-    return to;
+fs::path through_links(int root, const fs::path& to) {
+    const auto node = open_node(root, to, true);
+    return node && S_ISREG(node->status.st_mode) ? namespaces::resolve_in_root(root, to).existing
+                                                 : to;
 }
 
 Result<void>

@@ -87,10 +87,12 @@ Result<PackedImage> make_image(BasedBuild& build,
     CYBELE_TRY(build, make_bases(std::move(build), context));
     CYBELE_TRY(const Surroundings surroundings, surroundings_of(build, work.path(), context));
     const auto make = [&](const Report& report) -> Result<void> {
-        // Whatever the user's umask, every user can read what the build makes in the image.
+        // Whatever the user's umask, every user can read what the build makes in the image. The
+        // file of the image has the user's.
         const mode_t own_mask = ::umask(request.steps.umask);
-        CYBELE_TRY(const BuiltTrees trees, run_steps(build, surroundings, report, context));
-        (void)::umask(own_mask); // the file of the image has the user's
+        auto built = run_steps(build, surroundings, report, context);
+        (void)::umask(own_mask);
+        CYBELE_TRY(const BuiltTrees trees, std::move(built));
         show_from_apart(request, report, "built", trees);
         return pack_image(trees, build, file, report, context).map([](const auto&) {});
     };

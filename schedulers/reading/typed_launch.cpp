@@ -237,7 +237,8 @@ private:
                      "its ranks have all cores of the node, and in a typed launch one each: write "
                      "`--cpus-per-task`")) &&
                (place_.is_exact ||
-                stop(first, "the directives leave the number of nodes to the scheduler")) &&
+                stop(first,
+                     "the directives leave the number of tasks on each node to the scheduler")) &&
                (is_right_place ||
                 stop(first, "a typed launch may place its ranks on other nodes")) &&
                (is_srun || place_.tasks > 1 ||

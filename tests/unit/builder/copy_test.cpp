@@ -80,6 +80,21 @@ TEST_CASE("links of the host are followed, those below a stage's source stay") {
     CHECK(content(at.root / "first") == "text");
 }
 
+TEST_CASE("a link of the image to a file is written through, inside of the tree") {
+    Setting at;
+    put(at.root / "b/x", "old");
+    fs::create_directories(at.root / "b/c");
+    fs::create_symlink("b/c", at.root / "a");
+    fs::create_symlink("../x", at.root / "b/c/link");
+    CHECK(at.copy("file", "/a/link"));
+    CHECK(content(at.root / "b/x") == "text");
+    CHECK(fs::is_symlink(at.root / "b/c/link"));
+    CHECK_FALSE(fs::exists(at.root / "x"));
+    fs::create_symlink("../../../../b/x", at.root / "above");
+    CHECK(at.copy("other", "/above"));
+    CHECK(content(at.root / "b/x") == "more");
+}
+
 TEST_CASE("what is missing or ambiguous is refused with its line") {
     Setting at;
     for (const char* source : {"none", "dangling", "none*"}) {
