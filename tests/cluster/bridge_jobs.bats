@@ -30,6 +30,7 @@ managed() {
 of() { kubectl get job "$1" -o "jsonpath={$2}"; }
 of_condition() { of "$1" ".status.conditions[?(@.type==\"$2\")].$3"; }
 record() { of_condition "$1" BatchJob message | jq -r "$2"; }
+is_released() { [[ -z $(of "$1" .metadata.finalizers) ]]; }
 is_at() { [[ $(of_condition "$1" "$2" status) == "${3:-True}" ]]; }
 becomes() { wait_for "${3:-60}" is_at "$1" "$2" || { kubectl get job "$1" -o yaml && cat ./*.log work/*.err && return 1; }; }
 is_running() { [[ $(of "$1" .status.ready) == 1 ]]; }
@@ -54,7 +55,7 @@ runs() { wait_for 60 is_running "$1" || { kubectl get job "$1" -o yaml && cat ./
 $user"
     grep -qx 'hello from a b pod' work/*good*out work/slurm-"$id".out
     assert_equal "$(kubectl get pods -o name)" '' # Kubernetes started nothing
-    assert_equal "$(of good .metadata.finalizers)" ''
+    wait_for 5 is_released good
     [[ $(kubectl get job good --no-headers) == *Complete*1/1* ]]
     kubectl get events.events.k8s.io -o json | jq -e '[.items[] | select(.regarding.kind == "Job" and .regarding.name == "good") | .reason] | index("Submitted")'
     run -0 as_bridge "$CYBELECTL" bridge logs default/good

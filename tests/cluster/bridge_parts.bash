@@ -84,6 +84,8 @@ reaches() { [[ $(field "$1" .status.status) == "$2" ]]; }
 ends() {
     wait_for "${3:-40}" reaches "$1" "$2" || { kubectl get slurmjob -n "${space:-default}" "$1" -o yaml && cat ./*.log && return 1; }
 }
+# is_released NAME: the finalizer is gone; it is removed after the status of the end is written.
+is_released() { [[ -z $(field "$1" .metadata.finalizers) ]]; }
 condition() { field "$1" ".status.conditions[?(@.type==\"$2\")].$3"; }
 runs_of() { grep -cx "$1" ran || true; }
 # in_queue: ids of jobs of Slurm that have not ended.

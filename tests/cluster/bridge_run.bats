@@ -42,7 +42,7 @@ teardown_file() { stop_bridge_parts; }
     assert_equal "$(asked sbatch)" 1
     assert_equal "$(condition first Complete status)" True
     kubectl wait --for=condition=Complete slurmjob/first --timeout=5s
-    assert_equal "$(field first .metadata.finalizers)" ''
+    wait_for 5 is_released first
     assert_equal "$(field first .status.tail.stdout) $(field first .status.output.stdout)" "hello $place/work/first.out"
     grep -q 'default/first Complete: job' one.log
 }
