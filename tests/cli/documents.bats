@@ -97,7 +97,7 @@ END
     assert_output --regexp '^[0-9]+ pages, [0-9]+ links$'
 }
 
-@test "a dead link, a page that the index lacks, a page without its form and an old version are reported with file and line" {
+@test "a dead link, a page that the index lacks, a page without its form, an old version and an old name are reported with file and line" {
     git init -q site && cd site
     mkdir -p docs/reference docs/design
     printf '%s\n' '# Index' '' '[a](reference/a.md) [none](none.md) [part](reference/a.md#nothing)' >docs/README.md
@@ -105,6 +105,8 @@ END
     printf '%s\n' '# B' '' 'B is in cybelectl-1.1.0-linux-x86_64.tar.xz.' '' '[a](a.md)' >docs/reference/b.md
     printf '%s\n' '# Short' >docs/design/short.md
     echo 'project(cybelectl VERSION 1.2.0 LANGUAGES CXX C)' >CMakeLists.txt
+    mkdir -p area && touch area/CMakeLists.txt && echo 'int present();' >area/file.hpp
+    printf '%s\n' '# area' '' '`file` has `present()`, `Class::absent()` and `--options`.' >area/README.md
     run "$repo/tests/docs/check-pages" .
     assert_failure
     assert_output - <<'END'
@@ -115,6 +117,7 @@ docs/README.md:1: docs/reference/b.md is listed 0 times, not once
 docs/design/short.md:1: 1 lines, not between 40 and 80
 docs/reference/b.md:3: the page does not begin with what its reader can do: After reading this page you can ...
 docs/reference/b.md:5: the page does not end with "See also" and links to its neighbours
+area/README.md:3: `Class::absent` is neither a file nor a name in area/
 docs/reference/b.md:3: cybelectl 1.1.0, not 1.2.0, which CMakeLists.txt has
 END
 }
