@@ -6,6 +6,7 @@
 #include "support/json.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -30,16 +31,9 @@ Result<std::string> read_credential(const fs::path& path) {
     return text;
 }
 
-std::string trimmed(std::string text) {
-    const std::size_t last = text.find_last_not_of(" \t\r\n");
-    text.erase(last == std::string::npos ? 0 : last + 1);
-    text.erase(0, text.find_first_not_of(" \t\r\n"));
-    return text;
-}
-
 /// A header cannot carry anything else, and an empty one is an incomplete file.
 Result<std::string> checked_token(std::string text, const fs::path& path) {
-    text = trimmed(std::move(text));
+    text = std::string(text::trimmed(text));
     const bool is_sound =
         !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char letter) {
             return letter > ' ' && letter < 0x7f;
@@ -111,7 +105,7 @@ Result<Access> Access::in_cluster(const Environment& environment, const AccessOp
     access.token_.path = options.service_account / "token";
     access.ca_.path = options.service_account / "ca.crt";
     if (auto name = read_file(options.service_account / "namespace", kLongestCredential)) {
-        access.namespace_ = trimmed(std::move(*name));
+        access.namespace_ = std::string(text::trimmed(*name));
     }
     return access;
 }
@@ -170,7 +164,8 @@ Result<void> Access::run_program(const CredentialProgram& program, Credentials& 
         return cybele::fail(
             program_error(name,
                           "it ended with status " + std::to_string(outcome->shell_code()) + ": " +
-                              printable(trimmed(outcome->errors.substr(0, kLongestQuote))),
+                              printable(text::trimmed(
+                                  std::string_view(outcome->errors).substr(0, kLongestQuote))),
                           {}));
     }
     const Json answer = parse_json(outcome->output);

@@ -2,6 +2,7 @@
 #include "apiserver/list_watch.hpp"
 
 #include "apiserver/revision.hpp"
+#include "support/encoding.hpp"
 #include "support/json.hpp"
 
 #include <algorithm>
@@ -29,25 +30,6 @@ std::string text_at(const Json& object, const char* outer, const char* inner) {
         }
     }
     return {};
-}
-
-/// The characters of a continue token are those of base64.
-std::string percent_encoded(const std::string& text) {
-    constexpr std::string_view kPlain =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    constexpr std::string_view kDigits = "0123456789ABCDEF";
-    std::string encoded;
-    for (const char letter : text) {
-        const auto byte = static_cast<unsigned char>(letter);
-        if (kPlain.find(letter) != std::string_view::npos) {
-            encoded += letter;
-        } else {
-            encoded += '%';
-            encoded += kDigits[byte >> 4U];
-            encoded += kDigits[byte & 0xfU];
-        }
-    }
-    return encoded;
 }
 
 Reply unreadable() {

@@ -12,14 +12,13 @@
 #include "bridge/server_session.hpp"
 #include "bridge/ways.hpp"
 #include "submission/backends/command_backend.hpp"
+#include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <map>
 
 #include <fmt/format.h>
@@ -51,22 +50,6 @@ struct Asker {
     std::string pod_uid;
 };
 
-std::string percent_decoded(std::string_view text) {
-    std::string decoded;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        int code = 0;
-        const std::string_view digits = text.substr(at + 1, 2);
-        if (text[at] == '%' && digits.size() == 2 &&
-            std::from_chars(digits.data(), digits.data() + 2, code, 16).ptr == digits.data() + 2) {
-            decoded += static_cast<char>(code);
-            at += 2;
-        } else {
-            decoded += text[at] == '+' ? ' ' : text[at];
-        }
-    }
-    return decoded;
-}
-
 /// The words of the path, and the values of its query.
 struct Address {
     std::vector<std::string> words;
@@ -77,6 +60,13 @@ struct Address {
         return found == values.end() ? std::string() : found->second;
     }
 };
+
+/// As in a form: a `+` is a blank.
+std::string query_text(std::string_view text) {
+    std::string spaced(text);
+    std::replace(spaced.begin(), spaced.end(), '+', ' ');
+    return percent_decoded(spaced);
+}
 
 Address address_of(const std::string& path) {
     Address address;
@@ -89,8 +79,8 @@ Address address_of(const std::string& path) {
         for (const std::string_view pair :
              text::split(std::string_view(path).substr(query + 1), '&')) {
             const std::size_t equals = std::min(pair.find('='), pair.size());
-            address.values[percent_decoded(pair.substr(0, equals))] =
-                percent_decoded(pair.substr(std::min(equals + 1, pair.size())));
+            address.values[query_text(pair.substr(0, equals))] =
+                query_text(pair.substr(std::min(equals + 1, pair.size())));
         }
     }
     return address;

@@ -5,12 +5,12 @@
 #include "bridge/api_server.hpp"
 #include "bridge/managed_job.hpp"
 #include "bridge/patterns.hpp"
+#include "support/encoding.hpp"
 #include "support/http.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 
@@ -20,18 +20,6 @@ namespace {
 using PageJson = nlohmann::json;
 
 constexpr std::chrono::milliseconds kPage{30'000};
-
-/// A token of the server, as a query's value.
-std::string percent_encoded_token(std::string_view text) {
-    std::string encoded;
-    for (const char letter : text) {
-        const bool is_plain = std::isalnum(static_cast<unsigned char>(letter)) != 0 ||
-                              std::string_view("-._~").find(letter) != std::string_view::npos;
-        encoded += is_plain ? std::string(1, letter)
-                            : fmt::format("%{:02X}", static_cast<unsigned char>(letter));
-    }
-    return encoded;
-}
 
 const PageJson& page_part(const PageJson& json, const char* name) {
     static const PageJson none = PageJson::object();
@@ -142,7 +130,7 @@ Result<void> ServerSession::each_of(const std::string& path,
     std::string next;
     do {
         std::string query = path + "?limit=200";
-        query += next.empty() ? "" : "&continue=" + percent_encoded_token(next);
+        query += next.empty() ? "" : "&continue=" + percent_encoded(next);
         CYBELE_TRY(const PageJson list, read(query, false));
         const PageJson& items = page_part(list, "items");
         for (const PageJson& item : items.is_array() ? items : PageJson::array()) {

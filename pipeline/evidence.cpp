@@ -179,14 +179,6 @@ constexpr ConsequenceRow kConsequences[] = {
     {Lead::kBatch, "the Job is made from its {} directives"},
 };
 
-std::string lower_case(std::string_view text) {
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
-    return result;
-}
-
 std::string_view without_indent(std::string_view line) {
     const std::size_t begin = line.find_first_not_of(" \t");
     return begin == std::string_view::npos ? std::string_view() : line.substr(begin);
@@ -197,7 +189,7 @@ bool has_call(std::string_view line, std::string_view text) {
     const std::size_t blank = text.find(' ');
     const std::string_view command = text.substr(0, blank);
     line = without_indent(line);
-    if (lower_case(line.substr(0, command.size())) != command) {
+    if (text::lowered(line.substr(0, command.size())) != command) {
         return false;
     }
     line = without_indent(line.substr(command.size()));
@@ -272,7 +264,8 @@ bool fits(const EvidenceRow& row, std::string_view line) {
     case Match::kWord:
         return !has_comment_only(line) && has_word(line, row.text);
     case Match::kStart:
-        return lower_case(without_indent(line).substr(0, row.text.size())) == lower_case(row.text);
+        return text::lowered(without_indent(line).substr(0, row.text.size())) ==
+               text::lowered(row.text);
     case Match::kModule:
         return has_module(line, row.text);
     case Match::kPackage:

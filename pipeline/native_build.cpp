@@ -20,14 +20,6 @@ constexpr std::string_view kSourcePatterns =
     "CMakeLists.txt *.cmake *.in Makefile makefile GNUmakefile *.mk *.c *.cc *.cpp *.cxx *.C *.h "
     "*.hpp *.hh *.hxx *.inl *.inc *.cu *.cuh *.f *.f90 *.F *.F90 *.f95 *.f03 *.f08 *.s *.S";
 
-std::string_view trim(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(" \t\r");
-    if (begin == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
-
 /// A name that a path and a shell take as it stands.
 bool is_plain_name(std::string_view name) {
     return !name.empty() && name.front() != '-' &&
@@ -78,7 +70,7 @@ std::vector<std::size_t> calls_of(std::string_view text, std::string_view comman
          at = small.find(command, at + 1)) {
         const std::size_t line = small.rfind('\n', at) + 1;
         const std::size_t open = small.find_first_not_of(" \t", at + command.size());
-        if (trim(std::string_view(small).substr(line, at - line)).empty() &&
+        if (text::trimmed(std::string_view(small).substr(line, at - line)).empty() &&
             open != std::string::npos && small[open] == '(') {
             places.push_back(open);
         }
@@ -210,7 +202,8 @@ std::vector<std::string> cmake_programs(std::string_view text) {
     }
     for (const std::size_t at : calls_of(text, "set")) {
         const std::size_t end = std::min(text.find(')', at), text.size());
-        const auto words = text::split_terminated(trim(text.substr(at + 1, end - at - 1)), ' ');
+        const auto words =
+            text::split_terminated(text::trimmed(text.substr(at + 1, end - at - 1)), ' ');
         if (words.size() == 2) {
             values.emplace(words[0], words[1]);
         }
@@ -239,12 +232,12 @@ std::vector<std::string> make_programs(std::string_view text) {
         }
         if (equals != std::string_view::npos &&
             (colon == std::string_view::npos || colon + 1 >= equals)) {
-            const std::string name(trim(line.substr(0, std::min(equals, colon))));
-            values[std::string(trim(name.substr(0, name.find_first_of("?+: "))))] =
-                with_variables(trim(line.substr(equals + 1)), values);
+            const std::string name(text::trimmed(line.substr(0, std::min(equals, colon))));
+            values[std::string(text::trimmed(name.substr(0, name.find_first_of("?+: "))))] =
+                with_variables(text::trimmed(line.substr(equals + 1)), values);
         } else if (colon != std::string_view::npos && !line.starts_with('.')) {
-            const std::string target = with_variables(trim(line.substr(0, colon)), values);
-            const auto first = text::split_terminated(trim(line.substr(colon + 1)), ' ');
+            const std::string target = with_variables(text::trimmed(line.substr(0, colon)), values);
+            const auto first = text::split_terminated(text::trimmed(line.substr(colon + 1)), ' ');
             rules.push_back(
                 target == "all" && !first.empty() ? with_variables(first.front(), values) : target);
         }

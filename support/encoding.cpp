@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/encoding.hpp"
 
+#include <charconv>
 #include <cstdint>
 
 namespace cybele {
@@ -77,6 +78,36 @@ Result<std::string> base64_decode(std::string_view text) {
             ErrorCode::kInput, problem("base64-malformed", "not base64"), "the text is cut off");
     }
     return bytes;
+}
+
+std::string percent_encoded(std::string_view text, std::string_view plain) {
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    std::string encoded;
+    for (const char c : text) {
+        const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                              (c >= '0' && c <= '9') || plain.find(c) != std::string_view::npos;
+        if (is_plain) {
+            encoded += c;
+            continue;
+        }
+        const auto byte = static_cast<unsigned char>(c);
+        encoded += {'%', kDigits[byte / kDigits.size()], kDigits[byte % kDigits.size()]};
+    }
+    return encoded;
+}
+
+std::string percent_decoded(std::string_view text) {
+    std::string decoded;
+    for (std::size_t at = 0; at < text.size(); ++at) {
+        unsigned char byte = 0;
+        const std::string_view digits = text.substr(at).substr(1, 2);
+        const char* const end = digits.data() + digits.size();
+        const bool is_code = text[at] == '%' && digits.size() == 2 &&
+                             std::from_chars(digits.data(), end, byte, 16).ptr == end;
+        decoded += is_code ? static_cast<char>(byte) : text[at];
+        at += is_code ? 2 : 0;
+    }
+    return decoded;
 }
 
 } // namespace cybele

@@ -274,10 +274,10 @@ Result<void> PendingFile::sync() const {
     return {};
 }
 
-void PendingFile::sync_folder() const {
-    const UniqueFd folder(::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+void sync_folder_of(const fs::path& path) {
+    const UniqueFd folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (folder.valid()) {
-        ::fsync(folder.get()); // best effort: some network file systems refuse it
+        (void)::fsync(folder.get());
     }
 }
 
@@ -312,14 +312,14 @@ Result<void> PendingFile::commit() {
         }
         temporary_.clear();
     }
-    sync_folder();
+    sync_folder_of(path_);
     return {};
 }
 
 Result<bool> PendingFile::commit_new() {
     CYBELE_CHECK(sync());
     if (::linkat(AT_FDCWD, place().c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0) {
-        sync_folder();
+        sync_folder_of(path_);
         return true;
     }
     struct stat status {};

@@ -65,6 +65,10 @@ read_at(int fd, std::uint64_t offset, std::span<std::byte> into, const std::file
 [[nodiscard]] Result<void>
 write_all(int fd, std::string_view bytes, const std::filesystem::path& path);
 
+/// Brings the entries of the folder that holds `path` to the disk. Some network file systems refuse
+/// this; they are left alone.
+void sync_folder_of(const std::filesystem::path& path);
+
 /// Puts a file in place whole or not at all, as PendingFile does. "-" is standard output.
 [[nodiscard]] Result<void>
 write_file(const std::filesystem::path& path, std::string_view bytes, unsigned mode = 0644);
@@ -97,7 +101,6 @@ private:
     PendingFile() = default;
     Result<void> name_beside();
     Result<void> sync() const;
-    void sync_folder() const;
     /// Where it can be found while it is open.
     [[nodiscard]] std::filesystem::path place() const;
     UniqueFd fd_;

@@ -41,6 +41,21 @@ template <class Json = nlohmann::json>
                                     : Json::parse(text, nullptr, false);
 }
 
+/// A member of what somebody else wrote; null where it is not an object, or has no such member.
+template <class Json>
+[[nodiscard]] const Json& member_of(const Json& json, std::string_view name) {
+    static const Json none;
+    const auto found = json.is_object() ? json.find(name) : json.end();
+    return json.is_object() && found != json.end() ? *found : none;
+}
+
+/// The same of a member that is a text; "" where there is none, or something of another type.
+template <class Json>
+[[nodiscard]] std::string member_text(const Json& json, std::string_view name) {
+    const Json& value = member_of(json, name);
+    return value.is_string() ? value.template get<std::string>() : std::string();
+}
+
 /// The text of a JSON value. Bytes that are no UTF-8, which names of files and lines of other
 /// people's scripts may have, become U+FFFD: JSON cannot hold them, and the library would throw.
 template <class Json>

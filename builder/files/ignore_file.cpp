@@ -21,14 +21,6 @@ constexpr std::array<const char*, 2> kIgnoreFiles = {".containerignore", ".docke
 constexpr std::string_view kIgnoreMark = "\xEF\xBB\xBF";
 constexpr std::size_t kMostIgnoreBytes = std::size_t{1} << 20U;
 
-std::string_view trim(std::string_view text) {
-    constexpr std::string_view kBlanks = " \t\r\v\f\n";
-    const std::size_t first = text.find_first_not_of(kBlanks);
-    return first == std::string_view::npos
-               ? std::string_view()
-               : text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 /// As Go's filepath.Clean, then without the slash at its beginning.
 std::string clean(std::string_view pattern) {
     std::string cleaned = fs::path(pattern).lexically_normal().native();
@@ -205,18 +197,19 @@ Result<IgnoreFile> IgnoreFile::parse(std::string_view text, const fs::path& file
     std::size_t number = 0;
     for (const std::string_view line : text::split_terminated(text, '\n')) {
         ++number;
-        std::string_view pattern = line.starts_with('#') ? std::string_view() : trim(line);
+        std::string_view pattern = line.starts_with('#') ? std::string_view() : text::trimmed(line);
         if (pattern.empty()) {
             continue;
         }
         Pattern one{{}, pattern.front() == '!', number};
-        pattern = one.is_exception ? trim(pattern.substr(1)) : pattern;
+        pattern = one.is_exception ? text::trimmed(pattern.substr(1)) : pattern;
         one.text = pattern.empty() ? std::string() : clean(pattern);
         if (one.text.empty() || is_broken(one.text)) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.set(problem("ignore-pattern",
-                              fmt::format("'{}' is not a valid pattern", printable(trim(line)))));
+            fault.set(problem(
+                "ignore-pattern",
+                fmt::format("'{}' is not a valid pattern", printable(text::trimmed(line)))));
             fault.because =
                 one.text.empty()
                     ? "nothing follows '!'"

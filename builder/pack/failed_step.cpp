@@ -37,10 +37,7 @@ std::optional<FailedStep> read_failed(const std::string& about) {
     if (!document.is_object() || found == document.end() || !found->is_object()) {
         return std::nullopt;
     }
-    const auto text = [&](const char* name) {
-        const auto one = found->find(name);
-        return one != found->end() && one->is_string() ? one->get<std::string>() : std::string();
-    };
+    const auto text = [&](const char* name) { return member_text(*found, name); };
     FailedStep failed;
     failed.kept = read_kept(about);
     failed.section = text("section");

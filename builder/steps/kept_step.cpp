@@ -27,10 +27,7 @@ KeptStep read_kept(std::string_view about) {
     if (!document.is_object()) {
         return kept;
     }
-    const auto text = [&](const char* name) {
-        const auto found = document.find(name);
-        return found != document.end() && found->is_string() ? found->get<std::string>() : "";
-    };
+    const auto text = [&](const char* name) { return member_text(document, name); };
     kept.definition = text("definition");
     kept.step = text("step");
     kept.parent = text("parent");

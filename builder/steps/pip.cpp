@@ -2,6 +2,7 @@
 #include "builder/steps/pip.hpp"
 
 #include "support/file.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -45,16 +46,9 @@ std::string joined(std::string_view value, bool is_place) {
     return text;
 }
 
-std::string trimmed(std::string_view text) {
-    const std::size_t begin = text.find_first_not_of(" \t\r");
-    const std::size_t end = text.find_last_not_of(" \t\r");
-    return std::string(begin == std::string_view::npos ? std::string_view()
-                                                       : text.substr(begin, end - begin + 1));
-}
-
 /// As pip compares names: lower case, `-` for `_`.
 std::string key_of(std::string_view text) {
-    std::string key = trimmed(text);
+    std::string key(text::trimmed(text));
     std::transform(key.begin(), key.end(), key.begin(), [](char c) {
         return c == '_' ? '-' : (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
     });
@@ -70,7 +64,7 @@ Sections read_sections(std::string_view text) {
     std::string key;
     std::istringstream lines{std::string(text)};
     for (std::string line; std::getline(lines, line);) {
-        const std::string content = trimmed(line);
+        const std::string content(text::trimmed(line));
         if (content.empty() || content.front() == '#' || content.front() == ';') {
             continue;
         }
@@ -82,7 +76,7 @@ Sections read_sections(std::string_view text) {
             key.clear();
         } else if (equals != std::string::npos) {
             key = key_of(line.substr(0, equals));
-            sections[section][key] = trimmed(line.substr(equals + 1));
+            sections[section][key] = std::string(text::trimmed(line.substr(equals + 1)));
         }
     }
     return sections;

@@ -2,9 +2,9 @@
 #include "cli/apptainer/suggestions.hpp"
 
 #include "cli/apptainer/verb_table.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 #include <set>
 #include <string_view>
@@ -12,14 +12,6 @@
 namespace cybele::cli {
 
 namespace {
-
-std::string lower(std::string_view text) {
-    std::string result(text);
-    std::transform(result.begin(), result.end(), result.begin(), [](unsigned char c) {
-        return static_cast<char>(std::tolower(c));
-    });
-    return result;
-}
 
 std::size_t edits_between(std::string_view a, std::string_view b) {
     std::vector<std::size_t> row(b.size() + 1);
@@ -56,7 +48,7 @@ std::vector<std::string> commands_in_order() {
 
 std::vector<std::string> suggested_commands(const std::string& word) {
     constexpr std::size_t kMostEdits = 2;
-    const std::string typed = lower(word);
+    const std::string typed = text::lowered(word);
     std::vector<std::string> found;
     for (const std::string& command : commands_in_order()) {
         if (command.starts_with(typed) || edits_between(typed, command) <= kMostEdits) {

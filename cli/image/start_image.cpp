@@ -53,7 +53,6 @@ constexpr SchemeRow kSchemes[] = {
      Kind::kRefused,
      "no Docker daemon is asked; save the image by `docker save`"},
     {"shub://", Kind::kRefused, "Singularity Hub has ended; pull the image from another registry"},
-    {"instance://", Kind::kRefused, "instances are not supported yet; start the image itself"},
 };
 
 const SchemeRow* scheme_of(std::string_view image) {

@@ -7,6 +7,7 @@
 #include "runtime/containers/root_image.hpp"
 #include "runtime/containers/site_settings.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -33,14 +34,6 @@ bool has_variable(const StartOption& option, std::string_view name) {
         rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     return false;
-}
-
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = text.find_first_not_of(" \t");
-    if (first == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(first, text.find_last_not_of(" \t") - first + 1);
 }
 
 tl::unexpected<Error>
@@ -124,7 +117,8 @@ Result<void> take_variables(StartOptions& options,
             const auto row = std::find_if(rows.begin(), rows.end(), [&](const StartOption& one) {
                 return has_variable(one, name);
             });
-            if (row == rows.end() || trimmed(value).empty() || is_read_elsewhere(*row) ||
+            if (row == rows.end() || text::trimmed(value, " \t").empty() ||
+                is_read_elsewhere(*row) ||
                 !row->is_of(options.request.program.action, options.is_instance)) {
                 continue;
             }
@@ -142,7 +136,8 @@ Result<void> take_variables(StartOptions& options,
             if (!is_added && (given.contains(&*row) || !set.insert(&*row).second)) {
                 continue;
             }
-            CYBELE_CHECK(take_variable(options, *row, std::string(prefix) + name, trimmed(value)));
+            CYBELE_CHECK(take_variable(
+                options, *row, std::string(prefix) + name, text::trimmed(value, " \t")));
         }
     }
     return {};

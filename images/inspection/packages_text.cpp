@@ -142,12 +142,7 @@ std::vector<Package> parse_conda_record(std::string_view text) {
     const auto json = parse_json(text);
     Package package;
     package.manager = "conda";
-    const auto field = [&](const char* key) {
-        const auto found = json.is_object() ? json.find(key) : json.end();
-        return json.is_object() && found != json.end() && found->is_string()
-                   ? found->get<std::string>()
-                   : std::string{};
-    };
+    const auto field = [&](const char* key) { return member_text(json, key); };
     package.name = field("name");
     package.version = field("version");
     package.architecture = field("subdir");

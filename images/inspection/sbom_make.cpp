@@ -33,17 +33,9 @@ constexpr std::array kUrlTypes = {
     UrlType{"conda", "conda", false},
 };
 
-// What package URLs leave as it is: unreserved characters and the colon.
-std::string percent_encoded(std::string_view text) {
-    std::string encoded;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        const bool is_plain =
-            byte < 0x80 && (std::isalnum(byte) != 0 ||
-                            std::string_view(".-_~:").find(c) != std::string_view::npos);
-        encoded += is_plain ? std::string(1, c) : fmt::format("%{:02X}", byte);
-    }
-    return encoded;
+/// Package URLs leave the colon as it is, too.
+std::string url_part(std::string_view text) {
+    return percent_encoded(text, "-._~:");
 }
 
 // PyPI's names: lower case, `_` is `-`.
@@ -115,7 +107,7 @@ OrderedJson spdx(const SbomSubject& subject, const PackageList& list, const std:
     json["SPDXID"] = "SPDXRef-DOCUMENT";
     json["name"] = subject.name;
     json["documentNamespace"] =
-        fmt::format("https://spdx.org/spdxdocs/{}-{}", percent_encoded(subject.name), unique);
+        fmt::format("https://spdx.org/spdxdocs/{}-{}", url_part(subject.name), unique);
     json["creationInfo"]["created"] = iso_time(subject.time);
     json["creationInfo"]["creators"] = {"Tool: cybelectl-" CYBELE_VERSION};
     json["packages"] = OrderedJson::array({spdx_package("image", subject.name, subject.version)});
@@ -155,16 +147,16 @@ std::string package_url(const Package& package, const PackageList& list) {
     }
     auto url = fmt::format("pkg:{}/", type->type);
     if (type->has_distribution && !list.distribution.empty()) {
-        url += percent_encoded(list.distribution) + "/";
+        url += url_part(list.distribution) + "/";
         if (!list.release.empty()) {
             qualifiers["distro"] = list.distribution + "-" + list.release;
         }
     }
-    url += percent_encoded(type->type == "pypi" ? pypi_name(package.name) : package.name);
-    url += "@" + percent_encoded(version);
+    url += url_part(type->type == "pypi" ? pypi_name(package.name) : package.name);
+    url += "@" + url_part(version);
     std::string separator = "?";
     for (const auto& [name, value] : qualifiers) {
-        url += separator + name + "=" + percent_encoded(value);
+        url += separator + name + "=" + url_part(value);
         separator = "&";
     }
     return url;

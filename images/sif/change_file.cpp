@@ -5,6 +5,7 @@
 #include "images/sif/disk.hpp"
 #include "images/sif/format.hpp"
 #include "images/sif/kinds.hpp"
+#include "support/file.hpp"
 #include "support/lock.hpp"
 #include "support/quote.hpp"
 

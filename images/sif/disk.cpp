@@ -65,14 +65,6 @@ Result<void> sync_file(int fd, const fs::path& path) {
     return {};
 }
 
-void sync_folder_of(const fs::path& path) {
-    const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
-    const UniqueFd directory(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (directory.valid()) {
-        ::fsync(directory.get());
-    }
-}
-
 fs::path real_path(int fd, const fs::path& fallback) {
     std::error_code error;
     fs::path real = fs::read_symlink("/proc/self/fd/" + std::to_string(fd), error);

@@ -19,8 +19,6 @@ zero_at(int fd, std::uint64_t offset, std::uint64_t size, const std::filesystem:
 set_length(int fd, std::uint64_t length, const std::filesystem::path& path);
 /// Until the bytes, and the length, are on the disk.
 [[nodiscard]] Result<void> sync_file(int fd, const std::filesystem::path& path);
-/// The same of the folder that a file lies in; some network file systems refuse it.
-void sync_folder_of(const std::filesystem::path& path);
 
 /// Where the file behind a descriptor lies now; `fallback` where /proc does not tell.
 [[nodiscard]] std::filesystem::path real_path(int fd, const std::filesystem::path& fallback);

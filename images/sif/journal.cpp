@@ -4,6 +4,7 @@
 #include "images/sif/disk.hpp"
 #include "images/sif/format.hpp"
 #include "support/digest.hpp"
+#include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/forms/words.hpp"
 
+#include "support/text.hpp"
+
 namespace cybele::recipes {
 
 bool has_word(std::string_view list, std::string_view word) {
@@ -15,10 +17,7 @@ bool has_word(std::string_view list, std::string_view word) {
 }
 
 std::string_view trimmed(std::string_view text, std::string_view blanks) {
-    const auto first = text.find_first_not_of(blanks);
-    return first == std::string_view::npos
-               ? std::string_view{}
-               : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+    return text::trimmed(text, blanks);
 }
 
 std::string literal(std::string_view text) {

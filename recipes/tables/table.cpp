@@ -2,6 +2,7 @@
 #include "recipes/tables/table.hpp"
 
 #include "support/embedded.hpp"
+#include "support/text.hpp"
 
 #include <span>
 
@@ -11,14 +12,6 @@ std::span<const EmbeddedFile> recipe_files();
 
 namespace cybele::recipes {
 namespace {
-
-std::string_view trimmed_cell(std::string_view text) {
-    const auto begin = text.find_first_not_of(' ');
-    if (begin == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(begin, text.find_last_not_of(' ') - begin + 1);
-}
 
 std::string_view table_text(std::string_view name) {
     constexpr std::string_view kFolder = "tables/";
@@ -57,10 +50,10 @@ std::vector<std::vector<std::string_view>> table_rows(std::string_view name) {
         }
         auto& row = rows.emplace_back();
         for (auto bar = line.find('|'); bar != std::string_view::npos; bar = line.find('|')) {
-            row.push_back(trimmed_cell(line.substr(0, bar)));
+            row.push_back(text::trimmed(line.substr(0, bar)));
             line.remove_prefix(bar + 1);
         }
-        row.push_back(trimmed_cell(line));
+        row.push_back(text::trimmed(line));
     }
     return rows;
 }
@@ -71,7 +64,7 @@ Marked read_marked(std::string_view cell) {
     }
     const Mark mark = mark_of_letter(cell.back());
     return {mark == Mark::kUnknown ? std::string_view{}
-                                   : trimmed_cell(cell.substr(0, cell.size() - 1)),
+                                   : text::trimmed(cell.substr(0, cell.size() - 1)),
             mark};
 }
 
@@ -81,10 +74,10 @@ NeedCell read_need_cell(std::string_view cell) {
         return need;
     }
     need.mark = mark_of_letter(cell.back());
-    std::string_view words = trimmed_cell(cell.substr(0, cell.size() - 1));
+    std::string_view words = text::trimmed(cell.substr(0, cell.size() - 1));
     if (const auto at = words.find('@'); at != std::string_view::npos) {
         std::string_view list = words.substr(at + 1);
-        words = trimmed_cell(words.substr(0, at));
+        words = text::trimmed(words.substr(0, at));
         for (auto plus = list.find('+'); plus != std::string_view::npos; plus = list.find('+')) {
             need.repositories.push_back(list.substr(0, plus));
             list.remove_prefix(plus + 1);

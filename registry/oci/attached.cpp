@@ -2,7 +2,6 @@
 #include "registry/oci/attached.hpp"
 
 #include "images/signatures/signer.hpp"
-#include "registry/oci/json_text.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
@@ -154,7 +153,7 @@ bool names_subject(std::string_view statement, std::string_view digest) {
     }
     return std::any_of(json["subject"].begin(), json["subject"].end(), [&](const Json& subject) {
         return subject.is_object() && subject.contains("digest") && subject["digest"].is_object() &&
-               text_in(subject["digest"], "sha256") == digest.substr(kAttachedDigestStart);
+               member_text(subject["digest"], "sha256") == digest.substr(kAttachedDigestStart);
     });
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/oci/challenge.hpp"
 
+#include "support/encoding.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -53,11 +54,6 @@ bool take_parameter(std::string_view& rest, Challenge& challenge) {
     rest = trim(trim(after).substr(1));
     challenge.parameters.emplace(std::move(name), take_value(rest));
     return true;
-}
-
-bool is_plain(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '.' || c == '_' || c == '~';
 }
 
 } // namespace
@@ -200,26 +196,9 @@ std::string next_page(std::string_view link, std::string_view url) {
     return has_next ? resolve_location(link.substr(1, end - 1), url) : std::string();
 }
 
-std::string percent_encode(std::string_view text) {
-    constexpr std::string_view kDigits = "0123456789ABCDEF";
-    constexpr unsigned kLow = 0xf;
-    std::string encoded;
-    for (const char c : text) {
-        if (is_plain(c)) {
-            encoded += c;
-        } else {
-            const auto byte = static_cast<unsigned char>(c);
-            encoded += '%';
-            encoded += kDigits[byte >> 4U];
-            encoded += kDigits[byte & kLow];
-        }
-    }
-    return encoded;
-}
-
 std::string with_parameter(std::string url, std::string_view name, std::string_view value) {
     url += url.find('?') == std::string::npos ? '?' : '&';
-    url.append(name).append("=").append(percent_encode(value));
+    url.append(name).append("=").append(percent_encoded(value));
     return url;
 }
 

@@ -47,7 +47,5 @@ struct Challenge {
 /// `url` with one parameter more.
 [[nodiscard]] std::string
 with_parameter(std::string url, std::string_view name, std::string_view value);
-/// For a URL's query: all but letters, digits, `-._~` as %XX.
-[[nodiscard]] std::string percent_encode(std::string_view text);
 
 } // namespace cybele::registry

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/oci/connection.hpp"
 
-#include "registry/oci/json_text.hpp"
 #include "support/encoding.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
@@ -55,8 +54,8 @@ std::string reason_of(const HttpResponse& answer) {
 
 /// Of a token server's answer; "" where it gives none that a header can hold.
 std::string token_of(const Json& document) {
-    std::string token = text_in(document, "token");
-    token = token.empty() ? text_in(document, "access_token") : token;
+    std::string token = member_text(document, "token");
+    token = token.empty() ? member_text(document, "access_token") : token;
     const bool is_sound =
         std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c <= '~'; });
     return is_sound ? token : std::string();
@@ -186,9 +185,9 @@ HttpRequest Connection::token_request() const {
         request.body =
             fmt::format("grant_type=refresh_token&service={}&scope={}&client_id=cybelectl"
                         "&refresh_token={}",
-                        percent_encode(service),
-                        percent_encode(scopes_),
-                        percent_encode(token_login_->identity_token));
+                        percent_encoded(service),
+                        percent_encoded(scopes_),
+                        percent_encoded(token_login_->identity_token));
         return request;
     }
     if (!service.empty()) {

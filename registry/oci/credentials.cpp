@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/oci/credentials.hpp"
 
-#include "registry/oci/json_text.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/json.hpp"
@@ -61,14 +60,14 @@ std::vector<std::string> keys_of(const std::string& host, const std::string& rep
 
 std::optional<Login> login_of(const Json& entry) {
     Login login;
-    login.identity_token = text_in(entry, "identitytoken");
-    const auto decoded = base64_decode(text_in(entry, "auth"));
+    login.identity_token = member_text(entry, "identitytoken");
+    const auto decoded = base64_decode(member_text(entry, "auth"));
     if (decoded && decoded->find(':') != std::string::npos) {
         login.user = decoded->substr(0, decoded->find(':'));
         login.password = decoded->substr(decoded->find(':') + 1);
     } else {
-        login.user = text_in(entry, "username");
-        login.password = text_in(entry, "password");
+        login.user = member_text(entry, "username");
+        login.password = member_text(entry, "password");
     }
     return login.user.empty() && login.identity_token.empty() ? std::nullopt : std::optional(login);
 }
@@ -104,8 +103,8 @@ ask_program(const std::string& name, const std::string& server, const Environmen
     const Json answer = parse_json<Json>(outcome.output);
     Login login;
     login.origin = program;
-    login.user = text_in(answer, "Username");
-    login.password = text_in(answer, "Secret");
+    login.user = member_text(answer, "Username");
+    login.password = member_text(answer, "Secret");
     if (login.user == "<token>") {
         login.user.clear();
         std::swap(login.identity_token, login.password);

@@ -2,6 +2,7 @@
 #include "registry/oci/library.hpp"
 
 #include "registry/oci/download.hpp"
+#include "support/encoding.hpp"
 #include "support/json.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
@@ -60,7 +61,7 @@ std::string Library::address(const std::string& kind, const std::string& archite
             ? reference_.tag
             : "sha256." + reference_.digest.substr(reference_.digest.find(':') + 1);
     return connection_.url("/v1/" + kind + "/" + reference_.repository + ":" + version +
-                           "?arch=" + percent_encode(architecture));
+                           "?arch=" + percent_encoded(architecture));
 }
 
 Result<ContentDescriptor> Library::image(const std::string& architecture) {

@@ -3,6 +3,7 @@
 #include "registry/oci/images.hpp"
 #include "registry/oci/library.hpp"
 #include "registry/store/partial.hpp"
+#include "support/file.hpp"
 #include "support/output.hpp"
 #include "support/quote.hpp"
 
@@ -227,7 +228,7 @@ Result<PullResult> pull_to_file(const Transport& transport, const PullRequest& r
     if (::rename(partial.path().c_str(), output.path.c_str()) != 0) {
         return fail(system_error("cannot write " + printable(output.path.native()), errno));
     }
-    sync_folder(folder);
+    sync_folder_of(output.path);
     return PullResult{found.layer.digest, found.manifest, found.layer.size, true, {}, {}};
 }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The list of what is attached to an image: the registry's own, or a tag that its users keep
 // (distribution specification 1.1, "Referrers tag schema").
-#include "registry/oci/json_text.hpp"
 #include "registry/oci/registry.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
@@ -48,7 +47,7 @@ Json entries_of(const std::string& bytes) {
 
 bool has_entry(const Json& entries, const std::string& digest) {
     return std::any_of(entries.begin(), entries.end(), [&](const Json& entry) {
-        return text_in(entry, "digest") == digest;
+        return member_text(entry, "digest") == digest;
     });
 }
 

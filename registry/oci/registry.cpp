@@ -2,6 +2,7 @@
 #include "registry/oci/registry.hpp"
 
 #include "registry/oci/download.hpp"
+#include "support/encoding.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
@@ -195,7 +196,7 @@ Result<bool> Registry::mount(const std::string& digest, const std::string& place
         return false;
     }
     connection_.add_scope(from, "pull");
-    const auto mounted = begin_upload("?mount=" + digest + "&from=" + percent_encode(from));
+    const auto mounted = begin_upload("?mount=" + digest + "&from=" + percent_encoded(from));
     connection_.forget_scopes();
     if (!mounted) {
         return false; // who may not read there has to upload

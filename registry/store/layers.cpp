@@ -2,6 +2,7 @@
 #include "registry/store/layers.hpp"
 
 #include "registry/store/partial.hpp"
+#include "support/file.hpp"
 #include "support/lock.hpp"
 #include "support/quote.hpp"
 
@@ -90,7 +91,7 @@ Layers::get(std::string_view digest, std::uint64_t size, std::int64_t now, const
         return fail(system_error("cannot put a layer into the store as " + printable(path.native()),
                                  errno));
     }
-    sync_folder(path.parent_path());
+    sync_folder_of(path);
     partial.reset(); // its lock is on the same file
     held = hold(digest, size);
     mark(path);

@@ -127,11 +127,4 @@ Result<UniqueFd> try_lock(const fs::path& path) {
     return fd;
 }
 
-void sync_folder(const fs::path& folder) {
-    const UniqueFd fd(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (fd.valid()) {
-        (void)::fsync(fd.get());
-    }
-}
-
 } // namespace cybele::registry

@@ -92,7 +92,4 @@ lock_file(const std::filesystem::path& path, LockKind kind, unsigned mode);
 /// The same without waiting: an invalid descriptor where another process holds it.
 [[nodiscard]] Result<UniqueFd> try_lock(const std::filesystem::path& path);
 
-/// Brings the entries of a folder to the disk; file systems that refuse this are left alone.
-void sync_folder(const std::filesystem::path& folder);
-
 } // namespace cybele::registry

@@ -7,6 +7,7 @@
 #include "registry/store/lease.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/file.hpp"
 #include "support/lock.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
@@ -225,7 +226,7 @@ Store::settle(const fs::path& file, const std::string& digest, const Arrival& ar
             return fail(system_error(
                 "cannot put an image into the store as " + printable(blob.native()), errno));
         }
-        sync_folder(blob.parent_path());
+        sync_folder_of(blob);
         CYBELE_TRY(row.state, blob_state(blob));
         row.record.size = row.state.size;
     } else {

@@ -3,6 +3,7 @@
 
 #include "runtime/containers/csv.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -29,13 +30,6 @@ std::vector<std::string> split_option(std::string_view text, char separator, boo
         }
     }
     return parts;
-}
-
-/// Without blanks around it, as a list in a variable may be written.
-std::string trimmed_part(const std::string& part) {
-    const std::size_t first = part.find_first_not_of(' ');
-    return first == std::string::npos ? ""
-                                      : part.substr(first, part.find_last_not_of(' ') + 1 - first);
 }
 
 constexpr std::string_view kImageSource = "image-src=";
@@ -100,7 +94,9 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool i
             continue;
         }
         std::vector<std::string> parts = split_option(one, ':', false);
-        std::transform(parts.begin(), parts.end(), parts.begin(), trimmed_part);
+        for (std::string& part : parts) {
+            part = std::string(text::trimmed(part, " "));
+        }
         while (is_compatible && !parts.empty() && parts[0].empty()) {
             parts.erase(parts.begin()); // for the reference, ":/mnt" is "/mnt"
         }

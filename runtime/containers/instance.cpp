@@ -65,11 +65,6 @@ std::string to_json(const Instance& one) {
     return record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
-std::string text_in(const nlohmann::json& record, const char* name) {
-    const auto found = record.find(name);
-    return found != record.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 pid_t number_in(const nlohmann::json& record, const char* name) {
     const auto found = record.find(name);
     return found != record.end() && found->is_number_integer() ? found->get<pid_t>() : 0;
@@ -88,18 +83,18 @@ std::optional<Instance> read_record(const fs::path& file) {
         return std::nullopt;
     }
     Instance one;
-    one.name = text_in(record, "name");
+    one.name = member_text(record, "name");
     one.pid = number_in(record, "pid");
     one.keeper = number_in(record, "keeper");
-    one.start = text_in(record, "start");
-    one.image = text_in(record, "image");
-    one.home = text_in(record, "home");
+    one.start = member_text(record, "start");
+    one.image = member_text(record, "image");
+    one.home = member_text(record, "home");
     one.fakeroot = is_set_in(record, "fakeroot");
     one.no_privs = is_set_in(record, "noPrivs");
-    one.add_caps = text_in(record, "addCaps");
-    one.drop_caps = text_in(record, "dropCaps");
-    one.log_out = text_in(record, "logOutPath");
-    one.log_err = text_in(record, "logErrPath");
+    one.add_caps = member_text(record, "addCaps");
+    one.drop_caps = member_text(record, "dropCaps");
+    one.log_out = member_text(record, "logOutPath");
+    one.log_err = member_text(record, "logErrPath");
     return one;
 }
 

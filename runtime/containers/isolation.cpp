@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <string_view>
@@ -68,18 +67,11 @@ constexpr std::string_view kCapabilityNames[] = {"chown",
                                                  "bpf",
                                                  "checkpoint_restore"};
 
-std::string lower_case(std::string text) {
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) {
-        return static_cast<char>(std::tolower(c));
-    });
-    return text;
-}
-
 /// "CAP_NET_RAW", "net_raw", several with commas, "all".
 Result<std::vector<int>> read_capabilities(const std::string& text, const char* option) {
     std::vector<int> found;
     for (const std::string& word : list_words({text})) {
-        std::string name = lower_case(word);
+        std::string name = text::lowered(word);
         if (name.starts_with("cap_")) {
             name.erase(0, 4);
         }

@@ -44,15 +44,6 @@ constexpr DeviceTable kDeviceTables[] = {{"blockIO.weightDevice", "weight", ""},
                                          {"blockIO.throttleReadIOPSDevice", "rate", "riops"},
                                          {"blockIO.throttleWriteIOPSDevice", "rate", "wiops"}};
 
-std::string_view trim_limit(std::string_view text) {
-    constexpr std::string_view kBlanks = " \t\r";
-    const std::size_t first = text.find_first_not_of(kBlanks);
-    if (first == std::string_view::npos) {
-        return {};
-    }
-    return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
-}
-
 /// Without the comment, which begins outside of quotes.
 std::string_view without_limit_comment(std::string_view line) {
     char quote = 0;
@@ -136,7 +127,7 @@ Result<Limits> parse_limits(std::string_view text, const std::string& file) {
     std::size_t number = 0;
     for (const std::string_view whole : text::split_terminated(text, '\n')) {
         ++number;
-        const std::string_view line = trim_limit(without_limit_comment(whole));
+        const std::string_view line = text::trimmed(without_limit_comment(whole));
         if (line.empty()) {
             continue;
         }
@@ -146,7 +137,7 @@ Result<Limits> parse_limits(std::string_view text, const std::string& file) {
             const bool is_list = line.starts_with("[[") && line.ends_with("]]");
             const std::size_t marks = is_list ? 2 : 1;
             const bool is_closed = line.size() > 2 * marks && line.back() == ']';
-            table = is_closed ? trim_limit(line.substr(marks, line.size() - 2 * marks)) : "";
+            table = is_closed ? text::trimmed(line.substr(marks, line.size() - 2 * marks)) : "";
             const auto* const row =
                 std::find_if(std::begin(kDeviceTables),
                              std::end(kDeviceTables),
@@ -158,9 +149,11 @@ Result<Limits> parse_limits(std::string_view text, const std::string& file) {
         } else if (equals == std::string_view::npos) {
             wrong = "a line is NAME = VALUE";
         } else {
-            LimitLine one{
-                table, std::string(without_quotes(trim_limit(line.substr(0, equals)))), "", false};
-            const std::string_view value = trim_limit(line.substr(equals + 1));
+            LimitLine one{table,
+                          std::string(without_quotes(text::trimmed(line.substr(0, equals)))),
+                          "",
+                          false};
+            const std::string_view value = text::trimmed(line.substr(equals + 1));
             one.value = without_quotes(value);
             one.is_text = one.value.size() != value.size();
             wrong = take_limit_line(limits, one);

@@ -92,16 +92,6 @@ constexpr std::pair<std::string_view, std::string_view> kSwitchedMounts[] = {
     {"mount home", "home"},
     {"mount tmp", "tmp"}};
 
-std::string_view trim_setting(std::string_view text) {
-    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) {
-        text.remove_prefix(1);
-    }
-    while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
-        text.remove_suffix(1);
-    }
-    return text;
-}
-
 bool is_setting_word(std::string_view text) {
     return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
         return std::isalpha(c) != 0 || c == ' ' || c == '_' || c == '-';
@@ -269,11 +259,11 @@ SiteSettings read_site_settings(std::string_view text) {
     SiteSettings settings;
     for (const std::string_view line : text::split_terminated(text, '\n')) {
         const std::size_t equals = line.find('=');
-        const std::string_view word = trim_setting(line.substr(0, equals));
+        const std::string_view word = text::trimmed(line.substr(0, equals));
         if (equals == std::string_view::npos || !is_setting_word(word)) {
             continue;
         }
-        if (const std::string_view value = trim_setting(line.substr(equals + 1)); !value.empty()) {
+        if (const std::string_view value = text::trimmed(line.substr(equals + 1)); !value.empty()) {
             settings[std::string(word)].emplace_back(value);
         }
     }
@@ -396,14 +386,14 @@ Result<void> check_control_list(const Request& request, const std::filesystem::p
                                                       : Result<void>();
     }
     for (const std::string_view line : text::split_terminated(*text, '\n')) {
-        const std::string_view setting = trim_setting(line.substr(0, line.find('#')));
+        const std::string_view setting = text::trimmed(line.substr(0, line.find('#')));
         if (setting.starts_with('[')) {
             break; // a group; the switch stands before them
         }
         const std::size_t equals = setting.find('=');
-        if (trim_setting(setting.substr(0, equals)) != "activated" ||
+        if (text::trimmed(setting.substr(0, equals)) != "activated" ||
             equals == std::string_view::npos ||
-            trim_setting(setting.substr(equals + 1)) == "false") {
+            text::trimmed(setting.substr(equals + 1)) == "false") {
             continue;
         }
         if (setting_kind(request.image.file) != "sif") {

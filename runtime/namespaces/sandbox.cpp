@@ -225,10 +225,6 @@ ExecFailure exec_in_sandbox(const Sandbox& sandbox) {
     _exit(code);
 }
 
-Error exec_sandboxed(const Sandbox& sandbox) {
-    return exec_in_sandbox(sandbox).error;
-}
-
 namespace {
 
 /// Sends no error back when the sandbox could be made and its program started.

@@ -130,16 +130,14 @@ struct OutputFds {
 /// mounted or started is gone when it returns, and dies with this process.
 [[nodiscard]] Result<int> run_sandboxed(const Sandbox& sandbox, OutputFds to = {});
 
-/// The same in place of this process (which has entered its namespaces): returns only on failure.
-/// Descriptors without O_CLOEXEC stay open.
-[[nodiscard]] Error exec_sandboxed(const Sandbox& sandbox);
-
-/// Why exec_sandboxed() came back, with the code that a shell gives: 127 where the program is not
+/// Why exec_in_sandbox() came back, with the code that a shell gives: 127 where the program is not
 /// there, 126 where it cannot be started, 255 where the sandbox could not be made.
 struct ExecFailure {
     Error error;
     int code = 255;
 };
+/// The same as run_sandboxed() in place of this process (which has entered its namespaces): returns
+/// only on failure. Descriptors without O_CLOEXEC stay open.
 [[nodiscard]] ExecFailure exec_in_sandbox(const Sandbox& sandbox);
 
 } // namespace cybele::namespaces

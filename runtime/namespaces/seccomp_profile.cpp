@@ -196,14 +196,9 @@ std::uint64_t number_at(const nlohmann::json& object, const char* key, std::uint
                                                                : otherwise;
 }
 
-std::string word_at(const nlohmann::json& object, const char* key) {
-    const auto found = object.find(key);
-    return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 Result<std::uint32_t>
 ProfileReader::action(const Json& rule, const char* key, const char* number_key) const {
-    const std::string word = word_at(rule, key);
+    const std::string word = member_text(rule, key);
     const auto verdict =
         verdict_of(word, static_cast<std::uint32_t>(number_at(rule, number_key, EPERM)));
     if (!verdict) {
@@ -232,7 +227,7 @@ Result<std::vector<Condition>> ProfileReader::conditions(const Json& rule) const
         Condition condition;
         const std::uint64_t index =
             arg.is_object() ? number_at(arg, "index", kMostArguments) : kMostArguments;
-        condition.op = arg.is_object() ? word_at(arg, "op") : "";
+        condition.op = arg.is_object() ? member_text(arg, "op") : "";
         if (index >= kMostArguments ||
             std::find(std::begin(kComparisons), std::end(kComparisons), condition.op) ==
                 std::end(kComparisons)) {
@@ -284,7 +279,7 @@ Result<void> ProfileReader::add_rule(const Json& rule, std::vector<sock_filter>&
             names.push_back(name.is_string() ? name.get<std::string>() : "");
         }
     }
-    if (const std::string name = word_at(rule, "name"); !name.empty()) {
+    if (const std::string name = member_text(rule, "name"); !name.empty()) {
         names.push_back(name);
     }
     if (names.empty()) {

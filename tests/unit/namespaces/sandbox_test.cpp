@@ -204,7 +204,7 @@ TEST_CASE("exec in place keeps the process and its descriptors, not ours") {
                               "echo nine >&9; [ $$ = " + std::to_string(getpid()) +
                                   " ] && umask; printf '" + expected +
                                   "---\\n'; ls -1 /proc/$$/fd; exit 44"};
-        (void)exec_sandboxed(trial.sandbox);
+        (void)exec_in_sandbox(trial.sandbox);
         return 91;
     });
     CHECK(code == 44);

@@ -121,6 +121,20 @@ TEST_CASE("a part of a file has the digest of its bytes, read in several pieces"
     CHECK_FALSE(blake2_range(fd->get(), 7, text.size(), path));
 }
 
+TEST_CASE("parts of URLs are encoded by RFC 3986, and decoded again; a lone percent sign stays") {
+    CHECK(percent_encoded("aZ0-._~ /+%\xc3\xa4") == "aZ0-._~%20%2F%2B%25%C3%A4");
+    CHECK(percent_encoded("a:b", "-._~:") == "a:b");
+    CHECK(percent_decoded("a%20b%2f%C3%A4+") == "a b/\xc3\xa4+");
+    for (const char* text : {"%", "%4", "%4g", "100%-1", "%-1", "%+1", "% 1"}) {
+        CHECK(percent_decoded(text) == text);
+    }
+    std::string all;
+    for (int byte = 0; byte < 256; ++byte) {
+        all += static_cast<char>(byte);
+    }
+    CHECK(percent_decoded(percent_encoded(all)) == all);
+}
+
 TEST_CASE("digests and base64 agree with known values") {
     CHECK(hex(blake2("abc")) == "bddd813c634239723171ef3fee98579b94964e3bb1cb3e427262c8c068d52319");
     CHECK(hex(sha256("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
