@@ -2,7 +2,7 @@
 #pragma once
 
 /// The listening form, `cybelectl-http --serve`: https on one address, each request answered by a
-/// program of the caller's. support/http_listener.hpp is the client.
+/// program of the caller's. Listener of the area bridge is the client.
 ///
 /// The first line of standard input is a JSON object:
 ///   address, port     where to listen; port 0: any that is free
