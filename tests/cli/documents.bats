@@ -148,6 +148,17 @@ END
     assert_line --partial 'long.md:3: a paragraph of 6 lines'
 }
 
+@test "the README of a folder of sources is prose too" {
+    mkdir -p tree/tests/docs tree/area/module
+    git init -q tree
+    cp "$repo"/tests/docs/{check-prose,phrases.tsv} tree/tests/docs
+    touch tree/tests/docs/generated.tsv
+    printf '%s\n' '# area/module' '' 'An error is told.' >tree/area/module/README.md
+    run tree/tests/docs/check-prose
+    assert_failure
+    assert_output --partial "area/module/README.md:3: 'told': write report,"
+}
+
 @test "errors, rules, fields and help are in plain English: no phrase of phrases.tsv in a string or the help of a command" {
     run "$repo/tests/docs/check-texts"
     assert_success
