@@ -133,24 +133,24 @@ private:
                                   {{"apiVersion", "authentication.k8s.io/v1"},
                                    {"kind", "TokenReview"},
                                    {"spec", spec}}));
-        const AnswerJson& status = view_part(review, "status");
+        const AnswerJson& status = member_of(review, "status");
         if (status.value("authenticated", AnswerJson(false)) != AnswerJson(true)) {
             return std::optional<Asker>();
         }
-        const std::vector<std::string> audiences = texts_of(view_part(status, "audiences"));
+        const std::vector<std::string> audiences = texts_of(member_of(status, "audiences"));
         if (!audience.empty() &&
             std::find(audiences.begin(), audiences.end(), audience) == audiences.end()) {
             return std::optional<Asker>(); // a server that does not know audiences
         }
-        const AnswerJson& user = view_part(status, "user");
-        const AnswerJson& extra = view_part(user, "extra");
+        const AnswerJson& user = member_of(status, "user");
+        const AnswerJson& extra = member_of(user, "extra");
         const auto first = [&](const char* name) {
-            const std::vector<std::string> texts = texts_of(view_part(extra, name));
+            const std::vector<std::string> texts = texts_of(member_of(extra, name));
             return texts.empty() ? std::string() : texts.front();
         };
         Asker asker;
-        asker.name = view_text(user, "username");
-        asker.groups = texts_of(view_part(user, "groups"));
+        asker.name = member_text(user, "username");
+        asker.groups = texts_of(member_of(user, "groups"));
         asker.pod = first("authentication.kubernetes.io/pod-name");
         asker.pod_uid = first("authentication.kubernetes.io/pod-uid");
         return std::optional(std::move(asker));
@@ -183,7 +183,7 @@ private:
         if (!review) {
             return unavailable(review.error());
         }
-        const AnswerJson& status = view_part(*review, "status");
+        const AnswerJson& status = member_of(*review, "status");
         return status.value("allowed", AnswerJson(false)) == AnswerJson(true)
                    ? Rejected()
                    : Rejection{kForbiddenToClient, asker.name + " may not get " + what};
@@ -229,21 +229,21 @@ private:
         if (!list) {
             return unavailable(list.error());
         }
-        const AnswerJson& items = view_part(*list, "items");
+        const AnswerJson& items = member_of(*list, "items");
         if (!items.is_array() || items.empty()) {
             return missing;
         }
-        const AnswerJson& metadata = view_part(items[0], "metadata");
-        const AnswerJson& owners = view_part(metadata, "ownerReferences");
-        if (view_text(view_part(metadata, "labels"), kBridgeLabel) !=
+        const AnswerJson& metadata = member_of(items[0], "metadata");
+        const AnswerJson& owners = member_of(metadata, "ownerReferences");
+        if (member_text(member_of(metadata, "labels"), kBridgeLabel) !=
                 service_.configuration.document.name ||
             !owners.is_array() || owners.empty()) {
             return missing;
         }
         const std::string kind =
-            view_text(owners[0], "kind") == "Job" ? std::string(kOrdinaryJob) : std::string();
-        auto found = server_.object(kind + space + "/" + view_text(owners[0], "name"));
-        if (!found || found->uid != view_text(owners[0], "uid")) {
+            member_text(owners[0], "kind") == "Job" ? std::string(kOrdinaryJob) : std::string();
+        auto found = server_.object(kind + space + "/" + member_text(owners[0], "name"));
+        if (!found || found->uid != member_text(owners[0], "uid")) {
             return missing;
         }
         object = std::move(*found);
@@ -318,11 +318,11 @@ private:
         if (!pod) {
             return unavailable(pod.error());
         }
-        const AnswerJson& metadata = view_part(*pod, "metadata");
-        const bool is_ours = view_text(metadata, "uid") == asker->pod_uid &&
-                             view_text(view_part(metadata, "labels"), kCollectorLabel) ==
+        const AnswerJson& metadata = member_of(*pod, "metadata");
+        const bool is_ours = member_text(metadata, "uid") == asker->pod_uid &&
+                             member_text(member_of(metadata, "labels"), kCollectorLabel) ==
                                  service_.configuration.document.name &&
-                             view_text(view_part(metadata, "labels"), kUidLabel) == object.uid;
+                             member_text(member_of(metadata, "labels"), kUidLabel) == object.uid;
         return is_ours ? Rejected()
                        : Rejection{kForbiddenToClient, "the pod does not collect for this object"};
     }
@@ -422,11 +422,11 @@ private:
 Result<ListenerRequest> read_listener_request(std::string_view line) {
     const AnswerJson json = parse_json(std::string(line));
     ListenerRequest request;
-    request.path = view_text(json, "path");
-    request.token = view_text(json, "token");
-    request.certificate = view_text(json, "certificate");
-    request.user = view_text(json, "user");
-    request.groups = texts_of(view_part(json, "groups"));
+    request.path = member_text(json, "path");
+    request.token = member_text(json, "token");
+    request.certificate = member_text(json, "certificate");
+    request.user = member_text(json, "user");
+    request.groups = texts_of(member_of(json, "groups"));
     if (!request.path.starts_with('/')) {
         return fail(ErrorCode::kInput,
                     problem("bridge-request-invalid", "this is not a request of the listener"),

@@ -18,15 +18,10 @@ using apiserver::WriteResult;
 constexpr std::chrono::milliseconds kPatience{30'000};
 constexpr std::chrono::milliseconds kWait{45'000}; ///< more than the writer's own patience
 
-std::string text_at(const Json& json, const char* name) {
-    const auto found = json.find(name);
-    return found != json.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 /// The object with the metadata that the server answered, which shows nothing of its status.
 Object with_metadata(Object object, const Json& metadata) {
-    object.resource_version = text_at(metadata, "resourceVersion");
-    object.deleted = read_time(text_at(metadata, "deletionTimestamp")).value_or(0);
+    object.resource_version = member_text(metadata, "resourceVersion");
+    object.deleted = read_time(member_text(metadata, "deletionTimestamp")).value_or(0);
     if (const auto found = metadata.find("generation");
         found != metadata.end() && found->is_number_integer()) {
         object.generation = found->get<std::int64_t>();
@@ -268,7 +263,7 @@ std::optional<bool> exists_in(Pump& pump,
         if (reply && reply->ok()) {
             const Json object = parse_json(reply->body);
             if (object.is_object() &&
-                text_at(object.value("metadata", Json::object()), "uid") == uid) {
+                member_text(object.value("metadata", Json::object()), "uid") == uid) {
                 return true;
             }
         } else if (!reply || !is_not_found(*reply, name)) {

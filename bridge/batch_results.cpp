@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/batch_cluster.hpp"
-#include "bridge/collect_pod.hpp"
 #include "bridge/collect_script.hpp"
 #include "bridge/collected.hpp"
 #include "bridge/outputs.hpp"

@@ -87,20 +87,14 @@ Fault fault_of(ErrorCode code, Problem problem, std::string because, std::string
     return fault;
 }
 
-const Json& schema_part(const Json& json, const std::string& name) {
-    static const Json none = Json::object();
-    const auto found = json.is_object() ? json.find(name) : json.end();
-    return found == json.end() ? none : *found;
-}
-
 /// Whether the schema of the kind, as the server publishes it, has the field.
 bool has_field(const Json& schema, std::string_view field) {
     const Json* inner = &schema;
     for (const std::string_view name : text::split(field, '.')) {
         if (inner->contains("items")) {
-            inner = &schema_part(*inner, "items");
+            inner = &member_of(*inner, "items");
         }
-        inner = &schema_part(schema_part(*inner, "properties"), std::string(name));
+        inner = &member_of(member_of(*inner, "properties"), std::string(name));
         if (inner->empty()) {
             return false;
         }
@@ -110,7 +104,7 @@ bool has_field(const Json& schema, std::string_view field) {
 
 /// Of the fields of our definition those that the server's has not; none where it publishes none.
 std::vector<std::string> missing_fields(const Json& published, const std::string& kind) {
-    const Json& schemas = schema_part(schema_part(published, "components"), "schemas");
+    const Json& schemas = member_of(member_of(published, "components"), "schemas");
     std::vector<std::string> missing;
     for (const auto& [name, schema] : schemas.items()) {
         if (!name.ends_with("." + kind)) {

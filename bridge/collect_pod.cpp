@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/collect_pod.hpp"
 
+#include "bridge/outputs.hpp"
 #include "bridge/pod_view.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
@@ -97,12 +98,6 @@ std::string collector_name(const Object& object) {
         name = "job-" + object.uid;
     }
     return name + std::string(kEnding);
-}
-
-std::string claim_of(const Object& object) {
-    const CollectorJson mount =
-        object.spec.results ? parse_json(object.spec.results->mount) : CollectorJson();
-    return view_text(view_part(mount, "persistentVolumeClaim"), "claimName");
 }
 
 CollectorJson collector_json(const Object& object, const CollectorPlace& place) {

@@ -27,8 +27,6 @@ struct CollectorPlace {
 };
 
 [[nodiscard]] std::string collector_name(const Object& object);
-/// The claim of `spec.results.mount`; empty: another kind of volume.
-[[nodiscard]] std::string claim_of(const Object& object);
 [[nodiscard]] nlohmann::json collector_json(const Object& object, const CollectorPlace& place);
 
 /// A file that the bridge offers, and the line that says so: `SIZE SHA256 NAME`.

@@ -23,9 +23,9 @@ constexpr std::chrono::milliseconds kNameOfCollectorIsTaken{20'000};
 
 /// The termination message of the pod's container.
 std::string message_of(const CollectorsJson& status) {
-    const CollectorsJson& statuses = view_part(status, "containerStatuses");
+    const CollectorsJson& statuses = member_of(status, "containerStatuses");
     return statuses.is_array() && !statuses.empty()
-               ? view_text(view_part(view_part(statuses[0], "state"), "terminated"), "message")
+               ? member_text(member_of(member_of(statuses[0], "state"), "terminated"), "message")
                : std::string();
 }
 
@@ -172,14 +172,14 @@ void Collectors::drop_all(const std::string& prefix) {
 }
 
 void Collectors::put(const CollectorsJson& pod) {
-    const CollectorsJson& metadata = view_part(pod, "metadata");
-    const CollectorsJson& status = view_part(pod, "status");
-    const std::string owner = view_text(view_part(metadata, "labels"), kUidLabel);
-    const std::string phase = view_text(status, "phase");
+    const CollectorsJson& metadata = member_of(pod, "metadata");
+    const CollectorsJson& status = member_of(pod, "status");
+    const std::string owner = member_text(member_of(metadata, "labels"), kUidLabel);
+    const std::string phase = member_text(status, "phase");
     Pod known;
-    known.uid = view_text(metadata, "uid");
-    known.path = "/api/v1/namespaces/" + view_text(metadata, "namespace") + "/pods/" +
-                 view_text(metadata, "name");
+    known.uid = member_text(metadata, "uid");
+    known.path = "/api/v1/namespaces/" + member_text(metadata, "namespace") + "/pods/" +
+                 member_text(metadata, "name");
     known.has_ended = phase == "Succeeded" || phase == "Failed";
     known.report = message_of(status);
     if (!owner.empty() && !known.uid.empty()) {
@@ -189,9 +189,9 @@ void Collectors::put(const CollectorsJson& pod) {
 }
 
 void Collectors::drop(const CollectorsJson& pod) {
-    const CollectorsJson& metadata = view_part(pod, "metadata");
-    const auto found = pods_.find(view_text(view_part(metadata, "labels"), kUidLabel));
-    if (found != pods_.end() && found->second.uid == view_text(metadata, "uid")) {
+    const CollectorsJson& metadata = member_of(pod, "metadata");
+    const auto found = pods_.find(member_text(member_of(metadata, "labels"), kUidLabel));
+    if (found != pods_.end() && found->second.uid == member_text(metadata, "uid")) {
         pods_.erase(found);
     }
 }

@@ -7,6 +7,7 @@
 #include "launchers/documents/job.hpp"
 #include "schedulers/reading/default_outputs.hpp"
 #include "schedulers/scripts/render.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -20,16 +21,8 @@ namespace {
 
 using ManagedJson = nlohmann::json;
 
-const ManagedJson& managed_part(const ManagedJson& json, std::string_view name) {
-    static const ManagedJson none = ManagedJson::object();
-    const auto found = json.is_object() ? json.find(name) : json.end();
-    return found == json.end() ? none : *found;
-}
-
 std::string annotation_of(const ManagedJson& job, std::string_view name) {
-    const ManagedJson& value =
-        managed_part(managed_part(managed_part(job, "metadata"), "annotations"), name);
-    return value.is_string() ? value.get<std::string>() : std::string();
+    return member_text(member_of(member_of(job, "metadata"), "annotations"), name);
 }
 
 void refuse_managed(Object& object, std::string_view reason, std::string message) {
@@ -50,11 +43,10 @@ std::string words_of_faults(const std::vector<Fault>& faults) {
 
 /// The Job with its name and spec only, without what the API server added.
 std::string manifest_of(const ManagedJson& job) {
-    const ManagedJson kept{
-        {"apiVersion", "batch/v1"},
-        {"kind", "Job"},
-        {"metadata", {{"name", managed_part(managed_part(job, "metadata"), "name")}}},
-        {"spec", managed_part(job, "spec")}};
+    const ManagedJson kept{{"apiVersion", "batch/v1"},
+                           {"kind", "Job"},
+                           {"metadata", {{"name", member_of(member_of(job, "metadata"), "name")}}},
+                           {"spec", member_of(job, "spec")}};
     return kept.dump(2, ' ', false, ManagedJson::error_handler_t::replace);
 }
 
@@ -72,7 +64,7 @@ void add_unserved(const ManagedJson& spec,
                   const launchers::Job& document,
                   std::vector<Fault>& into) {
     const auto is_other = [&spec](std::string_view name) {
-        const ManagedJson& count = managed_part(spec, name);
+        const ManagedJson& count = member_of(spec, name);
         return count.is_number_integer() && count != 1;
     };
     if (is_other("completions") || is_other("parallelism")) {
@@ -106,7 +98,7 @@ script_of(const ManagedJson& job, const Configuration& configuration, Object& ob
         }
     }
     CYBELE_TRY(launchers::Job document, launchers::read_job(converted.text, "the Job"));
-    add_unserved(managed_part(job, "spec"), document, needed);
+    add_unserved(member_of(job, "spec"), document, needed);
     if (!needed.empty()) {
         return fail(Error(std::move(needed)));
     }
@@ -122,11 +114,11 @@ script_of(const ManagedJson& job, const Configuration& configuration, Object& ob
 }
 
 void read_job_spec(const ManagedJson& job, const Configuration& configuration, Object& object) {
-    const ManagedJson& spec = managed_part(job, "spec");
+    const ManagedJson& spec = member_of(job, "spec");
     object.kind = configuration.site.kind;
-    object.job.is_suspended = managed_part(spec, "suspend") == true;
-    object.job.is_indexed = managed_part(spec, "completionMode") == "Indexed";
-    object.job.has_deadline = managed_part(spec, "activeDeadlineSeconds").is_number_integer();
+    object.job.is_suspended = member_of(spec, "suspend") == true;
+    object.job.is_indexed = member_of(spec, "completionMode") == "Indexed";
+    object.job.has_deadline = member_of(spec, "activeDeadlineSeconds").is_number_integer();
     object.spec.queue = annotation_of(job, kQueueAnnotation);
     object.spec.account = annotation_of(job, kAccountAnnotation);
     if (!object.spec.queue.empty() && !is_batch_name(object.spec.queue)) {
@@ -153,7 +145,7 @@ void read_job_spec(const ManagedJson& job, const Configuration& configuration, O
 } // namespace
 
 bool is_managed(const ManagedJson& job) {
-    return managed_part(managed_part(job, "spec"), "managedBy") == kManager;
+    return member_of(member_of(job, "spec"), "managedBy") == kManager;
 }
 
 JobReader job_reader(const Configuration& configuration) {

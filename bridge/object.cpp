@@ -24,25 +24,13 @@ constexpr std::size_t kLongestScript = 262144;
 constexpr std::size_t kMostFinalizers = 64;
 constexpr std::size_t kLongestPath = 4096;
 
-/// The member of an object; null where there is none.
-const Json& member(const Json& json, const char* name) {
-    static const Json none;
-    const auto found = json.is_object() ? json.find(name) : json.end();
-    return found == json.end() ? none : *found;
-}
-
-std::string text_of_member(const Json& json, const char* name) {
-    const Json& value = member(json, name);
-    return value.is_string() ? value.get<std::string>() : std::string();
-}
-
 std::int64_t number_of_member(const Json& json, const char* name) {
-    const Json& value = member(json, name);
+    const Json& value = member_of(json, name);
     return value.is_number_integer() ? value.get<std::int64_t>() : 0;
 }
 
 std::int64_t time_of_member(const Json& json, const char* name) {
-    return read_time(text_of_member(json, name)).value_or(0);
+    return read_time(member_text(json, name)).value_or(0);
 }
 
 /// The first reason to refuse is the one that is reported.
@@ -54,7 +42,7 @@ void refuse(Object& object, std::string_view reason, std::string message) {
 
 /// A text of the spec, "" where it is not there.
 std::string spec_text(const Json& spec, const char* name, Object& object) {
-    const Json& value = member(spec, name);
+    const Json& value = member_of(spec, name);
     if (value.is_string()) {
         return value.get<std::string>();
     }
@@ -85,7 +73,7 @@ void read_script(const Json& spec, Object& object) {
 }
 
 void read_selector(const Json& spec, Object& object) {
-    const Json& selector = member(spec, "nodeSelector");
+    const Json& selector = member_of(spec, "nodeSelector");
     for (const auto& [key, value] : selector.items()) {
         if (!value.is_string()) {
             refuse(object, kSpecInvalid, "a value of spec.nodeSelector is not a text");
@@ -104,12 +92,12 @@ bool is_plain_path(std::string_view path) {
 }
 
 void read_results(const Json& spec, Object& object) {
-    const Json& results = member(spec, "results");
+    const Json& results = member_of(spec, "results");
     if (results.is_null()) {
         return;
     }
-    const Json& mount = member(results, "mount");
-    ResultsWish wish{text_of_member(results, "from"),
+    const Json& mount = member_of(results, "mount");
+    ResultsWish wish{member_text(results, "from"),
                      mount.is_object() ? mount.dump(-1, ' ', true, Json::error_handler_t::replace)
                                        : ""};
     if (!is_plain_path(wish.from)) {
@@ -134,11 +122,11 @@ void read_spec(const Json& spec, Object& object) {
     if (!object.spec.account.empty() && !is_batch_name(object.spec.account)) {
         refuse(object, kSpecInvalid, "spec.account is not the name of an account");
     }
-    if (const Json& seconds = member(spec, "ttlSecondsAfterFinished"); !seconds.is_null()) {
+    if (const Json& seconds = member_of(spec, "ttlSecondsAfterFinished"); !seconds.is_null()) {
         object.spec.seconds_to_live =
             std::max<std::int64_t>(number_of_member(spec, "ttlSecondsAfterFinished"), 0);
     }
-    if (text_of_member(spec, "onDelete") == "Orphan") {
+    if (member_text(spec, "onDelete") == "Orphan") {
         object.spec.on_delete = OnDelete::kOrphan;
     }
     read_selector(spec, object);
@@ -146,18 +134,18 @@ void read_spec(const Json& spec, Object& object) {
 }
 
 void read_metadata(const Json& metadata, Object& object) {
-    object.space = text_of_member(metadata, "namespace");
-    object.name = text_of_member(metadata, "name");
-    object.uid = text_of_member(metadata, "uid");
-    object.resource_version = text_of_member(metadata, "resourceVersion");
+    object.space = member_text(metadata, "namespace");
+    object.name = member_text(metadata, "name");
+    object.uid = member_text(metadata, "uid");
+    object.resource_version = member_text(metadata, "resourceVersion");
     object.generation = number_of_member(metadata, "generation");
     object.created = time_of_member(metadata, "creationTimestamp");
     object.deleted = time_of_member(metadata, "deletionTimestamp");
     // A time that cannot be read is a deletion all the same.
-    if (object.deleted == 0 && !member(metadata, "deletionTimestamp").is_null()) {
+    if (object.deleted == 0 && !member_of(metadata, "deletionTimestamp").is_null()) {
         object.deleted = 1;
     }
-    const Json& finalizers = member(metadata, "finalizers");
+    const Json& finalizers = member_of(metadata, "finalizers");
     for (std::size_t at = 0; at < std::min(finalizers.size(), kMostFinalizers); ++at) {
         if (finalizers.is_array() && finalizers[at].is_string()) {
             object.finalizers.push_back(finalizers[at].get<std::string>());
@@ -219,18 +207,18 @@ Result<Object> read_object(std::string_view text, const JobReader& jobs) {
 }
 
 Result<Object> object_of_json(const Json& json, const JobReader& jobs) {
-    const std::string kind = text_of_member(json, "kind");
+    const std::string kind = member_text(json, "kind");
     Object object;
     if (kind == "TorqueJob") {
         object.kind = Kind::kTorqueJob;
-    } else if (kind == "Job" && jobs && text_of_member(json, "apiVersion") == "batch/v1") {
+    } else if (kind == "Job" && jobs && member_text(json, "apiVersion") == "batch/v1") {
         object.form = Form::kJob;
     } else if (kind != "SlurmJob") {
         return not_an_object(json.is_object()
                                  ? "its kind is '" + printable(kind.substr(0, 64)) + "'"
                                  : "it is not JSON");
     }
-    read_metadata(member(json, "metadata"), object);
+    read_metadata(member_of(json, "metadata"), object);
     if (!is_uid(object.uid) || !is_object_place(object.space, object.name) ||
         object.resource_version.empty() || object.resource_version.size() > 64) {
         return not_an_object("its metadata lack a valid uid, namespace, name or resourceVersion");
@@ -243,13 +231,13 @@ Result<Object> object_of_json(const Json& json, const JobReader& jobs) {
     }
     if (object.form == Form::kJob) {
         jobs(json, object);
-        object.job.started = time_of_member(member(json, "status"), "startTime");
-        object.status = read_job_status(member(json, "status"), object.uid);
+        object.job.started = time_of_member(member_of(json, "status"), "startTime");
+        object.status = read_job_status(member_of(json, "status"), object.uid);
         object.stored = stored_in(json, object);
         return object;
     }
-    read_spec(member(json, "spec"), object);
-    object.status = read_status(member(json, "status"), object.uid);
+    read_spec(member_of(json, "spec"), object);
+    object.status = read_status(member_of(json, "status"), object.uid);
     object.stored = stored_in(json, object);
     return object;
 }

@@ -6,6 +6,7 @@
 #include "schedulers/reading/batch_script.hpp"
 #include "submission/records/output_pattern.hpp"
 #include "submission/submit/own_outputs.hpp"
+#include "support/json.hpp"
 
 #include <climits>
 #include <utility>
@@ -34,6 +35,12 @@ Streams output_paths(const Object& object, const std::filesystem::path& workdir)
         return pattern.empty() || path.size() >= PATH_MAX ? std::string() : std::move(path);
     };
     return {path_of(output.standard_output), path_of(output.standard_error)};
+}
+
+std::string claim_of(const Object& object) {
+    const nlohmann::json mount =
+        object.spec.results ? parse_json(object.spec.results->mount) : nlohmann::json();
+    return member_text(member_of(mount, "persistentVolumeClaim"), "claimName");
 }
 
 } // namespace cybele::bridge

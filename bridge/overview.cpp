@@ -3,6 +3,7 @@
 
 #include "bridge/server_session.hpp"
 #include "bridge/times.hpp"
+#include "support/json.hpp"
 
 #include <nlohmann/json.hpp>
 
@@ -10,17 +11,6 @@ namespace cybele::bridge {
 namespace {
 
 using Json = nlohmann::json;
-
-const Json& part(const Json& json, const char* name) {
-    static const Json none = Json::object();
-    const auto found = json.is_object() ? json.find(name) : json.end();
-    return found == json.end() ? none : *found;
-}
-
-std::string text_of_part(const Json& json, const char* name) {
-    const Json& value = part(json, name);
-    return value.is_string() ? value.get<std::string>() : std::string();
-}
 
 void count(const Object& object, Overview& overview) {
     ++overview.objects;
@@ -33,10 +23,10 @@ void count(const Object& object, Overview& overview) {
 
 Result<void> read_lease(ServerSession& server, const std::string& path, Overview& overview) {
     CYBELE_TRY(const Json lease, server.read(path, true));
-    const Json& spec = part(lease, "spec");
-    overview.holder = text_of_part(spec, "holderIdentity");
-    overview.renewed = read_time(text_of_part(spec, "renewTime")).value_or(0);
-    const Json& duration = part(spec, "leaseDurationSeconds");
+    const Json& spec = member_of(lease, "spec");
+    overview.holder = member_text(spec, "holderIdentity");
+    overview.renewed = read_time(member_text(spec, "renewTime")).value_or(0);
+    const Json& duration = member_of(spec, "leaseDurationSeconds");
     overview.duration = duration.is_number_integer() ? duration.get<std::int64_t>() : 0;
     return {};
 }

@@ -4,6 +4,7 @@
 #include "bridge/api_server.hpp"
 #include "bridge/node_view.hpp"
 #include "bridge/times.hpp"
+#include "support/json.hpp"
 
 #include <utility>
 
@@ -48,24 +49,13 @@ PodJson state_of_container(const Object& object) {
 
 } // namespace
 
-const PodJson& view_part(const PodJson& json, std::string_view name) {
-    static const PodJson none = PodJson::object();
-    const auto found = json.is_object() ? json.find(name) : json.end();
-    return found == json.end() ? none : *found;
-}
-
-std::string view_text(const PodJson& json, std::string_view name) {
-    const PodJson& value = view_part(json, name);
-    return value.is_string() ? value.get<std::string>() : std::string();
-}
-
 std::string shown_of(const PodJson& status) {
-    const PodJson& statuses = view_part(status, "containerStatuses");
+    const PodJson& statuses = member_of(status, "containerStatuses");
     const PodJson code =
         statuses.is_array() && !statuses.empty()
-            ? view_part(view_part(view_part(statuses[0], "state"), "terminated"), "exitCode")
+            ? member_of(member_of(member_of(statuses[0], "state"), "terminated"), "exitCode")
             : PodJson::object();
-    return view_text(status, "phase") + "|" + view_text(status, "reason") + "|" + code.dump();
+    return member_text(status, "phase") + "|" + member_text(status, "reason") + "|" + code.dump();
 }
 
 PodJson owner_reference(const Object& object) {

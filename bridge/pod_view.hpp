@@ -26,10 +26,6 @@ pod_json(const Configuration& configuration, const Object& object, const std::st
 /// What of a pod's status changes: compared, so that equal ones are not written.
 [[nodiscard]] std::string shown_of(const nlohmann::json& status);
 
-/// A member of an object, or an empty object; as text, or an empty one.
-[[nodiscard]] const nlohmann::json& view_part(const nlohmann::json& json, std::string_view name);
-[[nodiscard]] std::string view_text(const nlohmann::json& json, std::string_view name);
-
 /// The reference by which the object's deletion takes the pod with it.
 [[nodiscard]] nlohmann::json owner_reference(const Object& object);
 

@@ -21,17 +21,6 @@ using PageJson = nlohmann::json;
 
 constexpr std::chrono::milliseconds kPage{30'000};
 
-const PageJson& page_part(const PageJson& json, const char* name) {
-    static const PageJson none = PageJson::object();
-    const auto found = json.is_object() ? json.find(name) : json.end();
-    return found == json.end() ? none : *found;
-}
-
-std::string page_text(const PageJson& json, const char* name) {
-    const PageJson& value = page_part(json, name);
-    return value.is_string() ? value.get<std::string>() : std::string();
-}
-
 tl::unexpected<Error> silent(const std::optional<apiserver::Reply>& reply) {
     return fail(ErrorCode::kEnvironment,
                 problem("api-server-silent", "the API server does not answer"),
@@ -45,9 +34,10 @@ std::string text_of_page(const PageJson& json) {
 }
 
 Result<Object> object_of_item(PageJson item, const PageJson& list, const JobReader& jobs) {
-    item["apiVersion"] = page_text(list, "apiVersion"); // items of a list do not repeat their kind
+    item["apiVersion"] =
+        member_text(list, "apiVersion"); // items of a list do not repeat their kind
     if (!item.contains("kind")) {
-        std::string kind = page_text(list, "kind");
+        std::string kind = member_text(list, "kind");
         item["kind"] = kind.substr(0, kind.size() - std::min<std::size_t>(4, kind.size()));
     }
     return object_of_json(item, jobs);
@@ -132,7 +122,7 @@ Result<void> ServerSession::each_of(const std::string& path,
         std::string query = path + "?limit=200";
         query += next.empty() ? "" : "&continue=" + percent_encoded(next);
         CYBELE_TRY(const PageJson list, read(query, false));
-        const PageJson& items = page_part(list, "items");
+        const PageJson& items = member_of(list, "items");
         for (const PageJson& item : items.is_array() ? items : PageJson::array()) {
             if (is_foreign_job(item, path)) {
                 continue;
@@ -141,7 +131,7 @@ Result<void> ServerSession::each_of(const std::string& path,
                 take(*object);
             }
         }
-        next = page_text(page_part(list, "metadata"), "continue");
+        next = member_text(member_of(list, "metadata"), "continue");
     } while (!next.empty());
     return {};
 }
@@ -179,7 +169,7 @@ Result<bool> ServerSession::exists(const std::string& place, const std::string& 
     const std::size_t slash = place.find('/');
     for (const std::string& path : collections(place.substr(0, slash))) {
         CYBELE_TRY(const PageJson json, read(path + "/" + place.substr(slash + 1), true));
-        if (page_text(page_part(json, "metadata"), "uid") == uid) {
+        if (member_text(member_of(json, "metadata"), "uid") == uid) {
             return true;
         }
     }

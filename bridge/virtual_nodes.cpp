@@ -173,7 +173,7 @@ void VirtualNodes::keep_node(const launchers::SiteQueue& queue, bool is_answered
                  make_node(queue);
              } else if (outcome.kind == WriteResult::Kind::kDone) {
                  const ViewJson node = parse_json(outcome.body);
-                 keep_lease(name, view_text(view_part(node, "metadata"), "uid"));
+                 keep_lease(name, member_text(member_of(node, "metadata"), "uid"));
                  mark_stopped(queue, node);
              }
              report(outcome.kind == WriteResult::Kind::kGone ? WriteResult() : outcome);
@@ -193,7 +193,7 @@ void VirtualNodes::mark_stopped(const launchers::SiteQueue& queue, const ViewJso
     const LiveQueue* live = live_queue(queue.name);
     const bool is_stopped = live == nullptr || !live->is_open;
     const bool was_marked =
-        view_part(view_part(node, "metadata"), "annotations").contains(kStoppedNote);
+        member_of(member_of(node, "metadata"), "annotations").contains(kStoppedNote);
     if (is_stopped == was_marked) {
         return;
     }
@@ -339,17 +339,17 @@ void VirtualNodes::make_pod(const Object& object) {
 }
 
 std::string VirtualNodes::put(const ViewJson& pod) {
-    const ViewJson& metadata = view_part(pod, "metadata");
-    std::string owner = view_text(view_part(metadata, "labels"), kUidLabel);
-    const std::string uid = view_text(metadata, "uid");
+    const ViewJson& metadata = member_of(pod, "metadata");
+    std::string owner = member_text(member_of(metadata, "labels"), kUidLabel);
+    const std::string uid = member_text(metadata, "uid");
     const std::string path =
-        prefix_of(view_text(metadata, "namespace")) + "pods/" + view_text(metadata, "name");
+        prefix_of(member_text(metadata, "namespace")) + "pods/" + member_text(metadata, "name");
     if (owner.empty() || uid.empty()) {
         return {};
     }
     taken_since_.erase(owner);
     const bool is_leaving = metadata.contains("deletionTimestamp");
-    const Pod& known = pods_[owner] = {uid, path, shown_of(view_part(pod, "status")), is_leaving};
+    const Pod& known = pods_[owner] = {uid, path, shown_of(member_of(pod, "status")), is_leaving};
     if (is_leaving && settings_.may_act()) {
         remove(known);
     }
@@ -365,9 +365,9 @@ void VirtualNodes::remove(const Pod& pod) {
 }
 
 void VirtualNodes::drop(const ViewJson& pod) {
-    const ViewJson& metadata = view_part(pod, "metadata");
-    const auto found = pods_.find(view_text(view_part(metadata, "labels"), kUidLabel));
-    if (found != pods_.end() && found->second.uid == view_text(metadata, "uid")) {
+    const ViewJson& metadata = member_of(pod, "metadata");
+    const auto found = pods_.find(member_text(member_of(metadata, "labels"), kUidLabel));
+    if (found != pods_.end() && found->second.uid == member_text(metadata, "uid")) {
         pods_.erase(found);
     }
 }
@@ -392,17 +392,17 @@ std::optional<std::string> VirtualNodes::due_list(apiserver::Moment now) {
 }
 
 void VirtualNodes::refuse_others(const ViewJson& list) {
-    const ViewJson& items = view_part(list, "items");
+    const ViewJson& items = member_of(list, "items");
     for (const ViewJson& pod : items.is_array() ? items : ViewJson::array()) {
-        const ViewJson& metadata = view_part(pod, "metadata");
-        if (view_text(view_part(pod, "status"), "reason") == kNotServed) {
+        const ViewJson& metadata = member_of(pod, "metadata");
+        if (member_text(member_of(pod, "status"), "reason") == kNotServed) {
             continue;
         }
         send("PATCH",
-             prefix_of(view_text(metadata, "namespace")) + "pods/" + view_text(metadata, "name") +
-                 "/status",
+             prefix_of(member_text(metadata, "namespace")) + "pods/" +
+                 member_text(metadata, "name") + "/status",
              apiserver::kMergePatch,
-             {{"metadata", {{"resourceVersion", view_text(metadata, "resourceVersion")}}},
+             {{"metadata", {{"resourceVersion", member_text(metadata, "resourceVersion")}}},
               {"status",
                {{"reason", kNotServed},
                 {"message",
