@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/answer.hpp"
+#include "bridge/verbs/answer.hpp"
 
 #include "cli/bridge/options.hpp"
 #include "support/signals.hpp"

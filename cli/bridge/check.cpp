@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/check.hpp"
+#include "bridge/verbs/check.hpp"
 
 #include "cli/bridge/options.hpp"
 

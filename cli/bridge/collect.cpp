@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/collect.hpp"
+#include "bridge/nodes/collect.hpp"
 
-#include "bridge/server_session.hpp"
+#include "bridge/service/server_session.hpp"
 #include "cli/bridge/options.hpp"
 #include "support/quote.hpp"
 

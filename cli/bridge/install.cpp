@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/install.hpp"
+#include "bridge/configuration/install.hpp"
 
-#include "bridge/apply.hpp"
-#include "bridge/server_session.hpp"
+#include "bridge/service/server_session.hpp"
+#include "bridge/verbs/apply.hpp"
 #include "cli/bridge/options.hpp"
 #include "support/file.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/interventions.hpp"
+#include "bridge/verbs/interventions.hpp"
 
 #include "cli/bridge/options.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/logs.hpp"
+#include "bridge/verbs/logs.hpp"
 
 #include "cli/bridge/options.hpp"
 #include "support/signals.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "bridge/service.hpp"
+#include "bridge/service/service.hpp"
 #include "cli/common/cli11.hpp"
 #include "cli/common/session.hpp"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/orphans.hpp"
+#include "bridge/service/orphans.hpp"
 
 #include "cli/bridge/options.hpp"
 #include "support/quote.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/times.hpp"
+#include "bridge/objects/times.hpp"
 #include "cli/bridge/options.hpp"
 #include "support/quote.hpp"
 #include "support/stamp.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/overview.hpp"
-#include "bridge/pulse.hpp"
-#include "bridge/times.hpp"
+#include "bridge/objects/times.hpp"
+#include "bridge/service/pulse.hpp"
+#include "bridge/verbs/overview.hpp"
 #include "cli/bridge/options.hpp"
 #include "support/quote.hpp"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/admission.hpp"
-#include "bridge/answer.hpp"
-#include "bridge/configuration.hpp"
-#include "bridge/managed_job.hpp"
-#include "bridge/object.hpp"
+#include "bridge/configuration/configuration.hpp"
+#include "bridge/configuration/managed_job.hpp"
+#include "bridge/objects/admission.hpp"
+#include "bridge/objects/object.hpp"
+#include "bridge/verbs/answer.hpp"
 #include "launchers/documents/site.hpp"
 #include "tests/fuzz/checks.hpp"
 

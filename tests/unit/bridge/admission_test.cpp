@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/admission.hpp"
-#include "bridge/queue_labels.hpp"
-#include "bridge/refusals.hpp"
-#include "bridge/refused_directives.hpp"
+#include "bridge/objects/admission.hpp"
+#include "bridge/objects/queue_labels.hpp"
+#include "bridge/objects/refusals.hpp"
+#include "bridge/objects/refused_directives.hpp"
 
 #include <doctest/doctest.h>
 

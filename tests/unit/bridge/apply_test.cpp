@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/apply.hpp"
+#include "bridge/verbs/apply.hpp"
 
 #include <doctest/doctest.h>
 

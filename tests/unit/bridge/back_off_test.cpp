@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/back_off.hpp"
+#include "bridge/batch/back_off.hpp"
 
 #include <vector>
 

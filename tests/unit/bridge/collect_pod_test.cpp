@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/answer.hpp"
-#include "bridge/collect_pod.hpp"
-#include "bridge/collected.hpp"
-#include "bridge/plain_words.hpp"
+#include "bridge/batch/collected.hpp"
+#include "bridge/nodes/collect_pod.hpp"
+#include "bridge/objects/plain_words.hpp"
+#include "bridge/verbs/answer.hpp"
 
 #include <doctest/doctest.h>
 

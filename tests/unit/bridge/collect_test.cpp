@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/collect_script.hpp"
-#include "bridge/collected.hpp"
+#include "bridge/batch/collect_script.hpp"
+#include "bridge/batch/collected.hpp"
 #include "submission/backends/shell_host.hpp"
 #include "support/file.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/ends.hpp"
-#include "bridge/refusals.hpp"
+#include "bridge/decide/ends.hpp"
+#include "bridge/objects/refusals.hpp"
 #include "tests/unit/bridge/scene.hpp"
 
 #include <algorithm>

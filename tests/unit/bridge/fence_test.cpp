@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/api_server.hpp"
-#include "bridge/fence.hpp"
-#include "bridge/job_status.hpp"
-#include "bridge/managed_job.hpp"
+#include "bridge/configuration/managed_job.hpp"
+#include "bridge/objects/fence.hpp"
+#include "bridge/objects/job_status.hpp"
+#include "bridge/server/api_server.hpp"
 
 #include <utility>
 

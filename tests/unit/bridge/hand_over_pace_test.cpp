@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/hand_over_pace.hpp"
+#include "bridge/rounds/hand_over_pace.hpp"
 #include "peace.hpp"
 
 #include <algorithm>

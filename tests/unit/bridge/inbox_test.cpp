@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/object_watch.hpp"
+#include "bridge/rounds/object_watch.hpp"
 
 #include <doctest/doctest.h>
 

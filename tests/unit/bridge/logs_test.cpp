@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/log_options.hpp"
-#include "bridge/log_times.hpp"
-#include "bridge/pod_view.hpp"
+#include "bridge/nodes/pod_view.hpp"
+#include "bridge/verbs/log_options.hpp"
+#include "bridge/verbs/log_times.hpp"
 #include "scene.hpp"
 
 #include <doctest/doctest.h>

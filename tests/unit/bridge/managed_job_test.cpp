@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/job_status.hpp"
-#include "bridge/managed_job.hpp"
-#include "bridge/refusals.hpp"
-#include "bridge/times.hpp"
+#include "bridge/configuration/managed_job.hpp"
+#include "bridge/objects/job_status.hpp"
+#include "bridge/objects/refusals.hpp"
+#include "bridge/objects/times.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

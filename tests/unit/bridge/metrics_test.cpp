@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/metrics.hpp"
+#include "bridge/service/metrics.hpp"
 
 #include <doctest/doctest.h>
 

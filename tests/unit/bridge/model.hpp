@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "bridge/cluster.hpp"
+#include "bridge/batch/cluster.hpp"
 
 #include <algorithm>
 #include <cstdint>

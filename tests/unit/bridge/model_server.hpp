@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "bridge/fence.hpp"
-#include "bridge/server.hpp"
+#include "bridge/objects/fence.hpp"
+#include "bridge/server/server.hpp"
 #include "model.hpp"
 
 /// An API server in memory, which fails, loses answers and is restored to the past as the real one.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/object.hpp"
-#include "bridge/outputs.hpp"
-#include "bridge/refusals.hpp"
-#include "bridge/times.hpp"
+#include "bridge/batch/outputs.hpp"
+#include "bridge/objects/object.hpp"
+#include "bridge/objects/refusals.hpp"
+#include "bridge/objects/times.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

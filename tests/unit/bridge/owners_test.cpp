@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/owners.hpp"
+#include "bridge/service/owners.hpp"
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "bridge/rounds.hpp"
+#include "bridge/rounds/rounds.hpp"
 #include "model_server.hpp"
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/node_view.hpp"
-#include "bridge/queue_labels.hpp"
-#include "bridge/queue_sight.hpp"
+#include "bridge/batch/queue_sight.hpp"
+#include "bridge/nodes/node_view.hpp"
+#include "bridge/objects/queue_labels.hpp"
 
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/record_scripts.hpp"
-#include "bridge/record_sight.hpp"
+#include "bridge/batch/record_scripts.hpp"
+#include "bridge/batch/record_sight.hpp"
 #include "submission/backends/shell_host.hpp"
 #include "submission/records/process_identity.hpp"
 #include "support/file.hpp"

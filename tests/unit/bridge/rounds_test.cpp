@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/rounds.hpp"
+#include "bridge/rounds/rounds.hpp"
 #include "peace.hpp"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "bridge/decide.hpp"
+#include "bridge/decide/decide.hpp"
 
 #include <algorithm>
 #include <string>

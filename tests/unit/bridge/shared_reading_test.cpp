@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Several processes that read by the same way share a round trip; here threads, each with a host
 // and a lock of its own.
-#include "bridge/shared_reading.hpp"
+#include "bridge/batch/shared_reading.hpp"
 #include "support/boot_time.hpp"
 #include "support/file.hpp"
 

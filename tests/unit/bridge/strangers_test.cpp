@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/strangers.hpp"
+#include "bridge/service/strangers.hpp"
 
 #include <doctest/doctest.h>
 

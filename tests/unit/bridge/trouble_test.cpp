@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/trouble.hpp"
+#include "bridge/decide/trouble.hpp"
 #include "scene.hpp"
 
 #include <doctest/doctest.h>

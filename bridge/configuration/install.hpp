@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/configuration/configuration.hpp"
+#include "support/error.hpp"
+
+#include <string>
+#include <vector>
+
+namespace cybele::bridge {
+
+struct InstallRequest {
+    Configuration configuration;
+    std::string bridge_text;              ///< the Bridge document as it is
+    std::string site_text;                ///< the Site that it names
+    std::string name_space = "cybelectl"; ///< of the bridge itself
+    std::string image;                    ///< of the Deployment; empty: none is written
+    bool has_two_pods = false;            ///< one waits for the Lease of the other
+    bool has_flow_schema = false;         ///< a share of the API server's requests of its own
+};
+
+/// What an administrator applies so that the bridge can run: resource definitions, namespace,
+/// account, rights without a wildcard, two admission policies, configuration and Deployment. The
+/// same bytes for the same request.
+[[nodiscard]] Result<std::string> install_manifest(const InstallRequest& request);
+
+/// Warnings of what would be applied and not work, or give more than is meant: keys and commands
+/// that a pod does not have, the account root, rows of a namespace that is not served.
+[[nodiscard]] std::vector<Fault> install_notes(const InstallRequest& request);
+
+} // namespace cybele::bridge

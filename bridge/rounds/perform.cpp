@@ -1,0 +1,254 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "bridge/rounds/perform.hpp"
+
+#include <utility>
+
+namespace cybele::bridge {
+namespace {
+
+/// Enough for claim, record and release; more would be a rule that goes in circles.
+constexpr int kMostTurns = 12;
+
+bool is_over(const Object& object) {
+    return object.status.holds("Complete") || object.status.holds("Failed");
+}
+
+/// One object while its actions are carried out.
+class Turn {
+public:
+    Turn(const Case& one, const Sides& sides, Batch& batch)
+        : object_(one.object), view_(one.view), memory_(one.memory), world_(one.world),
+          is_gone_(one.is_gone), server_(sides.server), cluster_(sides.cluster),
+          index_(sides.index), batch_(batch) {}
+
+    /// What was asked since the object's last turn in this round. Whether it decides something.
+    bool take(const Answered& answered) {
+        view_.accounted = answered.known.found.accounted;
+        view_.output = answered.known.output;
+        set_record(answered.known.found.record);
+        switch (answered.need) {
+        case Need::kOutput:
+            view_.output = answered.output;
+            view_.output.was_asked = true; // an end is not late for its output
+            return true;
+        case Need::kSubmit:
+            return take_receipt(answered.found.record);
+        case Need::kTurn:
+            return true;
+        case Need::kInquiry:
+            view_.accounted = answered.found.accounted;
+            take_record(answered.found.record);
+            return true;
+        default:
+            return take_record(answered.found.record);
+        }
+    }
+
+    /// `is_news`: without them the object waits for the next round.
+    Outcome run(bool is_news) {
+        for (int turn = 0; is_news && turn < kMostTurns; ++turn) {
+            outcome_.need = Need::kNothing;
+            const bool was_over = is_over(object_);
+            const Decision decision = decide({object_, view_, memory_, world_, is_gone_});
+            memory_ = decision.memory;
+            outcome_.step = decision.step;
+            is_news = carry_out(decision);
+            if (is_news && !was_over && is_over(object_)) {
+                outcome_.need = Need::kTurn;
+                is_news = false;
+            }
+        }
+        outcome_.memory = memory_;
+        outcome_.known = {{view_.accounted, view_.record}, view_.output};
+        if (!is_forgotten_) {
+            outcome_.object = object_;
+        }
+        return std::move(outcome_);
+    }
+
+private:
+    /// Whether something is known now that was not: then it is decided again.
+    bool carry_out(const Decision& decision) {
+        bool is_news = false;
+        for (const Action& action : decision.actions) {
+            switch (action.kind) {
+            case Action::Kind::kClaim:
+                is_news = take(server_.claim(object_));
+                break;
+            case Action::Kind::kWriteStatus:
+                is_news = take(server_.write_status(object_, action.status));
+                break;
+            case Action::Kind::kLetGo:
+                is_news = take(server_.let_go(object_));
+                break;
+            case Action::Kind::kRemove:
+                is_news = take(server_.remove(object_));
+                break;
+            case Action::Kind::kEvent:
+                tell(action.event);
+                break;
+            case Action::Kind::kForget:
+                is_forgotten_ = true;
+                return false;
+            default:
+                is_news = on_cluster(action) || is_news;
+            }
+            if (outcome_.must_read || is_forgotten_) {
+                return false; // what follows was decided on an older object
+            }
+        }
+        return is_news;
+    }
+
+    bool on_cluster(const Action& action) {
+        const std::string& account = view_.account;
+        switch (action.kind) {
+        case Action::Kind::kClose:
+            return take_record(cluster_.search(object_, account, true));
+        case Action::Kind::kSearch:
+            outcome_.need = Need::kSearch;
+            return false;
+        case Action::Kind::kInquire:
+            outcome_.need = Need::kInquiry;
+            return false;
+        case Action::Kind::kSubmit:
+            outcome_.need = Need::kSubmit;
+            outcome_.attempt = action.attempt;
+            return false;
+        case Action::Kind::kRelease:
+            add(batch_.releases, action.ids);
+            return false;
+        case Action::Kind::kCancel:
+            add(batch_.cancels, action.ids);
+            return false;
+        case Action::Kind::kReadOutput:
+            outcome_.need = Need::kOutput;
+            return false;
+        case Action::Kind::kCollect:
+            return take_results(
+                cluster_.collect(object_, view_.has_way ? account : std::string(), action.begun));
+        case Action::Kind::kNoteOrphan:
+            cluster_.note_orphan(object_, account);
+            return false;
+        default:
+            return false;
+        }
+    }
+
+    /// Who made the object reads why it waits; once, since it waits long.
+    void tell_failure() {
+        if (view_.record.failure.empty()) {
+            const bool has_passed = view_.record.was_read && view_.trouble.empty();
+            memory_.has_told_failure = memory_.has_told_failure && !has_passed;
+        } else if (!std::exchange(memory_.has_told_failure, true)) {
+            tell({"ClusterUnavailable", view_.record.failure, true});
+        }
+    }
+
+    void tell(const Action::Event& event) {
+        Object subject;
+        subject.kind = object_.kind;
+        subject.form = object_.form;
+        subject.space = object_.space;
+        subject.name = object_.name;
+        subject.uid = object_.uid;
+        batch_.events.push_back({std::move(subject), event});
+    }
+
+    bool take_record(RecordSight record) {
+        set_record(std::move(record));
+        tell_failure();
+        return view_.record.was_read;
+    }
+
+    void set_record(RecordSight record) {
+        view_.record = std::move(record);
+        if (!view_.record.answer.empty()) { // whose job the queue shows under this number
+            const bool is_complete = view_.queue.is_complete;
+            view_.queue = index_.sight_of(object_, view_.record.answer);
+            view_.queue.is_complete = is_complete;
+        }
+    }
+
+    /// A job that was handed over held a moment ago is held, although the poll is older than it.
+    bool take_receipt(RecordSight record) {
+        view_.record = std::move(record);
+        tell_failure();
+        if (view_.record.answer.empty()) {
+            return !view_.record.refusal.empty();
+        }
+        SeenJob job;
+        job.id = view_.record.answer;
+        job.owner = view_.account;
+        job.token = object_.uid;
+        job.state = submission::State::kHeld;
+        view_.queue.jobs.push_back(std::move(job));
+        return true;
+    }
+
+    bool take_results(std::optional<Collected> collected) {
+        if (!collected) {
+            return false;
+        }
+        memory_.is_collecting = false;
+        Status status = object_.status;
+        status.set(std::move(collected->condition));
+        status.output = std::move(collected->output);
+        status.tail = std::move(collected->tail);
+        status.results = std::move(collected->files);
+        status.results_count = collected->count;
+        return take(server_.write_status(object_, status));
+    }
+
+    bool take(Written written) {
+        if (written.kind == Written::Kind::kDone) {
+            is_forgotten_ = !written.object;
+            if (written.object) {
+                object_ = std::move(*written.object);
+                memory_.was_claimed = memory_.was_claimed || object_.has_finalizer();
+            }
+            return !is_forgotten_;
+        }
+        outcome_.must_read = true;
+        return false;
+    }
+
+    void add(std::vector<Named>& jobs, const std::vector<std::string>& ids) const {
+        for (const std::string& id : ids) {
+            jobs.push_back({view_.account, id, object_.uid});
+        }
+    }
+
+    Object object_;
+    View view_;
+    Memory memory_;
+    const World& world_;
+    bool is_gone_;
+    Server& server_;
+    Cluster& cluster_;
+    const PollIndex& index_;
+    Batch& batch_;
+    Outcome outcome_;
+    bool is_forgotten_ = false;
+};
+
+} // namespace
+
+Outcome perform(const Case& one, const Sides& sides, Batch& batch, const Answered* answered) {
+    Turn turn(one, sides, batch);
+    return turn.run(answered == nullptr || turn.take(*answered));
+}
+
+void perform_batch(const Batch& batch, const Sides& sides) {
+    if (!batch.releases.empty()) {
+        sides.cluster.release(batch.releases);
+    }
+    if (!batch.cancels.empty()) {
+        sides.cluster.cancel(batch.cancels);
+    }
+    for (const Told& told : batch.events) {
+        sides.server.tell(told.object, told.event);
+    }
+}
+
+} // namespace cybele::bridge

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "bridge/batch/poll_index.hpp"
+#include "bridge/server/server.hpp"
+
+#include <string>
+#include <vector>
+
+namespace cybele::bridge {
+
+/// An Event of an object.
+struct Told {
+    Object object; ///< its identity alone: thousands may wait
+    Action::Event event;
+};
+
+/// Jobs that are released and cancelled together, a call for each account, and Events, which come
+/// after the writes that objects wait for.
+struct Batch {
+    std::vector<Named> releases;
+    std::vector<Named> cancels;
+    std::vector<Told> events;
+};
+
+/// What the next turn of an object waits for. Many objects of one account ask for it together.
+enum class Need {
+    kNothing,
+    kSearch,  ///< its record
+    kInquiry, ///< accounting and record: the queue does not say enough
+    kSubmit,  ///< that its job was handed over
+    kOutput,  ///< the last of its output
+    kTurn,    ///< that the ends of other objects were written: its own was
+};
+
+/// What earlier turns of the round have found out.
+struct Known {
+    Inquired found;
+    OutputSight output;
+};
+
+/// What an object needed, and what came of it.
+struct Answered {
+    Need need = Need::kNothing;
+    Known known; ///< before
+    Inquired found;
+    OutputSight output;
+};
+
+/// What became of an object in one turn.
+struct Outcome {
+    std::optional<Object> object; ///< as the server has it now; unset: gone, or nothing to remember
+    Memory memory;
+    bool must_read = false; ///< what is known of it may be old: read it before the next decision
+    Need need = Need::kNothing; ///< then decide again, with an Answered
+    int attempt = 0;            ///< of kSubmit
+    Known known;                ///< for that Answered
+    Step step = Step::kWait;
+};
+
+/// What an object's actions are carried out on.
+struct Sides {
+    Server& server;
+    Cluster& cluster;
+    const PollIndex& index; ///< of the poll of this round
+};
+
+/// Decides and carries out, until nothing is left to do for the object before the next poll, or
+/// until it needs an answer that is asked for by the caller, for many objects together. Releases,
+/// cancellations and Events are put into `batch`, which perform_batch() sends.
+[[nodiscard]] Outcome
+perform(const Case& one, const Sides& sides, Batch& batch, const Answered* answered = nullptr);
+
+void perform_batch(const Batch& batch, const Sides& sides);
+
+} // namespace cybele::bridge
