@@ -58,10 +58,10 @@ Result<std::optional<RecipeSources>> sources_in(const fs::path& file) {
 Result<RecipeImage> image_of_job(const launchers::Job& job) {
     const launchers::JobImage meant = job.image.value_or(launchers::JobImage());
     RecipeImage image;
-    image.recipe_file = job.folder / meant.recipe;
+    image.recipe_file = job.place(meant.recipe);
     CYBELE_TRY(image.recipe, read_meant(job, meant, image.recipe_file));
     image.name = (fs::path(meant.recipe).parent_path() / (image.recipe.name + ".sif")).native();
-    image.file = job.folder / image.name;
+    image.file = job.place(image.name);
     return image;
 }
 

@@ -5,6 +5,7 @@
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
+#include <cerrno>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -29,12 +30,42 @@ Result<void> check_output(const std::string& output, const std::vector<std::stri
     return {};
 }
 
+Result<void> check_new_output(const std::string& output, bool replaces) {
+    std::error_code error;
+    const auto status = std::filesystem::symlink_status(output, error);
+    const bool is_taken =
+        std::filesystem::is_regular_file(status) ||
+        (std::filesystem::is_symlink(status) && std::filesystem::is_regular_file(output, error));
+    if (output.empty() || output == "-" || replaces || !is_taken) {
+        return {};
+    }
+    return fail(ErrorCode::kInput,
+                problem("import-output-exists", printable(output) + " exists already"),
+                "a document is replaced only with --force",
+                "add --force to replace it, or choose another file");
+}
+
+namespace {
+
+Result<void> write_output(const std::string& output, std::string_view text, unsigned mode) {
+    if (output != "-") {
+        return write_file(output, text, mode);
+    }
+    auto printed = Session::try_print(text);
+    if (!printed && errno == EPIPE) {
+        Session::end_without_reader();
+    }
+    return printed;
+}
+
+} // namespace
+
 Result<void> write_result(const std::string& output,
                           std::string_view text,
                           const std::string& input,
                           unsigned mode) {
     CYBELE_CHECK(check_output(output, {input}));
-    return write_file(output, text, mode);
+    return write_output(output, text, mode);
 }
 
 Result<void> write_rendered(const Session& session,
@@ -44,7 +75,7 @@ Result<void> write_rendered(const Session& session,
                             unsigned mode) {
     const bool is_printed = output == "-";
     if (!is_printed || !session.is_json()) {
-        CYBELE_CHECK(write_file(output, text, mode));
+        CYBELE_CHECK(write_output(output, text, mode));
     }
     if (session.is_json()) {
         facts["format"] = 1;

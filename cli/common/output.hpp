@@ -17,6 +17,10 @@ namespace cybele::cli {
 [[nodiscard]] Result<void> check_output(const std::string& output,
                                         const std::vector<std::string>& inputs);
 
+/// kInput where `output` is a file that exists: what people go on editing is replaced only where
+/// they say so (`--force`).
+[[nodiscard]] Result<void> check_new_output(const std::string& output, bool replaces);
+
 /// Writes a result, to standard output for `-`, unless `output` is the file `input`.
 [[nodiscard]] Result<void> write_result(const std::string& output,
                                         std::string_view text,

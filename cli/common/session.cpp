@@ -119,14 +119,18 @@ void Session::print(std::string_view text) {
     if (printed) {
         return;
     }
-    if (errno == EPIPE) { // the reader is gone, and wanted no more: it ends as other programs do
-        std::signal(SIGPIPE, SIG_DFL); // NOLINT: what follows is the end
-        (void)std::raise(SIGPIPE);
-        ::_exit(128 + SIGPIPE); // where it is blocked
+    if (errno == EPIPE) {
+        end_without_reader();
     }
     const std::string said = shown_faults(printed.error().faults(), false, false);
     (void)std::fwrite(said.data(), 1, said.size(), stderr);
     ::_exit(static_cast<int>(ErrorCode::kEnvironment));
+}
+
+void Session::end_without_reader() {
+    std::signal(SIGPIPE, SIG_DFL); // NOLINT: what follows is the end
+    (void)std::raise(SIGPIPE);
+    ::_exit(128 + SIGPIPE); // where it is blocked
 }
 
 Result<void> Session::try_print(std::string_view text) {

@@ -121,6 +121,8 @@ struct Session {
     }
     /// Writes to standard output; a closed pipe ends the program quietly.
     static void print(std::string_view text);
+    /// Ends by SIGPIPE, as programs do whose reader is gone and wanted no more.
+    [[noreturn]] static void end_without_reader();
     /// The same, where the command goes on without a reader: the error.
     [[nodiscard]] static Result<void> try_print(std::string_view text);
 };

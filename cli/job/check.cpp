@@ -111,6 +111,9 @@ void add_files(const Session& session,
                bool is_named,
                JobFindings& findings) {
     add_places(session, input, connection, findings.faults);
+    if (auto fault = submission::unstartable_image(input)) {
+        findings.faults.add(std::move(*fault));
+    }
     add_missing_image(input, connection, is_named, findings.faults);
     findings.elsewhere =
         connection.is_here() ? std::string() : printable(submission::shown(connection));

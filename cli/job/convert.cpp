@@ -26,6 +26,7 @@ struct ConvertOptions {
     std::string output = "-";
     std::string scheduler;
     bool is_strict = false;
+    bool replaces = false;
 };
 
 /// What a Job is made from; a kind of input is a row of kInputs.
@@ -181,6 +182,8 @@ constexpr Input kInputs[] = {
 };
 
 Result<int> convert(const Session& session, const ConvertOptions& options) {
+    CYBELE_CHECK(check_output(options.output, {options.file}));
+    CYBELE_CHECK(check_new_output(options.output, options.replaces));
     CYBELE_TRY(const std::string text,
                read_file(options.file).map_error(during("reading the batch script")));
     for (const Input& input : kInputs) {
@@ -224,6 +227,7 @@ void install_job_convert(CLI::App& job, Session& session) {
     verb->add_option("-o,--output", options->output, "output file (default: -, standard output)")
         ->type_name("FILE");
     add_script_reader(*verb, options->scheduler);
+    verb->add_flag("--force", options->replaces, "replace the file that -o names");
     verb->add_flag("--strict", options->is_strict, "exit with 3 if a line could not be converted");
     add_format(*verb, session);
     verb->callback([&session, options] {

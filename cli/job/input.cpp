@@ -159,6 +159,7 @@ Result<submission::JobRequest> job_request(const Session& session, const JobOpti
         CYBELE_CHECK(check_scheduler_setting(settings));
     }
     CYBELE_TRY(request.store, store_root(session));
+    request.home = session.environment.home();
     request.overrides = options.overrides;
     return request;
 }

@@ -4,6 +4,7 @@
 #include "cli/common/assignments.hpp"
 #include "cli/common/cli11.hpp"
 #include "cli/common/counts.hpp"
+#include "cli/common/output.hpp"
 #include "cli/common/session.hpp"
 #include "pipeline/schemas.hpp"
 #include "support/file.hpp"
@@ -179,14 +180,7 @@ std::string report_json(const RecipeImportOptions& options,
 
 Result<int> import_file(Session& session, const RecipeImportOptions& options) {
     CYBELE_TRY(recipes::ImportRequest request, import_request(options));
-    std::error_code error;
-    if (!options.output.empty() && options.output != "-" && !options.replaces &&
-        fs::exists(fs::symlink_status(options.output, error))) {
-        return fail(ErrorCode::kInput,
-                    problem("import-output-exists", printable(options.output) + " exists already"),
-                    "an import replaces a file only with --force",
-                    "add --force to replace it, or choose another file");
-    }
+    CYBELE_CHECK(check_new_output(options.output, options.replaces));
     CYBELE_TRY(const recipes::Imported imported, recipes::import_recipe(request));
     if (!session.is_json() || !options.output.empty()) {
         CYBELE_CHECK(write_file(options.output.empty() ? "-" : options.output, imported.text));

@@ -211,6 +211,7 @@ struct Job {
 
     std::string digest;           ///< SHA-256 (hex) of the document's text
     std::filesystem::path folder; ///< where the document lies; relative inputs start here
+    std::filesystem::path home;   ///< what `~/` stands for on this machine; empty: not known
     yaml::Source source{"", ""};
     std::map<std::string, yaml::Mark>
         marks; ///< dotted field path ("resources.time") → where it stands
@@ -221,6 +222,13 @@ struct Job {
     /// Whether `@{index}` stands for the number of an element or row.
     [[nodiscard]] bool has_index() const {
         return !array.empty() || sweep.has_value();
+    }
+
+    /// Where a path of the document leads on this machine: `~/` to the home, another relative one
+    /// to the document's folder.
+    [[nodiscard]] std::filesystem::path place(std::string_view path) const {
+        const bool is_of_home = path.starts_with("~/") && !home.empty();
+        return is_of_home ? home / path.substr(2) : folder / path;
     }
 
     /// Whether the document or the command line gives the field a value.

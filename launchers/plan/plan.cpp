@@ -320,6 +320,7 @@ LaunchPlan make_plan(const PlanInput& input, Faults& faults) {
     check_environment(input, faults);
     check_index(job, faults);
     check_batch_options(job, faults);
+    check_starter(job, faults);
     check_limits(input, plan, faults);
     plan_kind(input, plan, faults);
     plan_threads(input, plan, faults);

@@ -1,9 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launchers/plan/plan.hpp"
 #include "launchers/plan/plan_parts.hpp"
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
 
 #include <fmt/format.h>
 
 namespace cybele::launchers {
+namespace {
+
+/// Programs that start the tasks of a launch, which the script does itself.
+constexpr std::array<std::string_view, 12> kStarters{"mpirun",
+                                                     "mpiexec",
+                                                     "mpiexec.hydra",
+                                                     "mpiexec.mpirun_rsh",
+                                                     "orterun",
+                                                     "prterun",
+                                                     "srun",
+                                                     "aprun",
+                                                     "jsrun",
+                                                     "torchrun",
+                                                     "horovodrun",
+                                                     "spark-submit"};
+
+} // namespace
+
+void check_starter(const Job& job, Faults& faults) {
+    const LaunchKind kind = job.launch.kind;
+    const bool is_one =
+        kind == LaunchKind::kSerial || kind == LaunchKind::kOpenmp || kind == LaunchKind::kBatch;
+    if (is_one || job.command.empty()) {
+        return;
+    }
+    const std::string name = std::filesystem::path(job.command.front()).filename();
+    if (std::find(kStarters.begin(), kStarters.end(), name) == kStarters.end()) {
+        return;
+    }
+    faults.add(job.fault_at(
+        "command",
+        problem("starter-in-command",
+                fmt::format("`{}` starts what `launch: {}` starts already",
+                            printable(name),
+                            kind_text(job.launch.kind))),
+        "each task would start all others again",
+        fmt::format("remove `{}` and its options: write the program and its arguments", name)));
+}
 
 void check_batch_options(const Job& job, Faults& faults) {
     const Resources& wanted = job.resources;

@@ -41,6 +41,9 @@ void check_index(const Job& job, Faults& faults);
 /// needs to know it.
 void check_batch_options(const Job& job, Faults& faults);
 
+/// Refuses a launcher, as `mpirun`, as the first word of a command that several tasks start.
+void check_starter(const Job& job, Faults& faults);
+
 /// Chooses the queue and checks the Job's needs against what the Site says of it.
 void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults);
 

@@ -46,11 +46,12 @@ constexpr std::array kGpuKinds{GpuKind{"nvidia",
                                        "find /dev/dri -name 'renderD*' 2>/dev/null",
                                        "/dev/dri"}};
 
-/// Whose they are is not known where no container is started.
+/// Whose they are is not known where no container is started. HIP, for AMD's, reads the variable of
+/// NVIDIA's, too.
 constexpr GpuKind kAnyGpu{"",
                           "",
                           "",
-                          "",
+                          "CUDA_VISIBLE_DEVICES",
                           "{ nvidia-smi -L || find /dev/dri -name 'renderD*'; } 2>/dev/null",
                           "nvidia-smi -L and /dev/dri"};
 

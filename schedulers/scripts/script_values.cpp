@@ -123,7 +123,12 @@ void check_pattern(const Rendering& rendering, std::string_view field, const std
     const bool is_directive = rendering.dialect.needs.at("stdout").service == Service::kDirective;
     std::string message = wrong_key_in(rendering, pattern);
     if (is_directive && pattern.starts_with('~')) {
-        message = "`~` cannot be carried by a directive, which no shell reads";
+        rendering.faults.add(
+            job.fault_at(field,
+                         problem("directive-tilde", "`~` cannot be carried by a directive"),
+                         "no shell reads directives",
+                         "write the absolute path"));
+        return;
     }
     if (!message.empty()) {
         rendering.faults.add(job.fault_at(

@@ -8,6 +8,7 @@
 #include "submission/local/own_variables.hpp"
 #include "submission/local/serve.hpp"
 #include "submission/local/start_files.hpp"
+#include "submission/records/output_pattern.hpp"
 #include "submission/records/process_identity.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
@@ -236,8 +237,12 @@ private:
         spec.name = submission.name;
         spec.record = submission.record;
         spec.workdir = submission.workdir;
-        spec.output = job.output.standard_output;
-        spec.errors = job.output.standard_error;
+        const auto below_home = [&job](const std::string& pattern) {
+            const bool is_of_home = pattern.starts_with("~/") && !job.home.empty();
+            return is_of_home ? without_percents(job.home) + pattern.substr(1) : pattern;
+        };
+        spec.output = below_home(job.output.standard_output);
+        spec.errors = below_home(job.output.standard_error);
         spec.most = static_cast<std::int64_t>(most_of(job.array));
         spec.demand = demand_of(job);
         std::vector<LocalCondition> conditions;

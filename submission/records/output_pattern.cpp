@@ -23,4 +23,12 @@ std::string expand_pattern(const std::string& pattern,
     return out;
 }
 
+std::string without_percents(const std::filesystem::path& folder) {
+    std::string text;
+    for (const char letter : folder.native()) {
+        text += letter == '%' ? std::string("%%") : std::string(1, letter);
+    }
+    return text;
+}
+
 } // namespace cybele::submission

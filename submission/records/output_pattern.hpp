@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <string>
 
 namespace cybele::submission {
@@ -10,5 +11,8 @@ namespace cybele::submission {
                                          const std::string& name,
                                          const std::string& id,
                                          const std::string& index = {});
+
+/// A folder as a pattern that stands for it alone: each `%` twice.
+[[nodiscard]] std::string without_percents(const std::filesystem::path& folder);
 
 } // namespace cybele::submission

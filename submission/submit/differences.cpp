@@ -88,7 +88,7 @@ std::map<std::string, std::string> input_digests(const RenderedJob& job) {
         digests = {{fmt::format("{} files", digests.size()), "sha256:" + hex(sha256(all))}};
     }
     const launchers::NodeText& input = job.input.job.input;
-    const fs::path file = job.input.job.folder / job.input.job.workdir / input.text;
+    const fs::path file = job.input.job.place(job.input.job.workdir) / input.text;
     std::error_code error;
     if (!input.text.empty() && !input.expands && fs::is_regular_file(file, error) &&
         fs::file_size(file, error) <= kLargest) {

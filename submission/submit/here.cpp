@@ -33,7 +33,7 @@ struct HereCheck {
         return input.job;
     }
     [[nodiscard]] fs::path workdir() const {
-        return place_of(place_of(job().folder) / job().workdir);
+        return place_of(job().place(job().workdir));
     }
     [[nodiscard]] std::string path() const {
         return environment.get_or("PATH", "/usr/local/bin:/usr/bin:/bin");

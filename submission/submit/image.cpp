@@ -23,12 +23,8 @@ namespace fs = std::filesystem;
 
 /// What a Job names by `…://`, and this version does not bring to where it runs.
 Result<void> judge_remote(const JobInput& input, const Connection& connection) {
-    if (!is_remote(input)) {
-        return fail(Error(input.job.fault_at(
-            "image",
-            problem("oci-image-not-started", "a job cannot start an OCI image"),
-            printable(input.image) + " is converted by a build, which a submission does not do",
-            "name it as base of a Recipe, and the Recipe here: `image: {recipe: app.yaml}`")));
+    if (auto fault = unstartable_image(input)) {
+        return fail(Error(std::move(*fault)));
     }
     if (connection.is_service()) {
         return fail(Error(input.job.fault_at(
@@ -202,6 +198,17 @@ std::optional<Fault> missing_image(const JobInput& input, const Connection& conn
         expanded.empty()
             ? "build it first: cybelectl build RECIPE -o " + shell_quote(input.image_file.native())
             : expanded);
+}
+
+std::optional<Fault> unstartable_image(const JobInput& input) {
+    if (input.image.find("://") == std::string::npos || is_remote(input)) {
+        return std::nullopt;
+    }
+    return input.job.fault_at(
+        "image",
+        problem("oci-image-not-started", "a job cannot start an OCI image"),
+        printable(input.image) + " is converted by a build, which a submission does not do",
+        "name it as base of a Recipe, and the Recipe here: `image: {recipe: app.yaml}`");
 }
 
 Result<std::vector<Fault>> check_image(JobInput& input, const pipeline::ImageBuild& build) {

@@ -37,6 +37,9 @@ struct ImageRequest {
                                                        const Environment& environment,
                                                        const Connection& connection);
 
+/// An image of OCI, as `docker://debian`, which a submission does not convert; unset: another one.
+[[nodiscard]] std::optional<Fault> unstartable_image(const JobInput& input);
+
 /// The error of an image that a Job names by its file, where that file is on this machine or is
 /// sent from it, and does not exist.
 [[nodiscard]] std::optional<Fault> missing_image(const JobInput& input,

@@ -380,7 +380,7 @@ Result<void> resolve_image(JobInput& input, const registry::StoreFolder& store) 
         return {}; // only the node knows which file it is
     }
     if (!job.image->recipe.empty()) {
-        const fs::path recipe = job.folder / job.image->recipe;
+        const fs::path recipe = job.place(job.image->recipe);
         std::error_code error;
         if (!fs::exists(recipe, error)) {
             return fail(Error(job.fault_at(
@@ -405,7 +405,7 @@ Result<void> resolve_image(JobInput& input, const registry::StoreFolder& store) 
         input.image_digest = input.image.substr(at + 1);
         input.image.resize(at);
     }
-    input.image_file = job.folder / input.image;
+    input.image_file = job.place(input.image);
     return {};
 }
 
@@ -478,6 +478,7 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     if (input.dialect.empty()) {
         input.dialect = input.site ? input.site->dialect : "local";
     }
+    input.job.home = request.home;
     Faults faults;
     apply(request.overrides, input.job, faults);
     input.options = given_options(request.overrides);

@@ -64,6 +64,7 @@ struct JobRequest {
     std::string site_from;           ///< what names it: "--site", "the variable CYBELE_SITE"
     std::optional<Place> site_place; ///< where a file of settings names it
     registry::StoreFolder store;     ///< where images `store:…` lie
+    std::filesystem::path home;      ///< what `~/` stands for in paths of the Job
     Overrides overrides;
 };
 

@@ -7,6 +7,7 @@
 #include "submission/backends/connection.hpp"
 #include "submission/connection/make_backend.hpp"
 #include "submission/local/demand.hpp"
+#include "submission/records/output_pattern.hpp"
 #include "submission/submit/own_outputs.hpp"
 #include "submission/submit/places.hpp"
 #include "submission/submit/prepare.hpp"

@@ -34,7 +34,8 @@ void add_outputs(const launchers::Job& job,
                  Faults& faults) {
     for (const auto& [field, pattern] : {std::pair("output.stdout", job.output.standard_output),
                                          std::pair("output.stderr", job.output.standard_error)}) {
-        const fs::path folder = fs::path(pattern).parent_path();
+        const bool is_of_home = pattern.starts_with("~/") && !job.home.empty();
+        const fs::path folder = (is_of_home ? job.place(pattern) : fs::path(pattern)).parent_path();
         const bool is_known = folder.native().find('%') == std::string::npos;
         std::error_code error;
         if (is_known && (folder.is_relative() || scheduler == "local") &&
@@ -92,7 +93,7 @@ Result<void> check_places(const JobInput& input,
     const fs::path folder = connection.is_here() ? job.folder : fs::path(job.workdir);
     CYBELE_CHECK(add_submission(input, place_of(folder), faults));
     if (connection.is_here()) {
-        const fs::path workdir = place_of(place_of(job.folder) / job.workdir);
+        const fs::path workdir = place_of(job.place(job.workdir));
         add_workdir(job, workdir, faults);
         if (!faults.has_errors() && job.stage_in.empty()) {
             add_outputs(job, workdir, input.dialect, faults);

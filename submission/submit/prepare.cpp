@@ -21,14 +21,6 @@ fs::path place_of(const fs::path& folder) {
     return whole.has_filename() ? whole : whole.parent_path();
 }
 
-std::string without_percents(const fs::path& folder) {
-    std::string text;
-    for (const char letter : folder.native()) {
-        text += letter == '%' ? std::string("%%") : std::string(1, letter);
-    }
-    return text;
-}
-
 namespace {
 
 nlohmann::ordered_json describe_resources(const launchers::Resources& resources) {
@@ -90,7 +82,7 @@ Result<Submission> prepare_job(const PrepareRequest& request) {
     prepared.name = job.name;
     prepared.time = job.resources.time;
     prepared.folder = place_of(job.folder);
-    prepared.workdir = place_of(prepared.folder / job.workdir);
+    prepared.workdir = place_of(job.place(job.workdir));
     if (request.is_here) {
         CYBELE_CHECK(check_folders(job, prepared.workdir, request.scheduler));
     }

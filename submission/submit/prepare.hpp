@@ -14,9 +14,6 @@ namespace cybele::submission {
 /// A folder in one spelling: absolute, without dots and without a slash at its end.
 [[nodiscard]] std::filesystem::path place_of(const std::filesystem::path& folder);
 
-/// A folder as a pattern that stands for it alone: each `%` twice.
-[[nodiscard]] std::string without_percents(const std::filesystem::path& folder);
-
 struct PrepareRequest {
     const launchers::Job* job = nullptr;
     std::string script;

@@ -122,7 +122,7 @@ pack(JobInput& input, const Connection& connection, const Environment& environme
     TransferSet transfers;
     transfers.connection = connection;
     const launchers::Job& job = input.job;
-    transfers.workdir = place_of(job.folder / job.workdir);
+    transfers.workdir = place_of(job.place(job.workdir));
     CYBELE_CHECK(check_way(job, transfers.connection));
     CYBELE_TRY(
         transfers.staged_files,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/follow/follow.hpp"
+#include "submission/records/output_pattern.hpp"
 #include "submission/records/process_identity.hpp"
 #include "submission/submit/prepare.hpp"
 #include "submission/submit/submit.hpp"
@@ -110,6 +111,9 @@ Entry submitted_entry(const RenderedJob& ready, const Submission& submission, st
     const std::string workdir = without_percents(submission.workdir) + "/";
     const auto place = [&](const std::string& written) {
         const std::string pattern = ready.own ? written : known_pattern(job, written);
+        if (pattern.starts_with("~/") && !job.home.empty()) {
+            return without_percents(job.home) + pattern.substr(1);
+        }
         return pattern.starts_with('/') || pattern.empty() ? pattern : workdir + pattern;
     };
     entry.standard_output = place(job.output.standard_output);

@@ -324,6 +324,48 @@ host_job() {
     done
 }
 
+@test "~ is the home of the user in workdir, output, image and image.recipe" {
+    export HOME=$place/home
+    mkdir -p home/work home/images
+    host_job 'script: pwd && echo bad >&2' 'workdir: ~/work' 'output: {stdout: ~/o.txt, stderr: ~/work/e.txt}'
+    run -0 "$CYBELECTL" job check demo.yaml --scheduler local
+    run -0 "$CYBELECTL" submit demo.yaml --scheduler local --wait
+    assert_equal "$(cat home/o.txt)" "$place/home/work"
+    assert_equal "$(cat home/work/e.txt)" bad
+    run -0 "$CYBELECTL" job logs demo
+    assert_output --partial "$place/home/work"
+    mkdir -p home/images/app/bin
+    host_job 'image: ~/images/app' 'command: ["true"]'
+    run -0 "$CYBELECTL" job check demo.yaml --scheduler local
+    refute_output --partial 'was not checked'
+    host_job 'image: ~/images/none.sif' 'command: ["true"]'
+    refuses 3 "$CYBELECTL" job check demo.yaml --scheduler local
+    assert_line "because: it would be $place/home/images/none.sif"
+    host_job 'image: {recipe: ~/none.yaml}' 'command: ["true"]'
+    refuses 3 "$CYBELECTL" job check demo.yaml
+    assert_output --partial "$place/home/none.yaml"
+    host_job 'command: ["true"]' 'output: {stdout: ~/o.txt}'
+    refuses 3 "$CYBELECTL" job render demo.yaml --scheduler slurm
+    assert_line 'help: write the absolute path'
+}
+
+@test "a script of the host is one of bash, in each launch of tasks; that of an image is one of sh" {
+    host_job 'script: "words=(one two); echo ${words[1]}"'
+    run -0 "$CYBELECTL" submit demo.yaml --scheduler local --wait --stdout out
+    assert_equal "$(cat out)" two
+    host_job 'image: app.sif' 'script: echo'
+    run -0 "$CYBELECTL" job render demo.yaml --scheduler local
+    assert_output --partial '/bin/sh -eu -c'
+}
+
+@test "an image of OCI is refused by job check as by submit" {
+    host_job 'image: docker://python:3.11' 'command: ["true"]'
+    for scheduler in local slurm; do
+        refuses 3 "$CYBELECTL" job check demo.yaml --scheduler "$scheduler"
+        assert_line 'error: a job cannot start an OCI image'
+    done
+}
+
 @test "root, a runtime and a python3 that are not there: refused before any scheduler is asked" {
     mkdir fake bare root # the last as an unpacked image
     printf '#!/bin/sh\necho asked >>"%s"\n' "$place/asked" | tee fake/qsub >fake/sbatch

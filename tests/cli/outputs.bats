@@ -99,6 +99,27 @@ teardown() { leave_place; }
     set +o pipefail
     "$CYBELECTL" explain errors | true
     assert_equal "${PIPESTATUS[0]}" 141
+    printf '%s\n' 'kind: Job' 'name: a' 'command: [ls]' 'resources: {time: 5 min}' >job.yaml
+    printf '#!/bin/bash\n#SBATCH -n 1\nls\n' >old.sh
+    for words in 'job render job.yaml --scheduler slurm' 'submit job.yaml --dry-run' 'job convert old.sh'; do
+        # shellcheck disable=SC2086 # several words
+        "$CYBELECTL" -q $words | true
+        assert_equal "$words ${PIPESTATUS[0]}" "$words 141"
+    done
+}
+
+@test "a Job that somebody has written is replaced by job convert only with --force" {
+    printf '#!/bin/bash\n#SBATCH -n 1\nls\n' >old.sh
+    echo mine >job.yaml
+    ln -s job.yaml link.yaml
+    for name in job.yaml link.yaml; do
+        refuses 3 "$CYBELECTL" job convert old.sh -o "$name"
+        assert_line "error: $name exists already"
+        assert_equal "$(cat job.yaml)" mine
+    done
+    "$CYBELECTL" job convert old.sh -o job.yaml --force
+    grep -qx 'kind: Job' job.yaml
+    "$CYBELECTL" job convert old.sh -o /dev/null
 }
 
 @test "a rendered Recipe without the key of its base says so" {

@@ -59,6 +59,23 @@ bool holds(const std::string& text, const std::string& part) {
 } // namespace
 
 TEST_CASE(
+    "a launcher is not a program of the tasks that a launch starts; one process may call it") {
+    for (const auto& [kind, program] : {std::pair("mpi", "mpirun"),
+                                        std::pair("mpi", "/opt/mpi/bin/mpiexec"),
+                                        std::pair("mpi-bind", "srun"),
+                                        std::pair("horovod", "horovodrun"),
+                                        std::pair("torch", "torchrun"),
+                                        std::pair("spark", "spark-submit")}) {
+        const std::string text =
+            plan_of("launch: " + std::string(kind) + "\ncommand: [" + program + ", ./solver]\n");
+        CHECK_MESSAGE(holds(text, "starts what `launch: " + std::string(kind) + "` starts already"),
+                      text);
+    }
+    CHECK_FALSE(holds(plan_of("command: [mpirun, -np, '2', ./solver]\n"), "starts already"));
+    CHECK_FALSE(holds(plan_of("launch: mpi\ncommand: [./srun-report]\n"), "starts already"));
+}
+
+TEST_CASE(
     "torch: one torchrun a node, processes from the GPUs or the Job, threads by the process") {
     const std::string two =
         plan_of("command: [train.py]\nlaunch: {kind: torch, processes-per-node: 2}\n"

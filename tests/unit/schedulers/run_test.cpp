@@ -140,18 +140,21 @@ TEST_CASE("TORQUE's list of GPUs becomes the variable that programs read") {
     bench.variables["PBS_O_WORKDIR"] = bench.work.native();
     bench.variables["PBS_NODEFILE"] = (bench.work / "nodes").native();
     bench.variables["PBS_GPUFILE"] = (bench.work / "gpus").native();
-    const std::string fields =
-        "image: a.sif\ncommand: [sh, -c, 'echo "
-        "devices ${CUDA_VISIBLE_DEVICES-all}']\nresources: {gpus-per-node: 2}\n"
-        "output: {stdout: out, stderr: err}\n";
-    const auto devices = [&](const std::string& list) {
-        bench.file("gpus", list);
-        CHECK(bench.run(fields, "torque").ok());
-        return read_file(bench.work / "out").value();
-    };
-    CHECK(devices("n1-gpu1\nn1-gpu3\n") == "devices 1,3\n");
-    CHECK(devices("n1-gpu1\nn1-gpu3\nnode-gpu-2-gpu1\nnode-gpu-2-gpu3\n") == "devices 1,3\n");
-    CHECK(devices("n1-gpu1\nn1-gpu3\nn2-gpu0\nn2-gpu1\n") == "devices all\n");
+    for (const std::string image : {"image: a.sif\n", ""}) { // also of a program of the host
+        CAPTURE(image);
+        const std::string fields = image + "command: [sh, -c, 'echo "
+                                           "devices ${CUDA_VISIBLE_DEVICES-all}']\n"
+                                           "resources: {gpus-per-node: 2}\n"
+                                           "output: {stdout: out, stderr: err}\n";
+        const auto devices = [&](const std::string& list) {
+            bench.file("gpus", list);
+            CHECK(bench.run(fields, "torque").ok());
+            return read_file(bench.work / "out").value();
+        };
+        CHECK(devices("n1-gpu1\nn1-gpu3\n") == "devices 1,3\n");
+        CHECK(devices("n1-gpu1\nn1-gpu3\nnode-gpu-2-gpu1\nnode-gpu-2-gpu3\n") == "devices 1,3\n");
+        CHECK(devices("n1-gpu1\nn1-gpu3\nn2-gpu0\nn2-gpu1\n") == "devices all\n");
+    }
 }
 
 TEST_CASE("without a runtime the job says so") {
