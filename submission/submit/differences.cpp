@@ -99,6 +99,21 @@ std::map<std::string, std::string> input_digests(const RenderedJob& job) {
     return digests;
 }
 
+namespace {
+
+/// Whether both run the same elements, or rows of a packed sweep: which they are stands in the
+/// script.
+bool has_same_runs(const Entry& before, const Json& asked, const launchers::Job& job) {
+    std::string rows;
+    for (const std::uint32_t number :
+         job.sweep ? job.sweep->numbers : std::vector<std::uint32_t>()) {
+        rows += fmt::format("{}{}", rows.empty() ? "" : ",", number);
+    }
+    return before.array == job.array && member_text(member_of(asked, "overrides"), "rows") == rows;
+}
+
+} // namespace
+
 std::vector<Difference> differences_since(const Entry& before, const RenderedJob& now) {
     const Json asked = parse_json(before.request);
     std::vector<Difference> differences;
@@ -121,8 +136,8 @@ std::vector<Difference> differences_since(const Entry& before, const RenderedJob
                                since(before) + "the image is " + change(before.image_digest, is)});
     }
     const std::string script = "sha256:" + hex(sha256(now.script));
-    const bool is_same_array = before.array == now.input.job.array; // it stands in the script
-    if (!before.script.empty() && before.script != script && is_same_array) {
+    if (!before.script.empty() && before.script != script &&
+        has_same_runs(before, asked, now.input.job)) {
         differences.push_back({"script",
                                "",
                                before.script,

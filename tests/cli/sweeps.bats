@@ -77,6 +77,9 @@ print_values='echo "lr=$1"; echo "score=$(($1 * 10))"; [ "$1" -ne 3 ]'
     refuses 3 "$CYBELECTL" job logs 1-row7
     assert_line 'error: job 1 has no row 7'
     refuses 3 "$CYBELECTL" job status 1-rowx
+    # Its script has fewer rows, and nothing else in it changed.
+    run -0 --separate-stderr "$CYBELECTL" job resubmit 1 --failed --dry-run
+    [[ $stderr != *'batch script'* ]]
 }
 
 @test "rows of a packed sweep are listed one by one, and those that failed run again alone under their numbers" {
