@@ -31,6 +31,9 @@ void add_call(const Call& call, const std::string& nonce, std::string& script) {
         script += "find_program " + shell_quote(further) + "\n";
     }
     script += "find_program " + program + "\n( ";
+    if (!call.files.empty()) {
+        script += "[ ! -s \"$t/u\" ] || { cat \"$t/u\" \"$t/f\" >&2; exit 125; }; ";
+    }
     for (const std::string& name : call.unset) {
         script += "unset " + name + "; ";
     }
@@ -48,11 +51,15 @@ void add_call(const Call& call, const std::string& nonce, std::string& script) {
     script += "cat \"$t/o\" \"$t/e\"\n";
 }
 
+/// A here-document ends with a line feed, which a file need not: the other side cuts it off again.
 void add_framed_file(const NewFile& file, const std::string& nonce, std::string& script) {
-    script += "(umask 077; mkdir -p " + shell_quote(file.path.parent_path().native()) +
-              " && cat >" + shell_quote(file.path.native()) + " && chmod 700 " +
-              shell_quote(file.path.native()) + ") <<'" + nonce + " file'\n" + file.bytes + nonce +
-              " file\n";
+    const std::string path = shell_quote(file.path.native());
+    const std::string size = std::to_string(file.bytes.size());
+    script += "( umask 077; mkdir -p " + shell_quote(file.path.parent_path().native()) +
+              " && head -c " + size + " >" + path + " && [ \"$(wc -c <" + path + ")\" -eq " + size +
+              " ] && chmod 700 " + path + " ) 2>>\"$t/f\" <<'" + nonce + " file' || echo " +
+              shell_quote("cannot write " + file.path.native()) + " >>\"$t/u\"\n" + file.bytes +
+              (file.bytes.empty() || file.bytes.ends_with('\n') ? "" : "\n") + nonce + " file\n";
 }
 
 /// With few programs, since a bridge reads hundreds of files: an empty one costs `ls` alone, whose
@@ -129,6 +136,9 @@ std::string framed_script(const std::vector<Call>& calls,
         script += "PATH=$PATH:" + shell_quote(login_path) + "\n";
     }
     for (const Call& call : calls) {
+        if (!call.files.empty()) {
+            script += ": >\"$t/u\"; : >\"$t/f\"\n";
+        }
         for (const NewFile& file : call.files) {
             add_framed_file(file, nonce, script);
         }

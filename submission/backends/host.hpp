@@ -19,7 +19,7 @@ namespace cybele::submission {
 /// A file that a login node needs before a call; a folder that is missing is made, 0700.
 struct NewFile {
     std::filesystem::path path;
-    std::string bytes; ///< text of whole lines
+    std::string bytes; ///< text: no NUL
 };
 
 /// A scheduler's command, started without a shell.
@@ -28,7 +28,8 @@ struct Call {
     EnvironmentMap set;              ///< over the environment of who calls
     std::vector<std::string> unset;  ///< variables that would change its output
     std::filesystem::path directory; ///< empty: the caller's
-    std::vector<NewFile> files;      ///< behind ssh only: on this machine they are there
+    std::vector<NewFile> files; ///< through ssh only: on this machine they exist. Without one of
+                                ///< them nothing is called, and the code is 125
     std::chrono::seconds limit{60};
     std::vector<std::string> programs = {}; ///< by a shell: those that argv starts in its turn
 };

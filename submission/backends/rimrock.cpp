@@ -108,9 +108,13 @@ public:
         Call folder;
         folder.argv = {"true"};
         folder.files = submission.files;
-        if (const auto made = host_.exchange({folder}, {}); !made) {
+        const auto made = host_.exchange({folder}, {});
+        if (!made) {
             const Fault& fault = made.error().faults().front();
             return {Receipt::Kind::kUnreachable, {}, fault.message + ": " + fault.because};
+        }
+        if (!made->outcomes.front().ok()) {
+            return {Receipt::Kind::kRefused, {}, words_of(made->outcomes.front())};
         }
         const auto script =
             std::find_if(submission.files.begin(),

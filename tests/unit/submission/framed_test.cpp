@@ -66,6 +66,39 @@ TEST_CASE("calls and files come back as they are, whatever they hold and the log
     CHECK_FALSE(submission::read_frames("", 0, 0, kNonce).has_value());
 }
 
+TEST_CASE("files arrive byte by byte, with and without a last line feed, or nothing is called") {
+    const TempDirectory place = TempDirectory::make("/tmp", "cybele-test").value();
+    const std::vector<std::string> texts{
+        "#!/bin/sh\nhostname", "", "\n", "one\n\n", "a\\b $x `id`", kNonce + " file\tx"};
+    submission::Call all = call({"true"});
+    for (std::size_t at = 0; at < texts.size(); ++at) {
+        all.files.push_back({place.path() / "new" / std::to_string(at), texts[at]});
+    }
+    const std::string script = submission::framed_script({all}, {}, kNonce);
+    const auto answers = submission::read_frames(run_script(script), 1, 0, kNonce);
+    REQUIRE(answers.has_value());
+    CHECK(answers->outcomes[0].ok());
+    for (const submission::NewFile& file : all.files) {
+        CHECK(read_file(file.path).value() == file.bytes);
+    }
+
+    submission::Call without = call({"touch", (place.path() / "called").native()});
+    without.files = {{place.path() / "new/0/job.sh", "x\n"}}; // below a file
+    submission::Call incomplete = without;
+    incomplete.files = {{place.path() / "nul", std::string("a\0b\n", 4)}};
+    const auto refused = submission::read_frames(
+        run_script(submission::framed_script({without, incomplete, call({"true"})}, {}, kNonce)),
+        3,
+        0,
+        kNonce);
+    REQUIRE(refused.has_value());
+    CHECK(refused->outcomes[0].code == 125);
+    CHECK(refused->outcomes[0].errors.starts_with("cannot write " + place.path().native()));
+    CHECK(refused->outcomes[1].code == 125);
+    CHECK(refused->outcomes[2].ok());
+    CHECK_FALSE(exists(place.path() / "called"));
+}
+
 TEST_CASE("a login shell is asked for its PATH only while what is kept of it does not do") {
     const TempDirectory place = TempDirectory::make("/tmp", "cybele-test").value();
     const auto folder = place.path() / "odd 'folder";
