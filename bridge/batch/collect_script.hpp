@@ -40,6 +40,10 @@ finish() {
 digest() {
     set -- "$(sha256sum <"$1")" && echo "${1%% *}"
 }
+# is_own FILE: standard input is this file, not one that a link leads to, the account's, with one name.
+is_own() {
+    [ "$(readlink /proc/self/fd/0) $(stat -L -c '%u %h' /proc/self/fd/0)" = "$1 $(id -u) 1" ]
+}
 # copy FILE NAME: below $real, under a part's name until its digest is right.
 copy() {
     to=$real/$2 sum=$(digest "$1") || fail CopyFailed "$1 cannot be read"
@@ -48,18 +52,18 @@ copy() {
         mkdir -p -- "${to%/*}" 2>/dev/null || fail CopyFailed "${to%/*} cannot be created"
         folder=$(cd -P -- "${to%/*}" && pwd -P) || fail CopyFailed "${to%/*} cannot be entered"
         case $folder/ in "$real"/*) ;; *) fail RootNotAdmitted "$to leads out of $real" ;; esac
-        had=0
-        if [ -f "$to.part" ]; then
-            had=$(wc -c <"$to.part")
-            [ "$had" -le "$size" ] && [ "$(head -c "$had" "$1" | sha256sum)" = "$(sha256sum <"$to.part")" ] || had=0
+        part=${folder%/}/${to##*/}.part had=0
+        if [ -f "$part" ] && is_own "$part" <"$part"; then
+            had=$(wc -c <"$part")
+            [ "$had" -le "$size" ] && [ "$(head -c "$had" "$1" | sha256sum)" = "$(sha256sum <"$part")" ] || had=0
         fi
         if [ "$had" = 0 ]; then
-            cat <"$1" >"$to.part"
-        else
-            tail -c "+$((had + 1))" -- "$1" >>"$to.part"
-        fi || fail CopyFailed "$to.part cannot be written"
-        [ "$(digest "$to.part")" = "$sum" ] || fail CopyFailed "$1 changed while it was copied"
-        mv -f -- "$to.part" "$to" || fail CopyFailed "$to cannot be replaced"
+            rm -f -- "$part"
+            (set -C && : >"$part")
+        fi && { is_own "$part" <&4 && tail -c "+$((had + 1))" -- "$1" >&4; } 4>>"$part" ||
+            fail CopyFailed "$part cannot be written"
+        [ "$(digest "$part")" = "$sum" ] || fail CopyFailed "$1 changed while it was copied"
+        mv -fT -- "$part" "${part%.part}" || fail CopyFailed "$to cannot be replaced"
     fi
     count=$((count + 1))
     [ "$count" -gt 32 ] || echo "result $((size)) $sum $2" >>"$state/list"

@@ -21,6 +21,7 @@ namespace fs = std::filesystem;
 /// DIGEST`, and last `end FREE-KIBIBYTES`.
 constexpr std::string_view kLook = R"sh([ -w . ] || { echo "$n refused Permission denied"; exit 1; }
 f=$(df -Pk . 2>/dev/null | { read -r a; read -r a b c d e; echo "$d"; })
+u=$(id -u)
 while IFS= read -r p && read -r s h; do
     r=other k=0 d=-
     if [ "$h" = - ]; then
@@ -29,7 +30,8 @@ while IFS= read -r p && read -r s h; do
         r=folder
     elif [ -f "$p" ] && [ "$(wc -c <"$p")" -eq "$s" ] && x=$(sha256sum <"$p") && [ "${x%% *}" = "$h" ]; then
         r=same
-    elif [ -f "$p.part" ] && x=$(sha256sum <"$p.part"); then
+    elif [ -f "$p.part" ] && [ ! -L "$p.part" ] && [ "$(stat -c '%u %h' "$p.part")" = "$u 1" ] &&
+        x=$(sha256sum <"$p.part"); then
         k=$(wc -c <"$p.part") d=${x%% *}
     fi
     echo "$n $r $((k)) $d"
@@ -39,26 +41,51 @@ echo "$n end $f"
 
 /// Two lines a file, then its bytes: name; offset, count, size, digest, `x` or `-`. Answers `done`
 /// for each, or `failed REASON`, `short` or `differs`, and last `end`.
+/// Others may share the folder: links on the way belong to the user or to root (as in
+/// open_past_own_links()), and a part is a new file, or one of the user with a single name. It is
+/// opened once, then checked, then written.
 constexpr std::string_view kPut = R"sh(bad() { echo "$n $*"; exit 1; }
+cd -P .
+top=$PWD u=$(id -u) q=/proc/self/fd/4
+enter() {
+    cd -P "$top" || exit 1
+    r=${1#.} r=${r#/}
+    while [ -n "$r" ]; do
+        d=${r%%/*} v=${PWD%/}
+        case $r in */*) r=${r#*/} ;; *) r= ;; esac
+        [ -d "./$d" ] || e=$(mkdir "./$d" 2>&1) || [ -d "./$d" ] || bad failed "$e"
+        if [ -L "./$d" ]; then
+            case $(stat -c %u "./$d") in 0 | "$u") ;; *) bad failed "$v/$d is a link of another user" ;; esac
+            cd -P "./$d" || bad failed "$v/$d cannot be entered"
+        else
+            cd -P "./$d" && [ "$PWD" = "$v/$d" ] || bad failed "$v/$d cannot be entered"
+        fi
+    done
+}
+put() {
+    [ "$(readlink $q) $(stat -L -c '%u %h' $q)" = "${PWD%/}/$1 $u 1" ] || { rm -f "./$1"; bad short; }
+    e=$(head -c "$c" 2>&1 >&4) || bad failed "$e"
+    [ "$(wc -c <$q)" -eq "$s" ] || bad short
+    y=$(sha256sum <$q)
+    if [ "${y%% *}" != "$h" ]; then
+        rm -f "./$1"
+        bad differs
+    fi
+    [ "$x" = - ] || chmod +x $q
+    e=$(mv -fT "./$1" "./${1%.part}" 2>&1) || bad failed "$e"
+}
 while IFS= read -r p && read -r o c s h x; do
     if [ "$h" = - ]; then
-        e=$(mkdir -p "$p" 2>&1) || bad failed "$e"
+        enter "$p"
         echo "$n done"
         continue
     fi
-    e=$(mkdir -p "${p%/*}" 2>&1) || bad failed "$e"
+    enter "${p%/*}"
+    p=${p##*/}.part
     if [ "$o" -eq 0 ]; then
-        e=$( (: >"$p.part") 2>&1) || bad failed "$e"
+        e=$(rm -f "./$p" 2>&1) && e=$( (set -C; : >"./$p") 2>&1) || bad failed "$e"
     fi
-    e=$(head -c "$c" 2>&1 >>"$p.part") || bad failed "$e"
-    [ "$(wc -c <"$p.part")" -eq "$s" ] || bad short
-    y=$(sha256sum <"$p.part")
-    if [ "${y%% *}" != "$h" ]; then
-        rm -f "$p.part"
-        bad differs
-    fi
-    [ "$x" = - ] || chmod +x "$p.part"
-    e=$(mv -f "$p.part" "$p" 2>&1) || bad failed "$e"
+    { put "$p"; } 4>>"./$p" || bad failed "$PWD/$p cannot be opened"
     echo "$n done"
 done
 echo "$n end"

@@ -67,6 +67,22 @@ struct CollectPlace {
 
 } // namespace
 
+TEST_CASE("what another user planted at the target leads to no file of the account") {
+    CollectPlace place;
+    const fs::path victim = place.folder.path() / "victim";
+    CollectPlace::write(victim, "precious");
+    fs::create_directories(place.root / "new/out/sub");
+    fs::create_symlink(victim, place.root / "new/out/a.part");
+    fs::create_hard_link(victim, place.root / "new/out/sub/b c.part");
+    const auto collected = place.collect("out", place.root / "new");
+    REQUIRE(collected);
+    CHECK(collected->condition.status == "True");
+    CHECK(collected->count == 3);
+    CHECK(read_file(victim).value() == "precious");
+    CHECK(read_file(place.root / "new/out/a").value() == "one\n");
+    CHECK_FALSE(fs::exists(place.root / "new/out/a.part"));
+}
+
 TEST_CASE("a folder and the output are copied below the root, with size and digest") {
     CollectPlace place;
     const auto collected = place.collect("out", place.root / "new");

@@ -194,6 +194,44 @@ TEST_CASE("what cannot be written there is told by its reason") {
     CHECK(gone.error().message().find("broke while") != std::string::npos);
 }
 
+TEST_CASE("what another user planted where files are copied to leads to no file of the user") {
+    Far place;
+    const auto job = place.job(kInputs);
+    const fs::path victim = place.directory.path() / "victim";
+    REQUIRE(write_file(victim, "precious").has_value());
+    REQUIRE(make_directories(place.there / "data").has_value());
+    REQUIRE(make_directories(place.there / "in").has_value());
+    fs::create_symlink(victim, place.there / "data/big.part");
+    fs::create_hard_link(victim, place.there / "in/tool.part");
+    fs::create_symlink("none", place.there / "in/ blank .part");
+    const auto done = place.bring(job);
+    REQUIRE_MESSAGE(done.has_value(), done.error().message());
+    CHECK(bytes_of(victim) == "precious");
+    CHECK(bytes_of(place.there / "data/big") == bytes_of(place.here / "big"));
+    CHECK(bytes_of(place.there / "in/tool") == bytes_of(place.here / "in/tool"));
+    // Nor is it continued, where it is a beginning of the file.
+    fs::remove(place.there / "data/big");
+    REQUIRE(write_file(victim, "xxxx").has_value());
+    fs::create_symlink(victim, place.there / "data/big.part");
+    const auto again = place.bring(job);
+    REQUIRE_MESSAGE(again.has_value(), again.error().message());
+    CHECK(again->resumed == 0);
+    CHECK(bytes_of(victim) == "xxxx");
+    // A folder: by the user's own link, not by another user's.
+    fs::remove_all(place.there / "data");
+    REQUIRE(make_directories(place.directory.path() / "mine").has_value());
+    fs::create_directory_symlink(place.directory.path() / "mine", place.there / "data");
+    REQUIRE(place.bring(job).has_value());
+    CHECK(bytes_of(place.directory.path() / "mine/big") == bytes_of(place.here / "big"));
+    fs::remove(place.directory.path() / "mine/big");
+    if (::lchown((place.there / "data").c_str(), 2102, 2102) == 0) { // as root
+        const auto refused = place.bring(job);
+        REQUIRE_FALSE(refused.has_value());
+        CHECK(refused.error().faults().front().because.ends_with("is a link of another user"));
+        CHECK(fs::is_empty(place.directory.path() / "mine"));
+    }
+}
+
 TEST_CASE("a file that becomes shorter while it is sent is named, and is not there") {
     for (const std::string name : {"big", "in/tool"}) {
         CAPTURE(name);
