@@ -32,10 +32,9 @@ Result<ServiceAnswer> Service::send(const ServiceRequest& request) {
 
 Result<ServiceAnswer> Service::ask(const ServiceRequest& request) {
     CYBELE_TRY(ServiceAnswer answer, send(request));
-    const auto is_doubtful = [this](const ServiceAnswer& one) {
-        return one.status == kUnauthorized || doubt_(one);
-    };
-    if (is_doubtful(answer) && token_.renew()) {
+    const bool may_be_the_token =
+        answer.status == kUnauthorized || (request.may_repeat && doubt_(answer));
+    if (may_be_the_token && token_.renew()) {
         CYBELE_TRY(answer, send(request));
     }
     if (answer.status == kUnauthorized) {

@@ -24,6 +24,9 @@ struct ServiceRequest {
     std::string method = "GET";
     std::string path; ///< behind the service's address, with its query
     std::string body; ///< JSON; empty: none
+    /// False: what it changes must not happen twice, so that only a 401, with which a service does
+    /// nothing, makes it ask again.
+    bool may_repeat = true;
 };
 
 /// A REST service that takes a token: one exchange at a time, a refused token renewed once.
@@ -31,7 +34,7 @@ class Service {
 public:
     /// The headers that carry the token.
     using Headers = std::function<std::vector<HttpHeader>(const std::string& token)>;
-    /// Whether an answer may mean that the token is refused; that of a 401 is asked for always.
+    /// Whether an answer may mean that the token is refused; a 401 means that always.
     using Doubt = std::function<bool(const ServiceAnswer&)>;
 
     Service(Connection connection, Token token, HttpClient client, Headers headers, Doubt doubt)
@@ -39,8 +42,7 @@ public:
           headers_(std::move(headers)), doubt_(std::move(doubt)) {}
 
     /// Any status is an answer, but 401 and what may mean the same, with a new token too:
-    /// kEnvironment, as is a service that does not answer. A request that changes something must
-    /// come behind one that changes nothing, so that the token is known to be taken.
+    /// kEnvironment, as is a service that does not answer.
     [[nodiscard]] Result<ServiceAnswer> ask(const ServiceRequest& request);
     [[nodiscard]] const Connection& connection() const {
         return way_;

@@ -72,7 +72,7 @@ public:
                     {},
                     fault.message + ": " + fault.because};
         }
-        const auto answer = service_.ask({"POST", path("job/submit"), *body});
+        const auto answer = service_.ask({"POST", path("job/submit"), *body, false});
         if (!answer) {
             const Fault& fault = answer.error().faults().front();
             return {Receipt::Kind::kUnclear, {}, fault.message + ": " + fault.because};
