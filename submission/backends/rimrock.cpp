@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "schedulers/reading/batch_script.hpp"
 #include "submission/backends/backend_request.hpp"
 #include "submission/backends/command_backend.hpp"
 #include "submission/backends/framed.hpp"
 #include "submission/backends/service.hpp"
 #include "submission/backends/services.hpp"
+#include "submission/backends/ssh.hpp"
 #include "support/encoding.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
-#include "support/random.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -50,9 +51,7 @@ public:
 
     Result<Answers> exchange(const std::vector<Call>& calls,
                              const std::vector<Reading>& readings) override {
-        const auto random = random_bytes(12);
-        const std::vector<std::uint8_t> bytes(random.begin(), random.end());
-        const std::string nonce = "cybelectl-" + hex(bytes);
+        const std::string nonce = new_nonce();
         const Json body{{"host", service_->connection().host},
                         {"command", "sh -c " + shell_quote(framed_script(calls, readings, nonce))}};
         CYBELE_TRY(const ServiceAnswer answer,
@@ -76,24 +75,15 @@ private:
     std::shared_ptr<Service> service_;
 };
 
-/// Where a script's directives end; `at` its first line.
-std::size_t end_of_directives(const std::string& script) {
+/// Where the first command is, behind which no directive counts.
+std::size_t end_of_directives(const std::string& script, bool is_slurm) {
+    const auto read = schedulers::read_batch_script(
+        script, "job.sh", is_slurm ? schedulers::Reader::kSlurm : schedulers::Reader::kTorque);
     std::size_t at = 0;
-    while (at < script.size() && script[at] == '#') {
+    for (std::size_t line = 1; read && line != read->first_command && at < script.size(); ++line) {
         at = std::min(script.find('\n', at), script.size() - 1) + 1;
     }
     return at;
-}
-
-/// The service hands on no variables and no comment: the script brings its own. Lines of Slurm are
-/// comments to others.
-std::string with_identity(const Submission& submission, const std::string& script) {
-    const std::size_t shebang = script.find('\n') + 1;
-    const std::size_t end = end_of_directives(script);
-    return script.substr(0, shebang) + "#SBATCH --comment=cybelectl:" + submission.uuid + "\n" +
-           "#SBATCH --no-requeue\n" + script.substr(shebang, end - shebang) +
-           "export CYBELE_JOB=" + submission.uuid +
-           " CYBELE_JOB_DIR=" + shell_quote(submission.record.native()) + "\n" + script.substr(end);
 }
 
 class Rimrock : public Backend {
@@ -120,14 +110,18 @@ public:
             std::find_if(submission.files.begin(),
                          submission.files.end(),
                          [&](const NewFile& file) { return file.path == submission.script; });
-        const Json body{
-            {"host", service_->connection().host},
-            {"working_directory", submission.record.native()},
-            {"script",
-             with_identity(submission, script == submission.files.end() ? "" : script->bytes)},
-            {"tag", submission.uuid}};
-        const auto answer = service_->ask(
-            {"POST", "/api/jobs", body.dump(-1, ' ', false, Json::error_handler_t::replace)});
+        const Json body{{"host", service_->connection().host},
+                        {"working_directory", submission.record.native()},
+                        {"script",
+                         rimrock_script(submission,
+                                        script == submission.files.end() ? "" : script->bytes,
+                                        is_slurm_)},
+                        {"tag", submission.uuid}};
+        const auto answer =
+            service_->ask({"POST",
+                           "/api/jobs",
+                           body.dump(-1, ' ', false, Json::error_handler_t::replace),
+                           false});
         if (!answer) {
             const Fault& fault = answer.error().faults().front();
             return {Receipt::Kind::kUnclear, {}, fault.message + ": " + fault.because};
@@ -199,6 +193,18 @@ private:
 };
 
 } // namespace
+
+std::string rimrock_script(const Submission& submission, std::string script, bool is_slurm) {
+    if (!script.ends_with('\n')) {
+        script += '\n';
+    }
+    const std::size_t shebang = script.starts_with("#!") ? script.find('\n') + 1 : 0;
+    const std::size_t end = end_of_directives(script, is_slurm);
+    return script.substr(0, shebang) + "#SBATCH --comment=cybelectl:" + submission.uuid + "\n" +
+           "#SBATCH --no-requeue\n" + script.substr(shebang, end - shebang) +
+           "export CYBELE_JOB=" + submission.uuid +
+           " CYBELE_JOB_DIR=" + shell_quote(submission.record.native()) + "\n" + script.substr(end);
+}
 
 std::unique_ptr<Backend> rimrock_backend(Connection connection,
                                          std::unique_ptr<Commands> commands,

@@ -6,6 +6,7 @@
 #include "submission/backends/connection.hpp"
 
 #include <memory>
+#include <string>
 
 namespace cybele::submission {
 
@@ -19,5 +20,10 @@ namespace cybele::submission {
 [[nodiscard]] std::unique_ptr<Backend> rimrock_backend(Connection connection,
                                                        std::unique_ptr<Commands> commands,
                                                        const BackendRequest& request);
+
+/// A script as rimrock gets it, which hands on no variables and no comment: with lines of Slurm for
+/// both, which are comments to others, and the variables behind the directives.
+[[nodiscard]] std::string
+rimrock_script(const Submission& submission, std::string script, bool is_slurm);
 
 } // namespace cybele::submission

@@ -77,3 +77,35 @@ TEST_CASE("a submission is sent once, whatever the answer says of the token") {
     CHECK(rest.backend()->look({}, {}).failure.has_value());
     CHECK(rest.count("GET /slurm/v0.0.41/jobs") == 2);
 }
+
+TEST_CASE("rimrock gets the variables behind all directives") {
+    const std::string head = "#SBATCH --comment=cybelectl:0a-1b\n#SBATCH --no-requeue\n";
+    const std::string variables =
+        "export CYBELE_JOB=0a-1b CYBELE_JOB_DIR=/shared/demo/.cybelectl/0a-1b\n";
+    struct Case {
+        bool is_slurm;
+        std::string shebang;
+        std::string directives;
+        std::string rest;
+    };
+    const std::vector<Case> cases{
+        {true,
+         "#!/bin/bash\n",
+         "\n# of the year\n  \n#SBATCH --time=1\n\n",
+         "a\n#SBATCH --mem=1\n"},
+        {true, "#!/bin/bash\n", "#SBATCH --time=1\n", ":\n#SBATCH --mem=1\n"},
+        {false, "#!/bin/bash\n", "\n: x\n#PBS -l nodes=2\n", "a\nb\n"},
+        {true, "#!/bin/bash\n", "", "a\n"},
+        {true, "#!/bin/bash\n", "", ""},
+        {true, "", "#SBATCH --time=1\n", "a\n"},
+        {true, "", "", "a\n"}};
+    for (const Case& one : cases) {
+        const std::string script = one.shebang + one.directives + one.rest;
+        CAPTURE(script);
+        std::string sent = one.shebang;
+        sent.append(head).append(one.directives).append(variables).append(one.rest);
+        CHECK(submission::rimrock_script(rest_submission(), script, one.is_slurm) == sent);
+        CHECK(submission::rimrock_script(
+                  rest_submission(), script.substr(0, script.size() - 1), one.is_slurm) == sent);
+    }
+}
