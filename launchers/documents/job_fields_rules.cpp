@@ -5,6 +5,7 @@
 #include "support/name.hpp"
 
 #include <charconv>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -41,7 +42,11 @@ std::optional<unsigned> number(std::string_view text) {
     return value;
 }
 
-Complaint check_range(std::string_view item) {
+/// More than any batch system is configured for; each element has its own lines and records.
+constexpr std::uint64_t kMostElements = 1'000'000;
+
+/// Adds the elements of a range to `count`.
+Complaint check_range(std::string_view item, std::uint64_t& count) {
     Complaint form{"indexes are written as `0-9`, `0-9:3` or `1,4,7`, and `%2` after them limits "
                    "how many run at the same time",
                    "write for example `0-9%2`"};
@@ -67,6 +72,11 @@ Complaint check_range(std::string_view item) {
     if (*stride == 0) {
         return {"a step of 0 never ends", "write `" + std::string(item) + ":1`"};
     }
+    count += (*last - *first) / *stride + 1;
+    if (count > kMostElements) {
+        return {"an array has at most " + std::to_string(kMostElements) + " elements",
+                "submit it in parts, or count in the program"};
+    }
     return {};
 }
 
@@ -81,8 +91,9 @@ Complaint check_array(std::string_view text) {
         }
         text = text.substr(0, percent);
     }
+    std::uint64_t count = 0;
     for (const auto item : split_array(text, ',')) {
-        if (Complaint complaint = check_range(item); !complaint.because.empty()) {
+        if (Complaint complaint = check_range(item, count); !complaint.because.empty()) {
             return complaint;
         }
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/follow/attach.hpp"
 
+#include "submission/journal/recorded.hpp"
 #include "submission/records/record_folder.hpp"
 #include "support/json.hpp"
 #include "support/name.hpp"
@@ -25,33 +26,16 @@ Result<Entry> entry_of_record(const fs::path& record, std::int64_t now) {
     CYBELE_TRY(const RecordFolder folder, RecordFolder::open(record));
     CYBELE_TRY(const std::string text, folder.read("job.json", std::size_t{1} << 20U));
     const nlohmann::json document = parse_json(text);
-    Entry entry;
-    const std::pair<const char*, std::string Entry::*> fields[] = {
-        {"uuid", &Entry::uuid},
-        {"name", &Entry::name},
-        {"scheduler", &Entry::scheduler},
-        {"folder", &Entry::folder},
-        {"workdir", &Entry::workdir},
-        {"script", &Entry::script},
-        {"stdout", &Entry::standard_output},
-        {"stderr", &Entry::standard_error}};
-    for (const auto& [name, member] : fields) {
-        if (!document.is_object() || !document.contains(name) || !document[name].is_string()) {
+    CYBELE_TRY(Entry entry, read_recorded(document, file));
+    for (const char* const name : {"folder", "workdir", "script", "stdout", "stderr"}) {
+        if (!document.contains(name)) {
             return fail(ErrorCode::kInput,
                         problem("record-damaged", printable(file.native()) + " is damaged"),
                         std::string("it has no text '") + name + "'",
                         "name the job by its id or UUID");
         }
-        entry.*member = document[name].get<std::string>();
     }
-    const auto text_in = [&document](const char* name) {
-        return document.contains(name) && document[name].is_string()
-                   ? document[name].get<std::string>()
-                   : std::string();
-    };
-    entry.job = text_in("document");
-    entry.array = text_in("array");
-    entry.image_digest = text_in("image-digest");
+    entry.id.clear(); // the scheduler says it
     entry.record = record;
     // The record lies in the workdir; where another one is named, it was not written there.
     std::error_code error;

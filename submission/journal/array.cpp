@@ -18,6 +18,9 @@ std::uint32_t element_count(std::string_view text) {
     return static_cast<std::uint32_t>(text::number(text).value_or(0));
 }
 
+/// As check_array() of a Job; what a service lists is not checked.
+constexpr std::size_t kMostIndices = 1'000'000;
+
 /// `3`, `0-9` or `0-9:3`.
 void add_range(std::string_view range, std::vector<std::uint32_t>& into) {
     const std::size_t dash = range.find('-');
@@ -28,7 +31,7 @@ void add_range(std::string_view range, std::vector<std::uint32_t>& into) {
                                    : element_count(range.substr(dash + 1, colon - dash - 1));
     const std::uint32_t step =
         colon == std::string_view::npos ? 1 : std::max(element_count(range.substr(colon + 1)), 1U);
-    for (std::uint64_t index = first; index <= last; index += step) {
+    for (std::uint64_t index = first; index <= last && into.size() < kMostIndices; index += step) {
         into.push_back(static_cast<std::uint32_t>(index));
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/submit/mirror.hpp"
 
+#include "launchers/documents/job_fields_rules.hpp"
 #include "schedulers/reading/batch_script.hpp"
 #include "submission/records/record_folder.hpp"
 #include "support/digest.hpp"
@@ -147,6 +148,15 @@ void read_script(const Json& configuration, const Json& job, Mirror& mirror, Fau
         asked.tasks != 0 ? asked.tasks : asked.nodes * asked.tasks_per_node);
     mirror.cpus = mirror.tasks * static_cast<std::uint32_t>(asked.cpus_per_task);
     mirror.array = asked.array;
+    const auto complaint =
+        mirror.array.empty() ? document::Complaint() : launchers::check_array(mirror.array);
+    if (!complaint.because.empty()) {
+        complain(faults,
+                 problem("mirror-array",
+                         "'" + printable(mirror.array) + "' of the script is not an array"),
+                 complaint.because,
+                 complaint.help);
+    }
     mirror.standard_output = asked.standard_output;
     mirror.standard_error = asked.standard_error;
     for (const std::string& folder : {configured_text(job, "workdir"),

@@ -3,6 +3,7 @@
 
 #include "launchers/documents/job_fields_rules.hpp"
 #include "submission/journal/array.hpp"
+#include "submission/journal/recorded.hpp"
 #include "submission/submit/differences.hpp"
 #include "submission/submit/runs.hpp"
 #include "support/file.hpp"
@@ -40,13 +41,6 @@ constexpr NamedOverride kOverrides[] = {
     {"rows", &Overrides::rows},
 };
 
-std::string text_in(const Json& document, const char* name) {
-    const auto found = document.is_object() ? document.find(name) : document.end();
-    return document.is_object() && found != document.end() && found->is_string()
-               ? found->get<std::string>()
-               : std::string();
-}
-
 std::vector<std::string> texts_in(const Json& document, const char* name) {
     std::vector<std::string> texts;
     const Json list = document.is_object() ? document.value(name, Json::array()) : Json::array();
@@ -63,7 +57,7 @@ GivenOptions options_in(const Json& overrides) {
     const Json list =
         overrides.is_object() ? overrides.value("options", Json::object()) : Json::object();
     for (const OptionOverride& row : option_overrides()) {
-        if (const std::string value = text_in(list, row.option); !value.empty()) {
+        if (const std::string value = recorded_text(list, row.option); !value.empty()) {
             options[row.option] = value;
         }
     }
@@ -110,7 +104,7 @@ Result<std::optional<fs::path>> record_file(const fs::path& place) {
 Result<void> check_foreign_request(const fs::path& file, const Json& record) {
     const Json request = record.value("request", Json());
     const Json overrides = request.is_object() ? request.value("overrides", Json()) : Json();
-    const std::string site = text_in(request, "site");
+    const std::string site = recorded_text(request, "site");
     const bool allows_root = overrides.is_object() && overrides.contains("allow-root");
     if (site.empty() && !allows_root) {
         return {};
@@ -121,23 +115,17 @@ Result<void> check_foreign_request(const fs::path& file, const Json& record) {
                 std::string("its record names ") + (site.empty() ? "`--allow-root`" : "a Site") +
                     ", which only you choose",
                 "read its document, then submit it: cybelectl submit " +
-                    shell_quote(text_in(record, "document")) +
+                    shell_quote(recorded_text(record, "document")) +
                     (site.empty() ? "" : " --site " + shell_quote(site)) +
                     (allows_root ? " --allow-root" : ""));
 }
 
 /// Of a record that `collect` made, where the journal does not know the job. How its scheduler is
 /// reached is not the record's to say.
-Entry entry_of(const Json& record) {
-    Entry entry;
-    entry.uuid = text_in(record, "uuid");
-    entry.id = text_in(record, "id");
-    entry.name = text_in(record, "name");
-    entry.scheduler = text_in(record, "scheduler");
-    entry.state = state_of_text(text_in(record, "state")).value_or(State::kLost);
+Result<Entry> entry_of(const Json& record, const fs::path& file) {
+    CYBELE_TRY(Entry entry, read_recorded(record, file));
+    entry.state = state_of_text(recorded_text(record, "state")).value_or(State::kLost);
     entry.ended = number_in(record, "ended");
-    entry.job = text_in(record, "document");
-    entry.array = text_in(record, "array");
     if (const auto request = record.find("request"); request != record.end()) {
         entry.request = request->is_object() ? request->dump() : std::string();
     }
@@ -147,12 +135,12 @@ Entry entry_of(const Json& record) {
     for (const Json& one : list.is_array() ? list : Json::array()) {
         if (one.is_object()) {
             known.push_back({number_in(one, "index"),
-                             text_in(one, "state"),
+                             recorded_text(one, "state"),
                              number_in(one, "code"),
                              0,
                              0,
                              entry.ended,
-                             text_in(one, "node"),
+                             recorded_text(one, "node"),
                              "",
                              ""});
         }
@@ -344,14 +332,14 @@ Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {
     }
     CYBELE_TRY(const std::string text, read_file(*file, kLongestRecord));
     const Json record = parse_json(text);
-    if (!record.is_object() || text_in(record, "uuid").empty()) {
+    if (!record.is_object() || recorded_text(record, "uuid").empty()) {
         return fail(ErrorCode::kInput,
                     problem("record-without-uuid",
                             printable(file->native()) + " is not the record of a job"),
                     "it has no text 'uuid'",
                     "name the job by its id, or a record that `cybelectl job collect` made");
     }
-    CYBELE_TRY(const std::vector<Entry> known, journal.matches(text_in(record, "uuid")));
+    CYBELE_TRY(const std::vector<Entry> known, journal.matches(recorded_text(record, "uuid")));
     if (known.size() == 1) {
         return known.front();
     }
@@ -364,7 +352,7 @@ Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {
                         shell_quote(file->parent_path().native()));
     }
     CYBELE_CHECK(check_foreign_request(*file, record));
-    return entry_of(record);
+    return entry_of(record, *file);
 }
 
 Result<JobRequest>
@@ -393,10 +381,10 @@ repeat_request(const Entry& job, const std::vector<Entry>& elements, const Repea
     JobRequest request;
     request.file = job.job;
     request.scheduler = job.scheduler;
-    request.site = text_in(asked, "site");
+    request.site = recorded_text(asked, "site");
     const Json overrides = asked.value("overrides", Json::object());
     for (const NamedOverride& row : kOverrides) {
-        request.overrides.*row.member = text_in(overrides, row.name);
+        request.overrides.*row.member = recorded_text(overrides, row.name);
     }
     request.overrides.allow_root = overrides.is_object() && overrides.contains("allow-root");
     request.overrides.options = options_in(overrides);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/journal/array.hpp"
+#include "submission/journal/recorded.hpp"
 
 #include <doctest/doctest.h>
+#include <nlohmann/json.hpp>
 
 using namespace cybele;
 using submission::State;
@@ -32,6 +34,41 @@ TEST_CASE("the indices of an array") {
     CHECK(submission::array_indices("1,4,7%1") == Indices{1, 4, 7});
     CHECK(submission::array_indices("5") == Indices{5});
     CHECK(submission::array_indices("1-2,5") == Indices{1, 2, 5});
+}
+
+TEST_CASE("a description that another user wrote is read as one of ours, or refused") {
+    const nlohmann::json good{{"uuid", "0a-1b"},
+                              {"name", "demo"},
+                              {"scheduler", "slurm"},
+                              {"document", "/d/job.yaml"},
+                              {"array", "0-9:3%2"},
+                              {"further", 1}};
+    const auto entry = submission::read_recorded(good, "job.json");
+    REQUIRE(entry.has_value());
+    CHECK(entry->uuid == "0a-1b");
+    CHECK(entry->job == "/d/job.yaml");
+    CHECK(entry->array == "0-9:3%2");
+    CHECK(entry->folder.empty());
+    for (const char* change : {R"({"array": "0-2147483646"})",
+                               R"({"array": "0-999999999"})",
+                               R"({"array": "9-0"})",
+                               R"({"array": "x"})",
+                               R"({"array": 3})",
+                               R"({"uuid": ""})",
+                               R"({"name": null})",
+                               R"({"name": 1})",
+                               R"({"document": []})",
+                               R"({"scheduler": null})"}) {
+        CAPTURE(change);
+        nlohmann::json bad = good;
+        bad.merge_patch(nlohmann::json::parse(change));
+        const auto refused = submission::read_recorded(bad, "job.json");
+        REQUIRE_FALSE(refused.has_value());
+        CHECK(refused.error().code() == ErrorCode::kInput);
+    }
+    CHECK_FALSE(submission::read_recorded(nlohmann::json::array(), "job.json").has_value());
+    // What a service lists is not checked before.
+    CHECK(submission::array_indices("0-2147483646").size() == 1'000'000);
 }
 
 TEST_CASE("the id of an element, as each scheduler writes it") {
