@@ -103,35 +103,25 @@ void set_tasks(const Overrides& overrides, launchers::Resources& resources, Faul
 constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kDependencies{
     {{"afterok", "ok"}, {"afterany", "any"}, {"afternotok", "failed"}, {"after", "started"}}};
 
-std::vector<std::string> pieces_of(std::string_view text, char separator) {
-    std::vector<std::string> pieces;
-    for (std::size_t begin = 0; begin <= text.size();) {
-        const auto end = std::min(text.find(separator, begin), text.size());
-        pieces.emplace_back(text.substr(begin, end - begin));
-        begin = end + 1;
-    }
-    return pieces;
-}
-
 void set_dependency(const std::string& text, launchers::Job& job, Faults& faults) {
     if (text.empty()) {
         return;
     }
-    const auto row_of = [](const std::string& word) {
+    const auto row_of = [](std::string_view word) {
         return std::find_if(kDependencies.begin(), kDependencies.end(), [&word](const auto& row) {
             return row.first == word;
         });
     };
-    const auto refuse = [&](const std::string& what, const std::vector<std::string>& words) {
+    const auto refuse = [&](std::string_view what, const std::vector<std::string_view>& words) {
         const bool is_swapped = words.size() == 2 && row_of(words[1]) != kDependencies.end();
         faults.add(usage_fault(
             problem("dependency-malformed", "-d does not read '" + printable(what) + "'"),
-            is_swapped ? "write `-d " + printable(words[1] + ":" + words[0]) + "`"
+            is_swapped ? "write `-d " + printable(words[1]) + ":" + printable(words[0]) + "`"
                        : "write -d afterok:ID, with the id of the job that comes before"));
     };
     job.after.clear();
-    for (const auto& part : pieces_of(text, ',')) {
-        const auto words = pieces_of(part, ':');
+    for (const auto& part : text::split(text, ',')) {
+        const auto words = text::split(part, ':');
         const auto* type = row_of(words.front());
         if (type == kDependencies.end() || words.size() < 2 ||
             std::find(words.begin(), words.end(), "") != words.end()) {
@@ -139,7 +129,7 @@ void set_dependency(const std::string& text, launchers::Job& job, Faults& faults
             continue;
         }
         for (std::size_t index = 1; index < words.size(); ++index) {
-            job.after.push_back({words[index], std::string(type->second)});
+            job.after.push_back({std::string(words[index]), std::string(type->second)});
         }
     }
 }
@@ -164,12 +154,15 @@ void set_rows(const std::string& text, launchers::Job& job, Faults& faults) {
     if (text.empty()) {
         return;
     }
+    const std::size_t count = job.sweep && job.sweep->pack > 0 ? job.sweep->rows.size() : 0;
     std::vector<std::uint32_t> numbers;
-    for (const std::string_view number : text::split(text, ',')) {
-        numbers.push_back(static_cast<std::uint32_t>(text::number(number).value_or(0)));
+    bool are_rows = true; // each once, in their order: a record may be another user's
+    for (const std::string_view word : text::split(text, ',')) {
+        const auto number = static_cast<std::uint32_t>(text::number(word).value_or(-1));
+        are_rows = are_rows && number < count && (numbers.empty() || number > numbers.back());
+        numbers.push_back(number);
     }
-    const bool is_packed = job.sweep && job.sweep->pack > 0;
-    if (!is_packed || numbers.back() >= job.sweep->rows.size()) {
+    if (!are_rows) {
         faults.add(
             job.fault_at("sweep",
                          problem("sweep-rows-missing", "the sweep has no rows " + printable(text)),

@@ -94,6 +94,29 @@ TEST_CASE("resolve: the command line names the connection, else the Site, else t
     }
 }
 
+TEST_CASE("read: rows that run again are rows of the sweep, each once and in their order") {
+    const StageBench bench;
+    const auto with_rows = [&](const std::string& rows) {
+        submission::JobRequest request;
+        request.file = bench.directory.path() / "job.yaml";
+        REQUIRE(write_file(request.file,
+                           "kind: Job\nname: run\nscript: 'true'\n"
+                           "sweep: {x: [1, 2, 3, 4], pack: all, at-once: 1}\n")
+                    .has_value());
+        request.scheduler = "slurm";
+        request.overrides.rows = rows;
+        return submission::read_job_input(request);
+    };
+    const auto good = with_rows("0,3");
+    REQUIRE_MESSAGE(good.has_value(), good.error().message());
+    CHECK(good->job.sweep->numbers == std::vector<std::uint32_t>{0, 3});
+    CHECK(good->job.sweep->rows.size() == 2);
+    for (const char* rows : {"0,0", "3,0", "9,0", "4", "x", "0,", "-1", "0,4294967296"}) {
+        CAPTURE(rows);
+        CHECK(failure(with_rows(rows)) == "sweep-rows-missing");
+    }
+}
+
 TEST_CASE("check: what cannot work is found before anything is built, copied or written") {
     const StageBench bench;
     struct Row {
