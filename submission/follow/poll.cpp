@@ -445,15 +445,20 @@ Result<bool> resolve(JobContext& context, Entry& entry) {
         return true;
     }
     const auto client = read_process_id(entry.client);
-    if (client && client->pid != ::getpid() && client->is_alive()) {
+    const bool is_elsewhere = client && client->is_elsewhere();
+    const bool is_other = client && (client->pid != ::getpid() || is_elsewhere);
+    if (is_other && client->is_alive()) {
         return false; // it is being submitted by another process
     }
-    if (client && client->pid != ::getpid()) {
+    if (is_other) {
         // It ended; it could have acknowledged the job since the entry was read.
         CYBELE_TRY(entry, context.journal().find(entry.uuid));
         if (entry.state != State::kSubmitting) {
             return true;
         }
+    }
+    if (is_elsewhere && context.now() < entry.asked + kSearchSeconds) {
+        return false; // by a process of another login node, for all that is seen here
     }
     CYBELE_TRY(Backend * backend, context.backend(entry));
     CYBELE_TRY(const auto id, backend->find(ref_of(entry)));

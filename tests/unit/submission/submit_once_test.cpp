@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A submission step by step with a scheduler and a clock of the test: once, whatever happens in
 // between.
+#include "submission/follow/poll.hpp"
 #include "submission/local/local_job.hpp"
 #include "submission/records/process_identity.hpp"
 #include "submission/submit/submit.hpp"
@@ -124,6 +125,42 @@ bool holds(const std::vector<std::string>& list, const std::string& word) {
 }
 
 } // namespace
+
+TEST_CASE("a submission of another login node is waited for as long as it can be in progress") {
+    Bench bench;
+    bench.talk.found = "7";
+    bench.die_before_the_answer();
+    submission::Entry entry = bench.entries().back();
+    entry.client = "1 2 boot-of-b login-b";
+    CHECK(submission::read_process_id(entry.client)->is_elsewhere());
+    REQUIRE(bench.context.journal().put(entry).has_value());
+    bench.now += submission::kSearchSeconds - 1;
+    CHECK_FALSE(submission::resolve(bench.context, entry).value());
+    CHECK(bench.talk.searches == 0);
+    submission::Entry acknowledged = entry;
+    acknowledged.id = "8";
+    acknowledged.state = State::kPending;
+    REQUIRE(bench.context.journal().put(acknowledged).has_value());
+    CHECK(submission::resolve(bench.context, entry).value());
+    CHECK(entry.id == "8");
+    CHECK(bench.talk.searches == 0);
+    CHECK_FALSE(bench.submit()->was_there); // that is another job
+    CHECK(bench.talk.submissions == 2);
+    // One that was never acknowledged is looked for when it cannot be in progress any more.
+    acknowledged.id.clear();
+    acknowledged.state = State::kSubmitting;
+    REQUIRE(bench.context.journal().put(acknowledged).has_value());
+    ++bench.now;
+    CHECK(submission::resolve(bench.context, acknowledged).value());
+    CHECK(acknowledged.client == submission::kFound);
+
+    const auto own = submission::id_of_process(::getpid());
+    CHECK_FALSE(own.is_elsewhere());
+    CHECK(submission::read_process_id(submission::text_of(own))->is_alive());
+    // Of this machine before it was started again, and as earlier versions wrote it.
+    CHECK_FALSE(submission::ProcessIdentity{1, "2", "other-boot", own.host}.is_elsewhere());
+    CHECK_FALSE(submission::read_process_id("1 2 other-boot")->is_elsewhere());
+}
 
 TEST_CASE(
     "the intent is in the journal when the scheduler is asked, and its id when that is known") {
