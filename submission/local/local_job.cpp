@@ -4,7 +4,6 @@
 #include "submission/local/job_group.hpp"
 #include "submission/local/session.hpp"
 #include "submission/local/supervisor.hpp"
-#include "submission/records/record_folder.hpp"
 #include "support/file.hpp"
 #include "support/own_links.hpp"
 #include "support/quote.hpp"
@@ -229,9 +228,6 @@ Result<ExitRecord> run_local(const LocalJob& job, const EnvironmentMap& environm
     } else {
         record.state = end.code == 0 && end.signal == 0 ? "done" : "failed";
     }
-    // While the job ran, who shares its workdir can have put another folder in the place of this
-    // one.
-    CYBELE_CHECK(RecordFolder::open(job.index < 0 ? job.record : job.record.parent_path()));
     CYBELE_CHECK(write_exit_record(job.record, record));
     return record;
 }

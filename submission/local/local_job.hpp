@@ -18,8 +18,9 @@
 
 namespace cybele::submission {
 
-/// A job that the embedded scheduler runs on this machine, with its record folder made: one part of
-/// what was submitted, where that is an array.
+/// A job that the embedded scheduler runs on this machine, with its record folder made, which
+/// `record` names by its descriptor (RecordFolder::place()): one part of what was submitted, where
+/// that is an array.
 struct LocalJob : Submission {
     std::string id;          ///< what %j stands for
     std::int64_t index = -1; ///< of an array's element; -1: no array

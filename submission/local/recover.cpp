@@ -3,6 +3,7 @@
 #include "submission/local/scheduler.hpp"
 #include "submission/local/session.hpp"
 #include "submission/records/process_identity.hpp"
+#include "submission/records/record_folder.hpp"
 #include "support/file.hpp"
 
 namespace cybele::submission {
@@ -20,8 +21,9 @@ std::optional<ExitRecord> record_in(const fs::path& folder, const LocalSpec& spe
 
 /// How the script itself says that it ended. Told to end by the death of its supervisor, it says
 /// cancelled, which nobody wanted.
-std::optional<ExitRecord> word_of_script(const LocalSpec& spec, const LocalPart& part) {
-    fs::path folder = fs::path(spec.record) / "script";
+std::optional<ExitRecord>
+word_of_script(const fs::path& place, const LocalSpec& spec, const LocalPart& part) {
+    fs::path folder = place / "script";
     if (part.index >= 0) {
         folder /= std::to_string(part.index);
     }
@@ -33,7 +35,12 @@ std::optional<ExitRecord> word_of_script(const LocalSpec& spec, const LocalPart&
 void conclude_orphan(LocalDraft& draft, std::size_t at) {
     const LocalPart part = draft.state.parts[at];
     const LocalSpec& spec = draft.spec_of(part);
-    const fs::path folder = part.record(spec);
+    const auto place = RecordFolder::open(spec.record);
+    if (!place) {
+        draft.end(at, "lost", "its record is no longer there: " + place.error().message());
+        return;
+    }
+    const fs::path folder = part_folder(*place, part.index);
     if (const auto written = record_in(folder, spec)) {
         draft.end(at, written->state, written->reason);
         return;
@@ -55,7 +62,7 @@ void conclude_orphan(LocalDraft& draft, std::size_t at) {
     }
     end_session(attempt);
     end_group(folder);
-    if (const auto record = word_of_script(spec, part)) {
+    if (const auto record = word_of_script(place->place(), spec, part)) {
         if (write_exit_record(folder, *record)) {
             draft.end(at, record->state, record->reason);
         }

@@ -85,9 +85,13 @@ LocalJob job_of(const SupervisorTask& task) {
     return job;
 }
 
-Result<ExitRecord>
-run(LocalJob job, const SupervisorTask& task, const fs::path& folder, const std::string& cpus) {
-    CYBELE_CHECK(RecordFolder::make(task.spec.record));
+/// While the job waits and runs, who shares its workdir can put another folder in the place of the
+/// record: from here on that is its descriptor's.
+Result<ExitRecord> run(LocalJob job,
+                       const RecordFolder& record,
+                       const SupervisorTask& task,
+                       const fs::path& folder,
+                       const std::string& cpus) {
     CYBELE_TRY(StartFiles start, kept_start(folder, task.spec));
     job.script = start.script;
     job.command = start.command;
@@ -96,16 +100,22 @@ run(LocalJob job, const SupervisorTask& task, const fs::path& folder, const std:
     environment[kMachineGroup] = own_control_group("/").value_or(fs::path()).native();
     CYBELE_CHECK(make_directories(job.record, 0700));
     // Where the script writes how it ended; made by it, a process each would do it.
-    CYBELE_CHECK(make_directories(
-        job.index < 0 ? job.script_record : job.script_record / std::to_string(job.index), 0700));
+    const fs::path written = record.place() / "script";
+    CYBELE_CHECK(
+        make_directories(job.index < 0 ? written : written / std::to_string(job.index), 0700));
     return run_local(job, environment);
 }
 
 /// Runs the job; one that cannot even begin has failed, with the reason in its record.
 ExitRecord
 run_to_record(const SupervisorTask& task, const fs::path& folder, const std::string& cpus) {
-    const LocalJob job = job_of(task);
-    auto record = run(job, task, folder, cpus);
+    LocalJob job = job_of(task);
+    const auto place = RecordFolder::make(task.spec.record);
+    if (place) {
+        job.record = part_folder(*place, task.part.index);
+    }
+    auto record = place ? run(job, *place, task, folder, cpus)
+                        : Result<ExitRecord>(tl::unexpected(place.error()));
     if (record) {
         return std::move(*record);
     }
@@ -116,7 +126,7 @@ run_to_record(const SupervisorTask& task, const fs::path& folder, const std::str
     failed.start = failed.end = std::time(nullptr);
     const Fault& fault = record.error().faults().front();
     failed.reason = fault.message + (fault.because.empty() ? "" : ": " + fault.because);
-    if (RecordFolder::open(task.spec.record)) { // else the queue alone knows
+    if (place) { // else the queue alone knows
         (void)write_exit_record(job.record, failed);
     }
     return failed;

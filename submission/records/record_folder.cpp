@@ -121,4 +121,8 @@ Result<std::string> RecordFolder::read(const std::string& name, std::size_t limi
     return text;
 }
 
+fs::path part_folder(const RecordFolder& record, std::int64_t index) {
+    return index < 0 ? record.place() : record.place() / std::to_string(index);
+}
+
 } // namespace cybele::submission

@@ -4,6 +4,7 @@
 #include "support/error.hpp"
 #include "support/file.hpp"
 
+#include <cstdint>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -26,11 +27,19 @@ public:
     /// A file in it, which the user alone can have written.
     [[nodiscard]] Result<std::string> read(const std::string& name, std::size_t limit) const;
 
+    /// The folder by its descriptor: this one as long as the object lives, whatever has its name.
+    [[nodiscard]] std::filesystem::path place() const {
+        return "/proc/self/fd/" + std::to_string(fd_.get());
+    }
+
 private:
     RecordFolder(std::filesystem::path path, UniqueFd fd)
         : path_(std::move(path)), fd_(std::move(fd)) {}
     std::filesystem::path path_;
     UniqueFd fd_;
 };
+
+/// Of an array's element, below the record, by its descriptor; of another job (-1), the record's.
+[[nodiscard]] std::filesystem::path part_folder(const RecordFolder& record, std::int64_t index);
 
 } // namespace cybele::submission

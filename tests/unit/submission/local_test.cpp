@@ -4,6 +4,7 @@
 #include "submission/local/session.hpp"
 #include "submission/local/supervisor.hpp"
 #include "submission/records/output_pattern.hpp"
+#include "submission/records/record_folder.hpp"
 #include "submission/submit/prepare.hpp"
 #include "support/file.hpp"
 #include "support/machine.hpp"
@@ -66,6 +67,25 @@ bool is_running(int seconds) {
 }
 
 } // namespace
+
+TEST_CASE("a record that is exchanged while the job runs is written where it was") {
+    const Trial place;
+    auto job = place.prepare("mv .cybelectl was; ln -s victim .cybelectl\n");
+    const fs::path victim = place.directory.path() / "victim" / job.uuid;
+    REQUIRE(make_directories(victim).has_value());
+    REQUIRE(write_file(victim / "exit.json", "precious").has_value());
+    const auto record = submission::RecordFolder::open(job.record);
+    REQUIRE(record.has_value());
+    job.record = submission::part_folder(*record, -1);
+    const auto end = submission::run_local(job, environment());
+    REQUIRE_MESSAGE(end.has_value(), end.error().message());
+    CHECK(end->state == "done");
+    CHECK(read_file(victim / "exit.json").value() == "precious");
+    CHECK(std::distance(fs::directory_iterator(victim), fs::directory_iterator()) == 1);
+    const fs::path was = place.directory.path() / "was" / job.uuid;
+    CHECK(submission::read_exit_record(was).value().value().uuid == job.uuid);
+    CHECK(read_file(was / "started/id").value() == "1\n");
+}
 
 TEST_CASE("a job runs in its directory, writes its files and leaves its record") {
     const Trial place;

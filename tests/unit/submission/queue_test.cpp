@@ -272,42 +272,52 @@ void leave_record(const std::filesystem::path& folder, const std::string& state)
 
 TEST_CASE("a supervisor that was killed: its job waits again, has ended as written, or is lost") {
     const Spot place;
+    const std::filesystem::path record = place.path() / ".cybelectl" / "uuid-1";
+    REQUIRE(make_directories(record, 0700).has_value());
     SUBCASE("its script never began") {
-        LocalDraft draft = orphan(place.path());
+        LocalDraft draft = orphan(record);
         submission::recover(draft, "here");
         CHECK(draft.state.parts[0].phase == Phase::kWaiting);
         CHECK(draft.state.parts[0].attempt == 2);
         CHECK(draft.is_changed[0]);
-        CHECK_FALSE(submission::take_attempt(submission::attempt_file(place.path(), 1)));
+        CHECK_FALSE(submission::take_attempt(submission::attempt_file(record, 1)));
     }
     SUBCASE("again and again: it fails") {
-        LocalDraft draft = orphan(place.path(), 5);
+        LocalDraft draft = orphan(record, 5);
         submission::recover(draft, "here");
         CHECK(draft.state.parts[0].outcome == "failed");
     }
     SUBCASE("the end stands in the record") {
-        leave_record(place.path(), "timeout");
-        LocalDraft draft = orphan(place.path());
+        leave_record(record, "timeout");
+        LocalDraft draft = orphan(record);
         submission::recover(draft, "here");
         CHECK(draft.state.parts[0].outcome == "timeout");
         CHECK(draft.state.parts[0].ended == 500);
     }
     SUBCASE("the script's own word is believed, but for being cancelled") {
-        REQUIRE(write_file(submission::attempt_file(place.path(), 1), "999999999 1 none\n")
-                    .has_value());
-        leave_record(place.path() / "script", "done");
-        LocalDraft draft = orphan(place.path());
+        REQUIRE(write_file(submission::attempt_file(record, 1), "999999999 1 none\n").has_value());
+        leave_record(record / "script", "done");
+        LocalDraft draft = orphan(record);
         submission::recover(draft, "here");
         CHECK(draft.state.parts[0].outcome == "done");
-        CHECK(submission::read_exit_record(place.path()).value().has_value());
-        leave_record(place.path() / "script", "cancelled");
-        std::filesystem::remove(place.path() / "exit.json");
-        LocalDraft other = orphan(place.path());
+        CHECK(submission::read_exit_record(record).value().has_value());
+        leave_record(record / "script", "cancelled");
+        std::filesystem::remove(record / "exit.json");
+        LocalDraft other = orphan(record);
         submission::recover(other, "here");
         CHECK(other.state.parts[0].outcome == "lost");
     }
+    SUBCASE("nothing is written where another folder has the record's name") {
+        std::filesystem::rename(place.path() / ".cybelectl", place.path() / "was");
+        REQUIRE(make_directories(place.path() / "other/uuid-1").has_value());
+        std::filesystem::create_directory_symlink("other", place.path() / ".cybelectl");
+        LocalDraft draft = orphan(record);
+        submission::recover(draft, "here");
+        CHECK(draft.state.parts[0].outcome == "lost");
+        CHECK(std::filesystem::is_empty(place.path() / "other/uuid-1"));
+    }
     SUBCASE("another machine's job is let alone") {
-        LocalDraft draft = orphan(place.path());
+        LocalDraft draft = orphan(record);
         submission::recover(draft, "elsewhere");
         CHECK(draft.state.parts[0].phase == Phase::kRunning);
         CHECK_FALSE(draft.is_changed[0]);
