@@ -25,6 +25,10 @@ PATH=$PATH:$login_path
 }
 )";
 
+constexpr std::string_view kOwnFolder =
+    "own() { [ ! -L \"$1\" ] && [ -O \"$1\" ] || { echo \"$1 belongs to another user\" >&2; "
+    "false; }; }\n";
+
 void add_call(const Call& call, const std::string& nonce, std::string& script) {
     const std::string program = shell_quote(call.argv.front());
     for (const std::string& further : call.programs) {
@@ -52,10 +56,13 @@ void add_call(const Call& call, const std::string& nonce, std::string& script) {
 }
 
 /// A here-document ends with a line feed, which a file need not: the other side cuts it off again.
+/// The folder is a record, which no link of another user may lead away from, nor its parent.
 void add_framed_file(const NewFile& file, const std::string& nonce, std::string& script) {
     const std::string path = shell_quote(file.path.native());
     const std::string size = std::to_string(file.bytes.size());
-    script += "( umask 077; mkdir -p " + shell_quote(file.path.parent_path().native()) +
+    const std::string folder = shell_quote(file.path.parent_path().native());
+    const std::string above = shell_quote(file.path.parent_path().parent_path().native());
+    script += "( umask 077; mkdir -p " + folder + " && own " + above + " && own " + folder +
               " && head -c " + size + " >" + path + " && [ \"$(wc -c <" + path + ")\" -eq " + size +
               " ] && chmod 700 " + path + " ) 2>>\"$t/f\" <<'" + nonce + " file' || echo " +
               shell_quote("cannot write " + file.path.native()) + " >>\"$t/u\"\n" + file.bytes +
@@ -137,7 +144,7 @@ std::string framed_script(const std::vector<Call>& calls,
     }
     for (const Call& call : calls) {
         if (!call.files.empty()) {
-            script += ": >\"$t/u\"; : >\"$t/f\"\n";
+            script += std::string(kOwnFolder) + ": >\"$t/u\"; : >\"$t/f\"\n";
         }
         for (const NewFile& file : call.files) {
             add_framed_file(file, nonce, script);

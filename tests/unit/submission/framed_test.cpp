@@ -3,6 +3,7 @@
 #include "support/file.hpp"
 
 #include <doctest/doctest.h>
+#include <unistd.h>
 
 using namespace cybele;
 
@@ -97,6 +98,34 @@ TEST_CASE("files arrive byte by byte, with and without a last line feed, or noth
     CHECK(refused->outcomes[1].code == 125);
     CHECK(refused->outcomes[2].ok());
     CHECK_FALSE(exists(place.path() / "called"));
+}
+
+TEST_CASE("files go into the user's own folders, not where a link leads that took their place") {
+    const TempDirectory place = TempDirectory::make("/tmp", "cybele-test").value();
+    const auto record = place.path() / ".cybelectl" / "0a-1b";
+    REQUIRE(make_directories(place.path() / "other" / "0a-1b").has_value());
+    submission::Call with = call({"touch", (place.path() / "called").native()});
+    with.files = {{record / "job.sh", "x\n"}};
+    const auto refused = [&] {
+        const auto answers = submission::read_frames(
+            run_script(submission::framed_script({with}, {}, kNonce)), 1, 0, kNonce);
+        return answers.value().outcomes.front().errors;
+    };
+    std::filesystem::create_directory_symlink("other", place.path() / ".cybelectl");
+    CHECK(refused().find("/.cybelectl belongs to another user") != std::string::npos);
+    std::filesystem::remove(place.path() / ".cybelectl");
+    REQUIRE(make_directories(place.path() / ".cybelectl").has_value());
+    std::filesystem::create_directory_symlink("../other/0a-1b", record);
+    CHECK(refused().find("/0a-1b belongs to another user") != std::string::npos);
+    CHECK(std::filesystem::is_empty(place.path() / "other" / "0a-1b"));
+    std::filesystem::remove(record);
+    if (::chown((place.path() / ".cybelectl").c_str(), 2102, 2102) == 0) { // as root
+        CHECK(refused().find("/.cybelectl belongs to another user") != std::string::npos);
+        REQUIRE(::chown((place.path() / ".cybelectl").c_str(), 0, 0) == 0);
+    }
+    CHECK_FALSE(exists(place.path() / "called"));
+    CHECK(refused().empty());
+    CHECK(exists(place.path() / "called"));
 }
 
 TEST_CASE("a login shell is asked for its PATH only while what is kept of it does not do") {
