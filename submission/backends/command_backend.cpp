@@ -77,6 +77,17 @@ std::string job_id(const std::string& id) {
     return id.find('[') != std::string::npos || is_of_slurm ? array_id(id) : id;
 }
 
+/// Of a submission that did not reach the scheduler; empty: nothing better is known than to repeat
+/// it.
+std::string help_after(const Fault& fault, const Submission& submission) {
+    if (!submission.files.empty()) {
+        return fault.help; // of the connection
+    }
+    return fault.id == "program-missing" ? "log in where its commands are, or run it on this "
+                                           "machine: `--scheduler local`"
+                                         : "";
+}
+
 class CommandBackend : public Backend {
 public:
     CommandBackend(std::unique_ptr<Commands> commands, std::unique_ptr<Host> host)
@@ -100,7 +111,7 @@ public:
                                                                       : Receipt::Kind::kUnclear,
                     {},
                     fault.message + ": " + fault.because,
-                    submission.files.empty() ? std::string() : fault.help};
+                    help_after(fault, submission)};
         }
         const Outcome& outcome = answers->outcomes.front();
         if (outcome.timed_out || outcome.signal != 0) {

@@ -164,11 +164,7 @@ tl::unexpected<Error> refuse(JobContext& context, Entry& entry, const Receipt& r
                     problem("scheduler-unreachable",
                             entry.scheduler + " cannot be reached; nothing was submitted"),
                     in_one_line(receipt.words),
-                    !receipt.help.empty() ? receipt.help
-                    : receipt.words.find("is not here") != std::string::npos
-                        ? "log in where its commands are, or run it on this machine: "
-                          "`--scheduler local`"
-                        : "submit again when it answers");
+                    !receipt.help.empty() ? receipt.help : "submit again when it answers");
     }
     return fail(
         ErrorCode::kExecution,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A submission step by step with a scheduler and a clock of the test: once, whatever happens in
 // between.
+#include "submission/backends/command_backend.hpp"
 #include "submission/follow/poll.hpp"
 #include "submission/local/local_job.hpp"
 #include "submission/records/process_identity.hpp"
@@ -125,6 +126,25 @@ bool holds(const std::vector<std::string>& list, const std::string& word) {
 }
 
 } // namespace
+
+TEST_CASE("where the commands of the batch system are missing, the help says where to submit") {
+    Bench bench;
+    submission::Entry like;
+    like.scheduler = "slurm";
+    const Environment without(EnvironmentMap{{"PATH", "/nowhere"}});
+    bench.environment.set("PATH", "/nowhere");
+    bench.context.use(like,
+                      submission::command_backend(submission::slurm_commands(),
+                                                  submission::this_machine(without)));
+    const auto refused = bench.submit();
+    REQUIRE_FALSE(refused.has_value());
+    const Fault& fault = refused.error().faults().front();
+    CHECK(fault.id == "scheduler-unreachable");
+    CHECK(fault.help.find("`--scheduler local`") != std::string::npos);
+    bench.talk.receipt = {Receipt::Kind::kUnreachable, "", "the controller is not here"};
+    bench.use("");
+    CHECK(bench.submit().error().faults().front().help == "submit again when it answers");
+}
 
 TEST_CASE("a submission of another login node is waited for as long as it can be in progress") {
     Bench bench;
