@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
@@ -23,6 +24,10 @@ namespace cybele {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr int kPiece = 65536;
+/// Captured, where nobody sees it as it comes: the largest answer of a service, 256 MiB in base64.
+constexpr std::size_t kMostCaptured = std::size_t{384} << 20U;
 
 struct Pipe {
     UniqueFd read_end;
@@ -76,7 +81,7 @@ bool drain(int fd,
            std::string& into,
            const std::function<bool(std::string_view)>& take,
            const std::function<void(std::string_view)>& on_output) {
-    std::array<char, 65536> buffer{};
+    std::array<char, kPiece> buffer{};
     const ssize_t count = ::read(fd, buffer.data(), buffer.size());
     if (count < 0) {
         return errno == EINTR || errno == EAGAIN;
@@ -90,6 +95,20 @@ bool drain(int fd,
     }
     into.append(piece);
     return count > 0;
+}
+
+/// What is in the pipe when the child has ended, and no more: a grandchild may go on writing.
+void drain_rest(int fd,
+                std::string& into,
+                const std::function<bool(std::string_view)>& take,
+                const std::function<void(std::string_view)>& on_output) {
+    int left = 0;
+    if (fd < 0 || ::ioctl(fd, FIONREAD, &left) != 0) {
+        return;
+    }
+    while (left > 0 && drain(fd, into, take, on_output)) {
+        left -= kPiece; // a read gives all that there is, up to this
+    }
 }
 
 /// TERM, INT, HUP and CHLD of this process, taken from a descriptor while a child runs; CHLD alone
@@ -203,9 +222,22 @@ private:
     bool timed_out_ = false;
 };
 
+/// Ends a child that prints without end.
+tl::unexpected<Error> too_much_output(pid_t pid, const Command& command) {
+    ::kill(pid, SIGKILL);
+    (void)wait_for(pid);
+    return fail(ErrorCode::kExecution,
+                problem("output-too-long",
+                        "the output of " + printable(command.argv.front()) + " is too long"),
+                "more than " + std::to_string(kMostCaptured >> 20U) +
+                    " MiB are not stored; the program was ended",
+                "see what it prints: " + printable(shell_join(command.argv)));
+}
+
 /// Moves bytes until the child has ended, then takes what is left in the pipes without waiting for
 /// grandchildren that still hold them.
-Outcome follow(pid_t pid, const Command& command, Streams& streams, const SignalRelay& relay) {
+Result<Outcome>
+follow(pid_t pid, const Command& command, Streams& streams, const SignalRelay& relay) {
     Outcome outcome;
     Limit limit(command.limit);
     constexpr std::chrono::seconds kBetween{1};
@@ -213,20 +245,18 @@ Outcome follow(pid_t pid, const Command& command, Streams& streams, const Signal
     // CHLD may be taken by another thread; kernels before 5.3 have no such descriptor.
     const UniqueFd end(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
     const bool is_notified = end.valid() || ::gettid() == ::getpid();
-    for (bool ended = false;;) {
-        std::array<pollfd, 5> waits{{{ended ? -1 : relay.fd(), POLLIN, 0},
+    int status = 0;
+    for (;;) {
+        std::array<pollfd, 5> waits{{{relay.fd(), POLLIN, 0},
                                      {streams.output.read_end.get(), POLLIN, 0},
                                      {streams.errors.read_end.get(), POLLIN, 0},
-                                     {ended ? -1 : streams.input.write_end.get(), POLLOUT, 0},
-                                     {ended ? -1 : end.get(), POLLIN, 0}}};
+                                     {streams.input.write_end.get(), POLLOUT, 0},
+                                     {end.get(), POLLIN, 0}}};
         constexpr int kSecond = 1000;
-        const int wait = ended ? 0 : limit.timeout(is_notified);
+        const int wait = limit.timeout(is_notified);
         const bool is_asked = command.meanwhile && (wait < 0 || wait > kSecond);
-        const int ready = ::poll(waits.data(), waits.size(), is_asked ? kSecond : wait);
-        if (ended && ready <= 0) {
-            break;
-        }
-        if (command.meanwhile && !ended && Clock::now() - asked >= kBetween) {
+        (void)::poll(waits.data(), waits.size(), is_asked ? kSecond : wait);
+        if (command.meanwhile && Clock::now() - asked >= kBetween) {
             command.meanwhile();
             asked = Clock::now();
         }
@@ -247,16 +277,19 @@ Outcome follow(pid_t pid, const Command& command, Streams& streams, const Signal
         if (waits[3].revents != 0) {
             write_input(command, streams);
         }
-        int status = 0;
-        if (!ended && ::waitpid(pid, &status, WNOHANG) == pid) {
-            outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-            outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-            ended = true;
+        if (!command.on_output && outcome.output.size() + outcome.errors.size() > kMostCaptured) {
+            return too_much_output(pid, command);
         }
-        if (!ended) {
-            limit.enforce(pid);
+        if (::waitpid(pid, &status, WNOHANG) == pid) {
+            break;
         }
+        limit.enforce(pid);
     }
+    outcome.code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    outcome.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    drain_rest(
+        streams.output.read_end.get(), outcome.output, command.take_output, command.on_output);
+    drain_rest(streams.errors.read_end.get(), outcome.errors, {}, command.on_output);
     outcome.timed_out = limit.has_passed();
     return outcome;
 }

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/process.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -86,6 +89,29 @@ TEST_CASE("a grandchild that keeps the pipe does not keep the caller") {
     REQUIRE(outcome.has_value());
     CHECK(outcome->output == "started\n");
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+}
+
+TEST_CASE("a grandchild that keeps on writing does not keep the caller, who has all of the child") {
+    const auto begin = std::chrono::steady_clock::now();
+    for (const char* stream : {"", ">&2"}) {
+        CAPTURE(stream);
+        const auto outcome = run_process(shell(std::string("timeout 60 yes ") + stream +
+                                               " & head -c 1000000 /dev/zero; exit 3"));
+        REQUIRE(outcome.has_value());
+        CHECK(outcome->code == 3);
+        CHECK(std::count(outcome->output.begin(), outcome->output.end(), '\0') == 1'000'000);
+    }
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
+}
+
+TEST_CASE("a program that prints without end is ended, unless somebody sees what it prints") {
+    const auto outcome = run_process(shell("exec yes"));
+    REQUIRE_FALSE(outcome.has_value());
+    CHECK(outcome.error().code() == ErrorCode::kExecution);
+    CHECK(outcome.error().faults().front().id == "output-too-long");
+    Command seen = shell("head -c 300000000 /dev/zero");
+    seen.on_output = [](std::string_view /*piece*/) {};
+    CHECK(run_process(seen).value().output.size() == 300'000'000);
 }
 
 TEST_CASE("several threads start processes, and each sees its own end") {
