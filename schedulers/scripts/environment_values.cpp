@@ -6,7 +6,6 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 
 #include <fmt/format.h>
@@ -29,32 +28,17 @@ std::string element_path(const Job& job, std::string_view path) {
 }
 
 /// A secret is exported by the script itself, in whose log and command lines it must not be: its
-/// name cannot be one that the script uses.
+/// name cannot be one that the script uses, all of which are in small letters.
 void check_secret_name(const Rendering& rendering, const std::string& name) {
-    constexpr std::array<std::string_view, 17> kOfScript{"array_index",
-                                                         "code",
-                                                         "container",
-                                                         "ended",
-                                                         "here",
-                                                         "idle",
-                                                         "image",
-                                                         "launcher",
-                                                         "name",
-                                                         "options",
-                                                         "payload",
-                                                         "private",
-                                                         "record",
-                                                         "runtime",
-                                                         "signal",
-                                                         "turns",
-                                                         "workdir"};
-    if (!rendering.input.is_plain &&
-        std::find(kOfScript.begin(), kOfScript.end(), name) != kOfScript.end()) {
+    const bool has_capital = std::any_of(
+        name.begin(), name.end(), [](char letter) { return letter >= 'A' && letter <= 'Z'; });
+    if (!rendering.input.is_plain && !has_capital) {
         rendering.faults.add(rendering.input.job->fault_at(
             "environment." + name,
-            problem("secret-name-taken", "the script uses `" + name + "` itself"),
-            "the script reads the secret into a variable of this name",
-            "give it another name, in capitals"));
+            problem("secret-name-taken",
+                    "the secret `" + name + "` has a name as the script's own variables"),
+            "the script reads it into a variable of this name, and its own are in small letters",
+            "give it a name in capitals"));
     }
 }
 

@@ -198,10 +198,12 @@ TEST_CASE("a secret with the name of one of the script's variables is refused at
         return script ? std::string() : format_text(script.error().faults());
     };
     CHECK(fault_of("PRIVATE") == "");
-    CHECK(fault_of("token") == "");
-    const std::string told = fault_of("private");
-    CHECK_MESSAGE(told.find("error: the script uses `private` itself\n") == 0, told);
-    CHECK_MESSAGE(told.find(":5:") != std::string::npos, told);
+    CHECK(fault_of("my_Token") == "");
+    for (const std::string name : {"private", "cpus", "hosts", "exported", "token", "_2"}) {
+        const std::string told = fault_of(name.c_str());
+        CHECK_MESSAGE(told.find("error: the secret `" + name + "` has a name as ") == 0, told);
+        CHECK_MESSAGE(told.find(":5:") != std::string::npos, told);
+    }
 }
 
 TEST_CASE("variables that no option of the runtime can carry stand before Spark's programs") {
