@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/launcher_options.hpp"
 
+#include "support/text.hpp"
+
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <string>
 
 namespace cybele::schedulers {
@@ -280,17 +281,9 @@ bool is_listed_name(std::string_view names, std::string_view option) {
     return false;
 }
 
-std::string small_letters(std::string_view text) {
-    std::string small(text);
-    std::transform(small.begin(), small.end(), small.begin(), [](unsigned char letter) {
-        return static_cast<char>(std::tolower(letter));
-    });
-    return small;
-}
-
 /// What the starter makes of an option: hydra reads any number of dashes and any capitals.
 std::string name_in_table(Starter starter, std::string_view option) {
-    return starter == kHydra ? small_letters(option.substr(
+    return starter == kHydra ? text::lowered(option.substr(
                                    std::min(option.find_first_not_of('-'), option.size())))
                              : std::string(option);
 }
@@ -322,7 +315,7 @@ NamedMpi mpi_named_in(const BatchScript& script) {
         if (line.starts_with('#')) {
             continue;
         }
-        const std::string small = small_letters(line);
+        const std::string small = text::lowered(line);
         const auto has = [&](std::string_view word) {
             return small.find(word) != std::string::npos;
         };

@@ -31,23 +31,7 @@ constexpr std::array kSaidFields{
     SaidField{"says-stderr", "output.stderr"},
 };
 
-/// Batch systems take these for directives of theirs, some of them wherever they stand.
-constexpr std::array<std::string_view, 3> kDirectivePrefixes{"#SBATCH", "#PBS", "#BSUB"};
 constexpr std::string_view kLineMark = "|"; ///< before each line of a script that has such lines
-
-bool has_directive_lines(std::string_view text) {
-    while (!text.empty()) {
-        const auto line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-        const auto start = std::min(line.find_first_not_of(" \t"), line.size());
-        for (const auto prefix : kDirectivePrefixes) {
-            if (line.substr(start).starts_with(prefix)) {
-                return true;
-            }
-        }
-    }
-    return false;
-}
 
 std::string with_marks(std::string_view text) {
     std::string marked;
@@ -256,7 +240,7 @@ void add_batch(const Rendering& rendering, Values& values) {
     if (!is_batch) {
         return;
     }
-    const bool is_marked = has_directive_lines(job.script);
+    const bool is_marked = !directive_in(job.script).empty();
     std::string body = is_marked ? with_marks(job.script) : job.script;
     if (!body.ends_with('\n')) {
         body += '\n';

@@ -7,6 +7,7 @@
 #include "schedulers/scripts/values.hpp"
 #include "support/document_view.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,28 +17,17 @@
 namespace cybele::schedulers {
 namespace {
 
-/// sbatch reads `#PBS` lines wherever they stand, and PBS also indented ones.
-constexpr std::array<std::string_view, 3> kPrefixes{"#SBATCH", "#PBS", "#BSUB"};
-
 /// Lines of the user's own text that a batch system would take for directives.
 void check_directive_lines(const launchers::Job& job,
                            std::string_view field,
                            std::string_view text,
                            Faults& faults) {
-    while (!text.empty()) {
-        const auto line = text.substr(0, text.find('\n'));
-        text.remove_prefix(std::min(line.size() + 1, text.size()));
-        const auto start = std::min(line.find_first_not_of(" \t"), line.size());
-        for (const auto prefix : kPrefixes) {
-            if (line.substr(start).starts_with(prefix)) {
-                faults.add(job.fault_at(field,
-                                        problem("script-line-is-directive",
-                                                fmt::format("a line begins with `{}`", prefix)),
-                                        "batch systems read it as a directive",
-                                        "write the need as a field of the Job, drop the line"));
-                return;
-            }
-        }
+    if (const std::string_view prefix = directive_in(text); !prefix.empty()) {
+        faults.add(job.fault_at(
+            field,
+            problem("script-line-is-directive", fmt::format("a line begins with `{}`", prefix)),
+            "batch systems read it as a directive",
+            "write the need as a field of the Job, drop the line"));
     }
 }
 
@@ -152,6 +142,19 @@ Result<std::string> render_head(const Rendering& rendering) {
 }
 
 } // namespace
+
+std::string_view directive_in(std::string_view text) {
+    constexpr std::array<std::string_view, 3> kPrefixes{"#SBATCH", "#PBS", "#BSUB"};
+    for (std::string_view line : text::split(text, '\n')) {
+        line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+        for (const std::string_view prefix : kPrefixes) {
+            if (line.starts_with(prefix)) {
+                return prefix;
+            }
+        }
+    }
+    return {};
+}
 
 Result<RenderedScript> render_script(const RenderInput& input) {
     CYBELE_TRY(const Dialect dialect, dialect_of(input));

@@ -153,4 +153,8 @@ struct ProgramWords {
 /// shellcheck has to be told that the words are literal.
 void add_launch_words(const Rendering& rendering, templates::Values& values);
 
+/// `#SBATCH`, `#PBS` or `#BSUB`, where a line begins with it, indented or not: batch systems read
+/// some of them wherever they stand. Empty: no line does.
+[[nodiscard]] std::string_view directive_in(std::string_view text);
+
 } // namespace cybele::schedulers
