@@ -259,7 +259,13 @@ bool Transfer::begin_body() {
         }
         at = had_;
     }
-    if (!output_.open(request_.output.path, O_RDWR | O_CREAT) ||
+    // What another user put under the name is neither followed nor kept.
+    const bool is_new = !request_.output.is_resumed;
+    if (is_new) {
+        (void)::unlink(request_.output.path.c_str());
+    }
+    if (!output_.open(request_.output.path,
+                      O_RDWR | O_CREAT | O_NOFOLLOW | (is_new ? O_EXCL : 0)) ||
         ::ftruncate(output_.fd(), static_cast<off_t>(at)) != 0 ||
         ::lseek(output_.fd(), static_cast<off_t>(at), SEEK_SET) < 0) {
         fail("file", "cannot write " + request_.output.path + ": " + reason_of(errno));

@@ -32,7 +32,7 @@ struct FileRange {
 
 /// Where the body of the answer goes instead of memory.
 struct HttpOutput {
-    std::filesystem::path path; ///< made with mode 0600 where it does not exist, else truncated
+    std::filesystem::path path; ///< created with mode 0600; replaces a file unless is_resumed
     /// Goes on behind what the file has: asks for the rest (Range), appends a 206 answer; where the
     /// server sends the whole again (200), the file is written anew.
     bool is_resumed = false;

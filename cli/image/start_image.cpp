@@ -195,20 +195,22 @@ state_of(const Session& session, const StartOptions& options, const std::string&
                        status.st_mtim.tv_sec * 1000000000LL + status.st_mtim.tv_nsec);
 }
 
-/// A file without a name, which ends with this process: the image of `--disable-cache`.
-Result<std::string> only_for_this_start(const fs::path& file) {
-    const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC);
-    const int number = errno;
-    (void)::unlink(file.c_str());
+using Maker = std::function<Result<void>(const fs::path& file)>;
+
+/// The image of `--disable-cache`: `make` makes it in a folder of this user alone, and then it has
+/// no name and ends with this process.
+Result<std::string>
+only_for_this_start(const Session& session, const StartOptions& options, const Maker& make) {
+    CYBELE_TRY(const TempDirectory folder,
+               TempDirectory::make(environment_of_pull(session, options).temporary_directory(),
+                                   "cybelectl-pull"));
+    const fs::path file = folder.path() / "image.sif";
+    CYBELE_CHECK(make(file));
+    const int fd = open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
     if (fd < 0) {
-        return fail(system_error("cannot open the pulled image", number));
+        return fail(system_error("cannot open the pulled image", errno));
     }
     return fmt::format("/proc/self/fd/{}", fd);
-}
-
-fs::path temporary_file(const Session& session, const StartOptions& options) {
-    return environment_of_pull(session, options).temporary_directory() /
-           fmt::format("cybelectl-pull-{}.sif", ::getpid());
 }
 
 Result<std::string> use_stored(const registry::Store& store, const registry::StoredImage& image) {
@@ -216,8 +218,6 @@ Result<std::string> use_stored(const registry::Store& store, const registry::Sto
     CYBELE_TRY(const fs::path path, store.use(image, Session::clock()));
     return path.native();
 }
-
-using Maker = std::function<Result<void>(const fs::path& file)>;
 
 /// Makes `file`, which lies among the store's temporary ones, and moves it into the store.
 Result<registry::StoredImage> take_in(const registry::Store& store,
@@ -264,9 +264,9 @@ Result<std::string> once(const Session& session,
 Result<std::string> start_oci(const Session& session, const StartOptions& options) {
     const std::string& uri = options.image;
     if (options.has_no_cache) {
-        const fs::path file = temporary_file(session, options);
-        CYBELE_CHECK(convert(session, options, uri, file));
-        return only_for_this_start(file);
+        return only_for_this_start(session, options, [&](const fs::path& file) {
+            return convert(session, options, uri, file);
+        });
     }
     CYBELE_TRY(const std::string state, state_of(session, options, uri));
     const std::string mark = short_hash(state + options.architecture);
@@ -288,10 +288,11 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
     request.architecture = architecture_of(options);
     request.now = Session::clock();
     if (options.has_no_cache) {
-        const fs::path file = temporary_file(session, options);
-        request.output = registry::Output{file, false, true};
-        CYBELE_CHECK(registry::pull_to_file(transport, request));
-        return only_for_this_start(file);
+        return only_for_this_start(session, options, [&](const fs::path& file) -> Result<void> {
+            request.output = registry::Output{file, false, true};
+            CYBELE_CHECK(registry::pull_to_file(transport, request));
+            return {};
+        });
     }
     request.name = registry::StoreName{request.reference.repository, request.reference.tag, ""};
     CYBELE_TRY(const registry::Store store, open_store(session));
@@ -327,25 +328,35 @@ Result<void> download(const Session& session, const std::string& uri, const fs::
                 "check the address");
 }
 
-Result<std::string> start_web(const Session& session, const StartOptions& options) {
-    const std::string& uri = options.image;
-    if (options.has_no_cache) {
-        const fs::path file = temporary_file(session, options);
-        CYBELE_CHECK(download(session, uri, file));
-        return only_for_this_start(file);
-    }
+/// What identifies the image that is at the address now; empty where the server does not say it:
+/// not every server answers HEAD, and a size alone can be that of another image.
+Result<std::string> state_of_web(const Session& session, const std::string& uri) {
     const HttpClient client = HttpClient::find(session.environment, session.program);
     HttpRequest request;
     request.method = "HEAD";
     request.url = uri;
     request.access.allows_plain = uri.starts_with("http:");
     CYBELE_TRY(const HttpResponse answer, client.send(request));
-    const std::string state = std::string(answer.header("etag")) + " " +
-                              std::string(answer.header("last-modified")) + " " +
-                              std::string(answer.header("content-length"));
+    const std::string tag(answer.header("etag"));
+    const std::string changed(answer.header("last-modified"));
+    if (answer.status != 200 || (tag.empty() && changed.empty())) {
+        return std::string();
+    }
+    return tag + " " + changed + " " + std::string(answer.header("content-length"));
+}
+
+Result<std::string> start_web(const Session& session, const StartOptions& options) {
+    const std::string& uri = options.image;
+    const Maker make = [&](const fs::path& file) { return download(session, uri, file); };
+    if (options.has_no_cache) {
+        return only_for_this_start(session, options, make);
+    }
+    CYBELE_TRY(const std::string state, state_of_web(session, uri));
+    if (state.empty()) {
+        return only_for_this_start(session, options, make);
+    }
     const registry::StoreName name{name_of(uri), short_hash(uri + " " + state), ""};
-    return once(
-        session, name, uri, [&](const fs::path& file) { return download(session, uri, file); });
+    return once(session, name, uri, make);
 }
 
 } // namespace

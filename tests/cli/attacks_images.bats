@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Attacks on what is believed of an image: each is made as an attacker would, without a private key.
 load ../parts/suite.bash
+load ../parts/serve.bash
 
 setup_file() {
     enter_place
@@ -21,6 +22,7 @@ setup_file() {
     export root
 }
 teardown_file() { leave_place; }
+teardown() { end_servers; }
 setup() {
     cd "$place" || return
     mkdir "$BATS_TEST_NUMBER"
@@ -437,4 +439,38 @@ use_runtime() {
     touch stop
     wait "$exchanger"
     assert [ "$started" -ge 1 ]
+}
+
+@test "an image of the web that is for one start is written where no other user can plant a link" {
+    mkdir www scratch
+    cp good.sif www/app.sif
+    serve web folder-server www
+    echo precious >victim
+    # The name that a process of this number would choose.
+    # shellcheck disable=SC2016
+    run --separate-stderr env CYBELE_TMPDIR="$PWD/scratch" sh -c '
+        ln -s "$PWD/victim" "scratch/cybelectl-pull-$$.sif" && exec "$0" "$@"
+    ' "$CYBELECTL" exec --disable-cache "http://127.0.0.1:$web/app.sif" cat /word
+    assert_equal "$status $output" '0 good'
+    assert_equal "$(<victim)" precious
+    assert_equal "$(find scratch ! -type l)" scratch
+}
+
+@test "an image of a web server that does not say which version it has is not taken from the store" {
+    mkdir www
+    cp good.sif www/app.sif
+    serve web folder-server www no-head
+    local name
+    for name in good evil; do
+        cp "$name.sif" www/app.sif
+        run --separate-stderr "$CYBELECTL" exec "http://127.0.0.1:$web/app.sif" cat /word
+        assert_equal "$status $output" "0 $name"
+    done
+    # One that says it is asked for the image once.
+    serve telling folder-server www
+    for name in 1 2; do
+        run --separate-stderr "$CYBELECTL" exec "http://127.0.0.1:$telling/app.sif" cat /word
+        assert_equal "$status $output" '0 evil'
+    done
+    assert_equal "$("$CYBELECTL" image list --format json | jq '.images | length')" 1
 }

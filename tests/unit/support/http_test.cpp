@@ -156,6 +156,33 @@ TEST_CASE("a body goes into a file, and a transfer that was cut goes on") {
     }
 }
 
+TEST_CASE("a body is written through no link, and into no file that another user keeps open") {
+    const auto folder = TempDirectory::make("/var/tmp", "http-test");
+    REQUIRE(folder);
+    const auto victim = folder->path() / "victim";
+    REQUIRE(write_file(victim, "precious"));
+    HttpRequest request = request_of("/blob");
+    request.output = HttpOutput{folder->path() / "blob", false, true};
+    std::filesystem::create_symlink(victim, request.output->path);
+    const auto replaced = build_tree_client().send(request);
+    REQUIRE(replaced);
+    CHECK(replaced->size == 100000);
+    CHECK(!std::filesystem::is_symlink(request.output->path));
+    CHECK(read_file(victim).value_or("") == "precious");
+
+    std::filesystem::remove(request.output->path);
+    std::filesystem::create_hard_link(victim, request.output->path);
+    REQUIRE(build_tree_client().send(request));
+    CHECK(read_file(victim).value_or("") == "precious");
+
+    std::filesystem::remove(request.output->path);
+    std::filesystem::create_symlink(victim, request.output->path);
+    request.output->is_resumed = true;
+    CHECK(fault_of(build_tree_client().send(request)).because.find("cannot write") !=
+          std::string::npos);
+    CHECK(read_file(victim).value_or("") == "precious");
+}
+
 TEST_CASE("a range is asked for") {
     HttpRequest request = request_of("/blob");
     request.range = {5, 7};
