@@ -255,20 +255,30 @@ private:
         return copy.reopen();
     }
 
-    [[nodiscard]] Result<void> judge_sif(const StagePlan& stage, const std::string& from) const {
+    /// A local base has the digest that the Lock gives. A folder has none, so it never fits.
+    [[nodiscard]] Result<void> check_locked(const StagePlan& stage, const std::string& from) const {
         const std::string digest = locked(from);
-        if (!digest.empty() && stage.base_digest.empty() && stage.file) {
+        if (digest.empty() || !stage.base_digest.empty()) {
+            return {};
+        }
+        std::string because = "it is not a file, and the Lock has the digest of one";
+        if (stage.file) {
             CYBELE_TRY(const std::uint64_t size, file_size(stage.file->get(), stage.source));
             CYBELE_TRY(const Digest found, sha256_range(stage.file->get(), 0, size, stage.source));
-            if (digest != "sha256:" + hex(found)) {
-                return fail(
-                    ErrorCode::kVerification,
+            if (digest == "sha256:" + hex(found)) {
+                return {};
+            }
+            because = "its digest is sha256:" + hex(found) + ", not " + digest;
+        }
+        return fail(ErrorCode::kVerification,
                     problem("base-not-locked-image",
                             printable(from) + " is not the image that the Lock names"),
-                    "its digest is sha256:" + hex(found) + ", not " + digest,
+                    because,
                     "restore the locked image, or write the Lock again: cybelectl recipe lock");
-            }
-        }
+    }
+
+    [[nodiscard]] Result<void> judge_sif(const StagePlan& stage, const std::string& from) const {
+        CYBELE_CHECK(check_locked(stage, from));
         CYBELE_TRY(auto trust, trust_for(from));
         CYBELE_CHECK(add_signers(stage, from, trust));
         for (const images::Trust& one : trust) {

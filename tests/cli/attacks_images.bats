@@ -474,3 +474,18 @@ use_runtime() {
     done
     assert_equal "$("$CYBELECTL" image list --format json | jq '.images | length')" 1
 }
+
+@test "a folder or another file in the place of a locked base is not built from" {
+    printf '%s\n' 'kind: Recipe' 'name: app' 'base: {image: base.sif}' 'run: [/bin/sh]' >app.yaml
+    cp good.sif base.sif
+    "$CYBELECTL" -q recipe lock app.yaml
+    run -0 "$CYBELECTL" build app.yaml -o app.sif
+    cp evil.sif base.sif
+    refuses 4 "$CYBELECTL" build app.yaml -o app.sif --force
+    rm base.sif
+    "$CYBELECTL" -q build evil.sif -o base.sif --sandbox
+    refuses 4 "$CYBELECTL" build app.yaml -o app.sif --force
+    assert_output --partial 'base.sif is not the image that the Lock names'
+    run "$CYBELECTL" exec app.sif cat /word
+    assert_output good
+}
