@@ -6,6 +6,7 @@
 #include "support/quote.hpp"
 #include "support/random.hpp"
 
+#include "support/umask.hpp"
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -235,9 +236,7 @@ Result<PendingFile> PendingFile::create(const fs::path& path, unsigned mode) {
         }
         file.temporary_ = pattern;
     }
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    if (::fchmod(file.fd_.get(), mode & ~mask) != 0) {
+    if (::fchmod(file.fd_.get(), mode & ~own_umask()) != 0) {
         return fail(system_error("cannot set the mode of " + printable(path.native()), errno));
     }
     return file;

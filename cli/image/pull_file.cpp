@@ -4,6 +4,7 @@
 #include "registry/oci/images.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
+#include "support/umask.hpp"
 
 #include <sys/stat.h>
 
@@ -50,9 +51,7 @@ Result<int> pull_file(const Session& session, const PullWish& wish) {
     CYBELE_TRY(const std::string path, start_image(session, options));
     CYBELE_CHECK(registry::put_out(path, output, progress(session, "copying")));
     // As Apptainer: whoever may read it may start it as a program.
-    const mode_t mask = ::umask(0);
-    (void)::umask(mask);
-    (void)::chmod(wish.output.c_str(), kImageMode & ~mask);
+    (void)::chmod(wish.output.c_str(), kImageMode & ~own_umask());
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "support/file.hpp"
 #include "support/output.hpp"
 #include "support/quote.hpp"
+#include "support/umask.hpp"
 
 #include <cerrno>
 #include <functional>
@@ -218,9 +219,7 @@ Result<PullResult> pull_to_file(const Transport& transport, const PullRequest& r
         partial.remove();
         return fail(std::move(judged).error());
     }
-    const mode_t mask = ::umask(0);
-    ::umask(mask);
-    CYBELE_CHECK(partial.finish(kPulledImageMode & ~mask));
+    CYBELE_CHECK(partial.finish(kPulledImageMode & ~own_umask()));
     if (auto judged = check_output(output); !judged) { // somebody may have been quicker
         partial.remove();
         return fail(std::move(judged).error());

@@ -4,11 +4,14 @@
 #include "support/encoding.hpp"
 #include "support/file.hpp"
 
+#include <atomic>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include <doctest/doctest.h>
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,6 +32,34 @@ TEST_CASE("a file appears whole or not at all") {
     }
     CHECK(read_file(path).value() == "one");
     CHECK(std::distance(fs::directory_iterator(directory->path()), fs::directory_iterator()) == 1);
+}
+
+TEST_CASE(
+    "a file has the mode that the umask leaves, and other threads keep their umask meanwhile") {
+    const auto directory = TempDirectory::make("/tmp", "cybele-test");
+    REQUIRE(directory.has_value());
+    const mode_t before = ::umask(027);
+    std::atomic<bool> has_ended = false;
+    std::atomic<int> open_to_all = 0;
+    std::thread other([&] {
+        for (const fs::path path = directory->path() / "other"; !has_ended;) {
+            const UniqueFd file(
+                ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0666));
+            struct stat status {};
+            open_to_all += ::fstat(file.get(), &status) != 0 || (status.st_mode & 0777U) != 0640;
+            ::unlink(path.c_str());
+        }
+    });
+    for (int i = 0; i < 3000; ++i) {
+        const auto pending = PendingFile::create(directory->path() / "a", 0666);
+        struct stat status {};
+        open_to_all +=
+            !pending || ::fstat(pending->fd(), &status) != 0 || (status.st_mode & 0777U) != 0640;
+    }
+    has_ended = true;
+    other.join();
+    CHECK(open_to_all == 0);
+    CHECK(::umask(before) == 027);
 }
 
 TEST_CASE("a file that nobody ended has no name, not even after SIGKILL") {
