@@ -214,18 +214,6 @@ builder::BuildRequest builder_request(const ImageBuild& request, ImagePlan plan)
     return build;
 }
 
-/// The name under which an image of another builder lies until it is signed; removed if the build
-/// ends before.
-struct Unsigned {
-    fs::path path;
-    ~Unsigned() {
-        std::error_code error;
-        if (!path.empty()) {
-            fs::remove(path, error);
-        }
-    }
-};
-
 /// Before the long build: the key is read, and its passphrase asked for.
 Result<images::Signers> load_signers(const ImageBuild& request) {
     images::Signers signers;
@@ -321,12 +309,15 @@ Result<void> check_builder(const ImageBuild& request) {
                 "leave one of the two out");
 }
 
+/// A private folder next to the file.
+Result<TempDirectory> folder_beside(const fs::path& file, std::string_view prefix) {
+    return TempDirectory::make(file.has_parent_path() ? file.parent_path() : fs::path("."), prefix);
+}
+
 /// Builds once more, in a private folder, and compares.
 Result<void>
 build_again(builder::BuildRequest again, const fs::path& first, const Environment& environment) {
-    CYBELE_TRY(const TempDirectory folder,
-               TempDirectory::make(first.has_parent_path() ? first.parent_path() : fs::path("."),
-                                   ".cybelectl-again"));
+    CYBELE_TRY(const TempDirectory folder, folder_beside(first, ".cybelectl-again"));
     again.output = folder.path() / first.filename();
     again.use_cache = false;
     again.signing = {};
@@ -337,26 +328,24 @@ build_again(builder::BuildRequest again, const fs::path& first, const Environmen
     return compare_builds(first, result.image);
 }
 
-/// By apptainer or singularity: under another name until it is signed.
+/// By apptainer or singularity: in a private folder until it is signed.
 Result<builder::BuildResult> build_elsewhere(const ImageBuild& request,
                                              builder::BuildRequest build,
                                              const images::Signers& signers) {
-    const fs::path output = build.output;
-    const Unsigned unfinished{signers.keys.empty() ? "" : output.native() + ".unsigned"};
-    if (!unfinished.path.empty()) {
-        build.output = unfinished.path;
+    if (signers.keys.empty()) {
+        return builder::build_with(request.settings.builder, build, request.settings.environment);
     }
+    const fs::path output = build.output;
+    CYBELE_TRY(const TempDirectory folder, folder_beside(output, ".cybelectl-unsigned"));
+    build.output = folder.path() / output.filename();
     CYBELE_TRY(builder::BuildResult result,
                builder::build_with(request.settings.builder, build, request.settings.environment));
-    if (unfinished.path.empty()) {
-        return result;
-    }
     images::SignOptions signing;
     signing.now = request.settings.time.now;
-    CYBELE_CHECK(images::sign_image(unfinished.path, signers, signing)
-                     .map_error(during("signing the image")));
+    CYBELE_CHECK(
+        images::sign_image(build.output, signers, signing).map_error(during("signing the image")));
     std::error_code error;
-    fs::rename(unfinished.path, output, error);
+    fs::rename(build.output, output, error);
     if (error) {
         return fail(
             system_error("cannot put " + printable(output.native()) + " in place", error.value()));

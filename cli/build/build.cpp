@@ -201,7 +201,6 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
         CYBELE_CHECK(check_sandbox_options(options));
         CYBELE_CHECK(
             check_sandbox(options.output, request.force, request.definition.is_compatible));
-        request.output = image_before_sandbox(options.output);
     }
     request.settings.sign_passphrase = passphrase_source(session, options.signing.passphrase);
     request.steps.runs_tests = !options.steps.no_test;
@@ -254,15 +253,19 @@ Result<int> build(Session& session, BuildOptions& options) {
         return look_inside(session, options);
     }
     const bool replaces_sandbox = request_replaces_sandbox(session, options);
-    if (replaces_sandbox) {
-        options.build.output = image_before_sandbox(options.output);
+    std::optional<builder::Workspace> work;
+    if (options.sandbox.is_sandbox || replaces_sandbox) {
+        CYBELE_TRY(builder::Workspace made, workspace_beside(options.output));
+        options.build.output = made.path() / "image.sif";
+        work.emplace(std::move(made));
     }
     if (options.build.settings.sign_key.empty()) { // nothing will be asked for
         session.doing("preparing the build");
     }
-    CYBELE_TRY(const pipeline::BuiltImage built, pipeline::build_image(options.build));
+    CYBELE_TRY(pipeline::BuiltImage built, pipeline::build_image(options.build));
     if (replaces_sandbox) {
         CYBELE_CHECK(replace_sandbox(built.image, options.output));
+        built.image = options.output;
     }
     if (!options.sandbox.is_sandbox) {
         print_built(session, built);

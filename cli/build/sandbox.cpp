@@ -4,13 +4,10 @@
 #include "images/sif/sif.hpp"
 #include "images/squashfs/unpack.hpp"
 #include "runtime/containers/image_file.hpp"
+#include "support/file.hpp"
 #include "support/quote.hpp"
 
-#include <cerrno>
 #include <system_error>
-
-#include <fmt/format.h>
-#include <unistd.h>
 
 namespace cybele::cli {
 
@@ -25,17 +22,6 @@ fs::path plain(const fs::path& directory) {
     return directory.has_filename() ? directory : directory.parent_path();
 }
 
-void erase_tree(const fs::path& tree) {
-    std::error_code ignored;
-    for (fs::recursive_directory_iterator at(tree, ignored), end; at != end;
-         at.increment(ignored)) {
-        if (at->is_directory(ignored) && !at->is_symlink(ignored)) {
-            fs::permissions(at->path(), fs::perms::owner_all, fs::perm_options::add, ignored);
-        }
-    }
-    fs::remove_all(tree, ignored);
-}
-
 } // namespace
 
 bool is_sandbox(const fs::path& directory) {
@@ -44,12 +30,25 @@ bool is_sandbox(const fs::path& directory) {
     return fs::is_directory(fs::symlink_status(place, failed)) && fs::exists(place / kMark, failed);
 }
 
+Result<builder::Workspace> workspace_beside(const fs::path& directory) {
+    const fs::path place = plain(directory);
+    const fs::path folder = place.has_parent_path() ? place.parent_path() : fs::path(".");
+    std::error_code failed;
+    if (!fs::is_directory(folder, failed)) {
+        return fail(ErrorCode::kInput,
+                    problem("output-folder-missing",
+                            "the folder " + printable(folder.native()) + " does not exist"),
+                    "the sandbox is made there",
+                    "make it: `mkdir -p " + shell_quote(folder.native()) + "`");
+    }
+    return builder::Workspace::make(folder, namespaces::IdMap::kNone);
+}
+
 Result<void> replace_sandbox(const fs::path& image, const fs::path& directory) {
-    erase_tree(plain(directory));
+    CYBELE_CHECK(remove_tree(plain(directory)));
     std::error_code failed;
     fs::rename(image, plain(directory), failed);
     if (failed) {
-        fs::remove(image, failed);
         return fail(system_error("cannot make " + printable(directory.native()), failed.value()));
     }
     return {};
@@ -75,13 +74,9 @@ Result<void> check_sandbox(const fs::path& directory, bool is_forced, bool repla
                 is_sandbox ? "write --force, or name a new directory" : "name a new directory");
 }
 
-fs::path image_before_sandbox(const fs::path& directory) {
-    return plain(directory).native() + fmt::format(".{}.sif", ::getpid());
-}
-
 Result<void> make_sandbox_of(const fs::path& image, const fs::path& directory) {
     const fs::path place = plain(directory);
-    const fs::path made = place.native() + fmt::format(".{}.tmp", ::getpid());
+    const fs::path made = image.parent_path() / "root";
     std::error_code failed;
     auto opened = runtime::open_image(image, images::host_architecture());
     fs::remove(image, failed); // it stays open
@@ -90,17 +85,11 @@ Result<void> make_sandbox_of(const fs::path& image, const fs::path& directory) {
     if (failed) {
         return fail(system_error("cannot make " + printable(made.native()), failed.value()));
     }
-    if (const auto unpacked =
-            images::unpack_squashfs({file.fd.get(), file.offset, file.size}, made);
-        !unpacked) {
-        erase_tree(made);
-        return fail(unpacked.error());
-    }
+    CYBELE_CHECK(images::unpack_squashfs({file.fd.get(), file.offset, file.size}, made));
     fs::permissions(made, fs::perms::owner_all, fs::perm_options::add, failed);
-    erase_tree(place);
+    CYBELE_CHECK(remove_tree(place));
     fs::rename(made, place, failed);
     if (failed) {
-        erase_tree(made);
         return fail(system_error("cannot make " + printable(place.native()), failed.value()));
     }
     return {};

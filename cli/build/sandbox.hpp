@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/files/workspace.hpp"
 #include "support/error.hpp"
 
 #include <filesystem>
@@ -19,10 +20,12 @@ namespace cybele::cli {
 [[nodiscard]] Result<void>
 check_sandbox(const std::filesystem::path& directory, bool is_forced, bool replaces_files);
 
-/// Where the image is built that becomes the sandbox: next to it.
-[[nodiscard]] std::filesystem::path image_before_sandbox(const std::filesystem::path& directory);
+/// Where the image is built that becomes the sandbox, or takes its place: next to it, in a folder
+/// that other users cannot write to, nor know the name of beforehand.
+[[nodiscard]] Result<builder::Workspace> workspace_beside(const std::filesystem::path& directory);
 
-/// Unpacks the image into the directory, which appears when it is complete; the image is removed.
+/// Unpacks the image into the directory, which appears when it is complete: until then it is next
+/// to the image, in the workspace. The image is removed.
 [[nodiscard]] Result<void> make_sandbox_of(const std::filesystem::path& image,
                                            const std::filesystem::path& directory);
 

@@ -489,3 +489,17 @@ use_runtime() {
     run "$CYBELECTL" exec app.sif cat /word
     assert_output good
 }
+
+@test "a sandbox is made in no folder that another user can prepare" {
+    # The name that a process of this number would choose.
+    # shellcheck disable=SC2016
+    run -0 sh -c 'mkdir "box.$$.tmp" && echo $$ >pid && exec "$@"' sh "$CYBELECTL" -q build good.sif -o box --sandbox
+    assert_equal "$(<box/word)" good
+    assert_dir_exist "box.$(<pid).tmp"
+    "$CYBELECTL" -q build evil.sif -o box --sandbox --force
+    assert_equal "$(<box/word)" evil
+    refuses 3 "$CYBELECTL" build good.sif -o none/box --sandbox
+    assert_output --partial 'the folder none does not exist'
+    assert_not_exist none
+    assert_equal "$(find . -name '.cybelectl*')" ''
+}
