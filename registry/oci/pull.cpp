@@ -220,12 +220,9 @@ Result<PullResult> pull_to_file(const Transport& transport, const PullRequest& r
         return fail(std::move(judged).error());
     }
     CYBELE_CHECK(partial.finish(kPulledImageMode & ~own_umask()));
-    if (auto judged = check_output(output); !judged) { // somebody may have been quicker
+    if (auto moved = move_out(partial.path(), output); !moved) { // somebody may have been quicker
         partial.remove();
-        return fail(std::move(judged).error());
-    }
-    if (::rename(partial.path().c_str(), output.path.c_str()) != 0) {
-        return fail(system_error("cannot write " + printable(output.path.native()), errno));
+        return fail(std::move(moved).error());
     }
     sync_folder_of(output.path);
     return PullResult{found.layer.digest, found.manifest, found.layer.size, true, {}, {}};

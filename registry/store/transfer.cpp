@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <memory>
 #include <span>
 
@@ -124,6 +125,25 @@ Result<void> check_output(const Output& output) {
 
 namespace {
 
+tl::unexpected<Error> name_taken(const fs::path& path) {
+    return fail(ErrorCode::kInput,
+                problem("export-file-exists", printable(path.native()) + " exists already"),
+                "no file is overwritten unasked",
+                "choose another name, or give --force");
+}
+
+/// Fails with EEXIST where the name is taken. Some network file systems know links only.
+bool rename_new(const fs::path& from, const fs::path& to) {
+    if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) == 0) {
+        return true;
+    }
+    if (errno != EINVAL || ::link(from.c_str(), to.c_str()) != 0) {
+        return false;
+    }
+    (void)::unlink(from.c_str());
+    return true;
+}
+
 /// A hard link under a private name first, so that the name is never without a file.
 Result<Way> link_out(const fs::path& source, const Output& output) {
     fs::path name = output.path;
@@ -159,6 +179,20 @@ Result<Way> link_out(const fs::path& source, const Output& output) {
 
 } // namespace
 
+Result<void> move_out(const fs::path& file, const Output& output) {
+    CYBELE_CHECK(check_output(output));
+    const bool is_moved = output.is_forced ? ::rename(file.c_str(), output.path.c_str()) == 0
+                                           : rename_new(file, output.path);
+    if (is_moved) {
+        return {};
+    }
+    const int number = errno;
+    if (number == EEXIST) {
+        return name_taken(output.path);
+    }
+    return fail(system_error("cannot write " + printable(output.path.native()), number));
+}
+
 Result<Way> put_out(const fs::path& source, const Output& output, const Progress& progress) {
     CYBELE_CHECK(check_output(output));
     if (output.is_link) {
@@ -173,7 +207,7 @@ Result<Way> put_out(const fs::path& source, const Output& output, const Progress
     }
     CYBELE_TRY(const bool is_new, file.commit_new());
     if (!is_new) {
-        CYBELE_CHECK(check_output(output));
+        return name_taken(output.path);
     }
     return way;
 }

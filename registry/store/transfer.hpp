@@ -45,6 +45,10 @@ struct Output {
 /// kInput where the output's name is taken and not forced, or by what no file may replace.
 [[nodiscard]] Result<void> check_output(const Output& output);
 
+/// Gives a complete file of this user its place. Without `is_forced` it never takes that of another
+/// file, also not of one that appears in this moment.
+[[nodiscard]] Result<void> move_out(const std::filesystem::path& file, const Output& output);
+
 /// Puts a file's bytes under another name, whole or not at all.
 [[nodiscard]] Result<Way>
 put_out(const std::filesystem::path& source, const Output& output, const Progress& progress);

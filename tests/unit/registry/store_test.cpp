@@ -6,8 +6,10 @@
 #include "support/process.hpp"
 #include "tests/unit/registry/shop.hpp"
 
+#include <atomic>
 #include <ctime>
 #include <string>
+#include <thread>
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
@@ -402,6 +404,45 @@ TEST_CASE("out of the store: a copy of its own, or a link on request") {
     CHECK(shop.store.use(image, kNow));
     flip_byte(out); // by another name: write_file() replaces, so the store's file stays
     CHECK(shop.store.use(image, kNow));
+}
+
+TEST_CASE("a complete download takes the place of another file only by force") {
+    Shop shop;
+    const fs::path file = shop.image("one");
+    const fs::path out = shop.folder.path() / "out.sif";
+    REQUIRE(write_file(out, "of somebody"));
+    const auto taken = move_out(file, {out});
+    REQUIRE_FALSE(taken);
+    CHECK(taken.error().code() == ErrorCode::kInput);
+    CHECK(read_file(out).value_or("") == "of somebody");
+    REQUIRE(move_out(file, {out, false, true}));
+    REQUIRE(move_out(out, {file}));
+    CHECK_FALSE(fs::exists(out));
+
+    // Nor that of one that appears after the check for it.
+    std::atomic<bool> has_ended = false;
+    std::atomic<int> lost = 0;
+    std::thread other([&] {
+        while (!has_ended) {
+            const UniqueFd own(::open(out.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+            struct stat mine {};
+            struct stat there {};
+            if (own.valid() && ::fstat(own.get(), &mine) == 0) {
+                std::this_thread::yield();
+                lost += ::lstat(out.c_str(), &there) != 0 || there.st_ino != mine.st_ino;
+                (void)::unlink(out.c_str());
+            }
+        }
+    });
+    for (int i = 0; i < 20000; ++i) {
+        if (move_out(file, {out}) && ::rename(out.c_str(), file.c_str()) != 0) {
+            ++lost;
+        }
+    }
+    has_ended = true;
+    other.join();
+    CHECK(lost == 0);
+    CHECK(fs::exists(file));
 }
 
 TEST_CASE("a linked file that its owner changes is found") {
