@@ -420,10 +420,11 @@ TEST_CASE("a complete download takes the place of another file only by force") {
     CHECK_FALSE(fs::exists(out));
 
     // Nor that of one that appears after the check for it.
-    std::atomic<bool> has_ended = false;
+    std::atomic<int> made = 0;
     std::atomic<int> lost = 0;
+    constexpr int kFiles = 3000;
     std::thread other([&] {
-        while (!has_ended) {
+        while (made < kFiles) {
             const UniqueFd own(::open(out.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
             struct stat mine {};
             struct stat there {};
@@ -431,15 +432,15 @@ TEST_CASE("a complete download takes the place of another file only by force") {
                 std::this_thread::yield();
                 lost += ::lstat(out.c_str(), &there) != 0 || there.st_ino != mine.st_ino;
                 (void)::unlink(out.c_str());
+                ++made;
             }
         }
     });
-    for (int i = 0; i < 20000; ++i) {
+    while (made < kFiles) {
         if (move_out(file, {out}) && ::rename(out.c_str(), file.c_str()) != 0) {
             ++lost;
         }
     }
-    has_ended = true;
     other.join();
     CHECK(lost == 0);
     CHECK(fs::exists(file));
