@@ -206,16 +206,6 @@ private:
         return {kUnavailableNow, error.message()};
     }
 
-    /// The object, or why there is none.
-    Rejected find(const std::string& space, const std::string& name, Object& object) {
-        auto found = server_.object(space + "/" + name);
-        if (!found) {
-            return Rejection{kNotHere, found.error().message()};
-        }
-        object = std::move(*found);
-        return {};
-    }
-
     /// The object that the pod stands for. Whoever makes a pod that names another object of its
     /// namespace may read the output of that one as well.
     Rejected find_by_pod(const std::string& space, const std::string& pod, Object& object) {
@@ -296,23 +286,26 @@ private:
         return fault.message + ": " + fault.because + "; " + fault.help;
     }
 
-    /// Whether the token is that of the collector pod of this object.
-    Rejected check_collector(const Object& object) {
+    /// The object whose collector pod has the token. Everyone else gets one and the same answer,
+    /// so that nobody learns by it which objects there are.
+    Rejected find_for_collector(const std::string& space, const std::string& name, Object& object) {
         if (request_.token.empty()) {
             return Rejection{kUnauthorized, "the token of a collector pod is needed"};
         }
+        const Rejection stranger{kForbiddenToClient, "the token is not that of its collector pod"};
         auto user = user_of_token(std::string(kCollectorAudience));
         if (!user) {
             return unavailable(user.error());
         }
-        const std::string space = "system:serviceaccount:" + object.space + ":";
         const std::optional<Asker>& asker = *user;
-        if (!asker || !asker->name.starts_with(space) || asker->pod.empty()) {
-            return Rejection{kForbiddenToClient, "the token is not that of a collector pod"};
+        if (!asker || !asker->name.starts_with("system:serviceaccount:" + space + ":")) {
+            return stranger;
         }
-        if (asker->pod != collector_name(object)) {
-            return Rejection{kForbiddenToClient, "the token is that of another pod"};
+        auto found = server_.object(space + "/" + name);
+        if (!found || asker->pod.empty() || asker->pod != collector_name(*found)) {
+            return stranger;
         }
+        object = std::move(*found);
         const auto pod = server_.read(
             "/api/v1/namespaces/" + object.space + "/pods/" + collector_name(object), true);
         if (!pod) {
@@ -323,20 +316,12 @@ private:
                              member_text(member_of(metadata, "labels"), kCollectorLabel) ==
                                  service_.configuration.document.name &&
                              member_text(member_of(metadata, "labels"), kUidLabel) == object.uid;
-        return is_ours ? Rejected()
-                       : Rejection{kForbiddenToClient, "the pod does not collect for this object"};
+        return is_ours ? Rejected() : stranger;
     }
 
     Rejected results() {
         Object object;
-        if (request_.token.empty()) {
-            return Rejection{kUnauthorized, "the token of a collector pod is needed"};
-        }
-        if (auto rejected = find(address_.words[1], address_.words[2], object)) {
-            rejected->status = kForbiddenToClient; // who has no right learns nothing
-            return rejected;
-        }
-        if (auto rejected = check_collector(object)) {
+        if (auto rejected = find_for_collector(address_.words[1], address_.words[2], object)) {
             return rejected;
         }
         const bool has_ended = object.status.holds("Complete") || object.status.holds("Failed");

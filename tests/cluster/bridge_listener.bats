@@ -233,7 +233,7 @@ ended() {
 has_pod() { kubectl get pod "$1-results"; }
 
 @test "results for a claim: a pod of the restricted profile gets them by its own token, and digests are in the status" {
-    local other
+    local other stranger
     begin_bridge
     claim_job full 'rm -rf made' 'mkdir -p made/deep' 'echo one >made/a' 'head -c 3000000 /dev/urandom >made/deep/b' 'echo said'
     ends full Succeeded
@@ -251,6 +251,15 @@ has_pod() { kubectl get pod "$1-results"; }
     wait_for 40 has_pod second
     other=$(kubectl create token default --audience cybelectl-bridge --bound-object-kind Pod --bound-object-name second-results)
     assert_equal "$(status_of /results/default/full/list -H "Authorization: Bearer $other")" 403
+    # They cannot find out which objects there are.
+    for stranger in "$other" "$(kubectl create token default)" none; do
+        assert_equal "$(status_of /results/default/full/list -H "Authorization: Bearer $stranger")" 403
+        cp answer answer.full
+        assert_equal "$(status_of /results/default/nosuch/list -H "Authorization: Bearer $stranger")" 403
+        cmp answer answer.full
+        assert_equal "$(status_of /results/nosuch/full/list -H "Authorization: Bearer $stranger")" 403
+        cmp answer answer.full
+    done
     run collect full "$place/stolen" "$other"
     assert_failure
     assert_output --partial 'HTTP status 403'
