@@ -180,7 +180,11 @@ TlsContext make_tls(const TlsSettings& settings, std::string& certificate) {
         (!settings.clients.empty() && !trust_clients(context.get(), settings.clients))) {
         return nullptr;
     }
+    // Each connection shows its certificate. With a ticket, OpenSSL would refuse the connection of
+    // a client that resumes its session.
     SSL_CTX_set_session_cache_mode(context.get(), SSL_SESS_CACHE_OFF); // NOLINT: a macro
+    (void)SSL_CTX_set_options(context.get(), SSL_OP_NO_TICKET);
+    (void)SSL_CTX_set_num_tickets(context.get(), 0);
     // A wrong certificate is answered with 401, which a broken handshake could not say.
     SSL_CTX_set_verify(context.get(), SSL_VERIFY_PEER, [](int, X509_STORE_CTX*) { return 1; });
     return context;
