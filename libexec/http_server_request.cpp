@@ -193,6 +193,21 @@ private:
     SSL& stream_;
 };
 
+/// Ends the command; one that ignores SIGTERM is killed, and the connection ends all the same.
+void end(pid_t process) {
+    constexpr int kStepMs = 20;
+    constexpr int kSteps = 5'000 / kStepMs;
+    for (const int signal : {SIGTERM, SIGKILL}) {
+        ::kill(process, signal);
+        for (int step = 0; step < kSteps; ++step) {
+            if (::waitpid(process, nullptr, WNOHANG) != 0) {
+                return;
+            }
+            (void)::poll(nullptr, 0, kStepMs);
+        }
+    }
+}
+
 void answer(Exchange& exchange,
             const RequestHead& head,
             const TlsPeer& peer,
@@ -218,8 +233,7 @@ void answer(Exchange& exchange,
         exchange.pass_on(pipes);
     }
     if (pipes.process > 0) {
-        ::kill(pipes.process, SIGTERM);
-        (void)::waitpid(pipes.process, nullptr, 0);
+        end(pipes.process);
     }
 }
 

@@ -26,6 +26,9 @@ serve_https() {
     jq -r .certificate out >server.pem
 }
 
+connections() { pgrep -c -P "$server" || :; }
+has_none() { [[ $(connections) == 0 ]]; }
+
 @test "a client that resumes its TLS session is answered" {
     serve_https /bin/sh -c 'read -r _; printf "200 text/plain\nhello\n"'
     local version
@@ -39,4 +42,13 @@ serve_https() {
             <<<$'GET / HTTP/1.1\r\n\r'
         assert_line hello
     done
+}
+
+@test "a command that does not end by SIGTERM does not hold its connection" {
+    # shellcheck disable=SC2016,SC2154
+    serve_https /bin/sh -c 'trap "" TERM; echo $$ >'"$place"'/pid; read -r _; printf "200 text/plain\nhello\n"; exec >&-; while :; do sleep 1.'"$unique"'; done'
+    run curl -s --cacert server.pem --resolve "localhost:$port:127.0.0.1" "https://localhost:$port/"
+    assert_output hello
+    wait_for 20 has_none
+    run ! kill -0 "$(<pid)"
 }
