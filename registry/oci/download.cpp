@@ -5,6 +5,7 @@
 #include "support/quote.hpp"
 
 #include <system_error>
+#include <utility>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@ namespace {
 
 constexpr int kDownloadOk = 200;
 constexpr int kDownloadPartial = 206;
+constexpr std::uint64_t kWorthMore = std::uint64_t{1} << 20U;
 
 std::uint64_t size_of(const fs::path& file) {
     struct stat status {};
@@ -51,6 +53,8 @@ Result<void> download(Connection& connection, const Download& wanted, const Prog
         fs::remove(file, ignored); // nothing to resume: it would be asked for bytes behind its end
     }
     CYBELE_CHECK(judge_space(wanted));
+    std::uint64_t counted = size_of(file); // from here, what the attempts brought
+    bool is_from_start = false;            // for the second time
     for (unsigned attempt = 1;;) {
         const std::uint64_t before = size_of(file);
         HttpRequest request;
@@ -72,7 +76,8 @@ Result<void> download(Connection& connection, const Download& wanted, const Prog
         const bool is_too_long = answer.is_too_large || size_of(file) > blob.size;
         if (is_too_long || (is_done && size_of(file) == blob.size)) {
             fs::remove(file, ignored);
-            if (before > 0) {
+            if (before > 0 && !std::exchange(is_from_start, true)) {
+                counted = 0;
                 continue; // the part that was there before was wrong: once more from its beginning
             }
             return fail(ErrorCode::kVerification,
@@ -82,8 +87,12 @@ Result<void> download(Connection& connection, const Download& wanted, const Prog
                                     : "the digest of what was received is sha256:" + answer.sha256,
                         "try again; if this happens again, the registry's copy is damaged");
         }
-        // A transfer that moved something is worth another one.
-        attempt = size_of(file) > before ? 1 : attempt;
+        // Attempts that brought much are worth as many again. A byte per attempt is not: it would
+        // never end.
+        if (size_of(file) >= counted + kWorthMore) {
+            counted = size_of(file);
+            attempt = 1;
+        }
         const bool may_improve =
             is_done || (answer.failure ? answer.is_passing : is_passing(answer.status));
         if (!may_improve || !connection.wait_for(attempt, answer, what)) {

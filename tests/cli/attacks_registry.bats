@@ -130,6 +130,16 @@ login_file() {
     refuses 5 plain tags "oras://127.0.0.1:$registry/deep"
 }
 
+@test "small: an image that comes in bytes, or never right, is given up" {
+    serve registry hostile-registry "$place/log"
+    refuses 5 timeout 60 "$CYBELECTL" image pull "oras://127.0.0.1:$registry/drips:1" -o x.sif --plain-http
+    assert [ "$(grep -c blobs log)" -le 20 ]
+    refuses 4 timeout 60 "$CYBELECTL" image pull "oras://127.0.0.1:$registry/turns:1" -o x.sif --plain-http
+    assert_output --partial 'is damaged as the registry sends it'
+    assert [ "$(grep -c turns/blobs log)" -le 10 ]
+    assert_file_not_exist x.sif
+}
+
 @test "small: pull prints the name that it gave, not another one of the same image" {
     serve registry docker-registry open "$place/r"
     plain push app.sif "oras://127.0.0.1:$registry/zebra:1"
