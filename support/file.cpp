@@ -2,11 +2,12 @@
 #include "support/file.hpp"
 
 #include "support/encoding.hpp"
+#include "support/name_beside.hpp"
 #include "support/output.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
-
 #include "support/umask.hpp"
+
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -229,7 +230,7 @@ Result<PendingFile> PendingFile::create(const fs::path& path, unsigned mode) {
     file.path_ = path;
     file.fd_ = open_nameless(folder_of(target));
     if (!file.fd_.valid()) {
-        std::string pattern = target.native() + ".new.XXXXXX";
+        std::string pattern = cybele::name_beside(target, ".new.XXXXXX").native();
         file.fd_.reset(::mkostemp(pattern.data(), O_CLOEXEC));
         if (!file.fd_.valid()) {
             return cannot_write(path, folder_of(target), errno);
@@ -286,9 +287,9 @@ Result<void> PendingFile::name_beside() {
     constexpr std::size_t kLetters = 6;
     for (int attempt = 0; temporary_.empty(); ++attempt) {
         const std::string random = random_bytes(kLetters);
-        const std::string name =
-            path_.native() + ".new." +
-            hex({reinterpret_cast<const std::uint8_t*>(random.data()), random.size()});
+        const fs::path name = cybele::name_beside(
+            path_,
+            ".new." + hex({reinterpret_cast<const std::uint8_t*>(random.data()), random.size()}));
         if (::linkat(AT_FDCWD, place().c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
             temporary_ = name;
         } else if (errno != EEXIST || attempt == kAttempts) {

@@ -4,6 +4,7 @@
 #include "registry/oci/library.hpp"
 #include "registry/store/partial.hpp"
 #include "support/file.hpp"
+#include "support/name_beside.hpp"
 #include "support/output.hpp"
 #include "support/quote.hpp"
 #include "support/umask.hpp"
@@ -207,10 +208,10 @@ Result<PullResult> pull_to_file(const Transport& transport, const PullRequest& r
     CYBELE_TRY(const FoundLayer found, source.find());
     const fs::path folder =
         output.path.has_parent_path() ? output.path.parent_path() : fs::path(".");
-    const fs::path name = fmt::format(".{}.{}.part",
-                                      output.path.filename().native(),
-                                      found.layer.digest.substr(kPulledDigestStart, kShownDigits));
-    CYBELE_TRY(Partial partial, Partial::open(fs::absolute(folder) / name));
+    const fs::path hidden = "." + output.path.filename().native();
+    const std::string ending =
+        fmt::format(".{}.part", found.layer.digest.substr(kPulledDigestStart, kShownDigits));
+    CYBELE_TRY(Partial partial, Partial::open(name_beside(fs::absolute(folder) / hidden, ending)));
     if (auto got = source.get(found.layer, partial.path()); !got) {
         drop_empty(partial);
         return fail(into_file(std::move(got).error()));

@@ -3,6 +3,7 @@
 
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/name_beside.hpp"
 #include "support/output.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
@@ -147,12 +148,13 @@ bool rename_new(const fs::path& from, const fs::path& to) {
 /// A hard link under a private name first, so that the name is never without a file.
 Result<Way> link_out(const fs::path& source, const Output& output) {
     fs::path name = output.path;
-    std::string private_name;
+    fs::path private_name;
     if (output.is_forced) {
         CYBELE_TRY(name, output_target(output.path));
         const std::string random = random_bytes(kTransferRandomBytes);
-        private_name = name.native() + ".new." +
-                       hex({reinterpret_cast<const std::uint8_t*>(random.data()), random.size()});
+        private_name = name_beside(
+            name,
+            ".new." + hex({reinterpret_cast<const std::uint8_t*>(random.data()), random.size()}));
     }
     if (::link(source.c_str(), private_name.empty() ? name.c_str() : private_name.c_str()) != 0) {
         const int saved = errno;

@@ -3,6 +3,8 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/name_beside.hpp"
+#include "support/quote.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -60,6 +62,29 @@ TEST_CASE(
     other.join();
     CHECK(open_to_all == 0);
     CHECK(::umask(before) == 027);
+}
+
+TEST_CASE("a file whose name is as long as a name can be is written again and again") {
+    const auto directory = TempDirectory::make("/tmp", "cybele-test");
+    REQUIRE(directory.has_value());
+    for (const std::string& letter : {std::string("a"), std::string("\u00e4")}) {
+        std::string name;
+        while (name.size() + letter.size() <= 255) {
+            name += letter;
+        }
+        const fs::path path = directory->path() / name;
+        for (const char* const text : {"one", "two", "three"}) {
+            REQUIRE(write_file(path, text).has_value());
+            CHECK(read_file(path).value() == text);
+        }
+        const std::string beside = name_beside(path, ".new").filename().native();
+        CHECK(beside.size() <= 255);
+        CHECK(is_utf8(beside));
+        fs::remove(path);
+    }
+    CHECK(fs::is_empty(directory->path()));
+    CHECK(name_beside("a", ".new") == "a.new");
+    CHECK(name_beside("/x/a", ".new") == "/x/a.new");
 }
 
 TEST_CASE("a file that nobody ended has no name, not even after SIGKILL") {
