@@ -186,15 +186,22 @@ Result<int> stop(const Session& session, const OtherCall& call) {
     if (found.empty()) {
         return none_found();
     }
+    Faults faults;
     for (const Instance& one : found) {
         inform(session,
                fmt::format("Stopping {} instance of {} (PID={})", one.name, one.image, one.pid));
-        if (runtime::stop_instance(session.environment, one, *number, seconds)) {
+        const auto stopped = runtime::stop_instance(session.environment, one, *number, seconds);
+        if (!stopped) { // the others are stopped all the same
+            faults.add(stopped.error());
+        } else if (*stopped) {
             inform(
                 session,
                 fmt::format(
                     "Killing {} instance of {} (PID={}) (Timeout)", one.name, one.image, one.pid));
         }
+    }
+    if (faults.has_errors()) {
+        return fail(faults.take());
     }
     return 0;
 }

@@ -336,21 +336,40 @@ Result<int> start_in_instance(const Request& request, const Environment& environ
     return start_in(found.front().pid, inside, environment);
 }
 
-bool stop_instance(const Environment& environment,
-                   const Instance& instance,
-                   int signal,
-                   double seconds) {
-    using Clock = std::chrono::steady_clock;
-    const auto limit = Clock::now() + std::chrono::duration<double>(seconds);
-    (void)kill(instance.pid, signal);
-    while (is_alive(instance) && Clock::now() < limit) {
+namespace {
+
+/// Whether it ends within this time.
+bool ends_within(const Instance& instance, std::chrono::duration<double> time) {
+    const auto limit = std::chrono::steady_clock::now() + time;
+    while (is_alive(instance)) {
+        if (std::chrono::steady_clock::now() >= limit) {
+            return false;
+        }
         std::this_thread::sleep_for(kLookAgain);
     }
-    const bool is_killed = is_alive(instance);
+    return true;
+}
+
+} // namespace
+
+Result<bool> stop_instance(const Environment& environment,
+                           const Instance& instance,
+                           int signal,
+                           double seconds) {
+    constexpr std::chrono::seconds kToBeKilled{10};
+    (void)kill(instance.pid, signal);
+    const bool is_killed = !ends_within(instance, std::chrono::duration<double>(seconds));
     if (is_killed) {
         (void)kill(instance.pid, SIGKILL);
-        while (is_alive(instance)) {
-            std::this_thread::sleep_for(kLookAgain);
+        if (!ends_within(instance, kToBeKilled)) {
+            return fail(ErrorCode::kEnvironment,
+                        problem("instance-not-ended",
+                                "instance " + printable(instance.name) + " does not end"),
+                        "process " + std::to_string(instance.pid) +
+                            " was killed and still exists, as one that waits for a file system "
+                            "without an answer",
+                        "look at it with `ps -o stat,wchan:32,cmd " + std::to_string(instance.pid) +
+                            "`, and stop the instance again");
         }
     }
     std::error_code ignored;

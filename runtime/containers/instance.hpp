@@ -57,7 +57,8 @@ start_instance(const Request& request, const Environment& environment, const std
 [[nodiscard]] Result<int> start_in_instance(const Request& request, const Environment& environment);
 
 /// Sends `signal` and waits up to `seconds`, then kills what is left. True: it was killed.
-[[nodiscard]] bool
+/// kEnvironment: it lives all the same, and its record stays.
+[[nodiscard]] Result<bool>
 stop_instance(const Environment& environment, const Instance& instance, int signal, double seconds);
 
 } // namespace cybele::runtime
