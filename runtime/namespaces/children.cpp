@@ -56,7 +56,7 @@ std::size_t arguments_room() {
     return line ? line->size() : 0;
 }
 
-int wait_passing_signals(pid_t child) {
+int wait_passing_signals(pid_t child, const std::function<void()>& ended) {
     struct sigaction passing = {};
     passing.sa_sigaction = pass_on;
     passing.sa_flags = SA_SIGINFO;
@@ -65,11 +65,18 @@ int wait_passing_signals(pid_t child) {
     for (std::size_t i = 0; i < kPassedSignals.size(); ++i) {
         sigaction(kPassedSignals.at(i), &passing, &before.at(i));
     }
+    siginfo_t info = {};
+    while (waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT) != 0 &&
+           errno == EINTR) {
+    }
+    signal_receiver = 0;
+    if (ended) {
+        ended();
+    }
     const int code = wait_for(child);
     for (std::size_t i = 0; i < kPassedSignals.size(); ++i) {
         sigaction(kPassedSignals.at(i), &before.at(i), nullptr);
     }
-    signal_receiver = 0;
     return code;
 }
 

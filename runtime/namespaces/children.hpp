@@ -5,6 +5,7 @@
 #include "support/file.hpp"
 
 #include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -18,8 +19,10 @@ namespace cybele::namespaces {
 void die_with_parent(pid_t parent);
 
 /// Waits for a child, passing on HUP, INT, QUIT, TERM, USR1, USR2 that processes send (what a
-/// terminal sends reaches the child by itself). The shell's code, or -1.
-[[nodiscard]] int wait_passing_signals(pid_t child);
+/// terminal sends reaches the child by itself). The shell's code, or -1. `ended` is called when
+/// the child has ended and still has its number: what sends it signals must stop by then, for
+/// afterwards the number may be another process's.
+[[nodiscard]] int wait_passing_signals(pid_t child, const std::function<void()>& ended = {});
 
 /// Ends every child that is left (this process must be their subreaper) and waits for it.
 void end_remaining_children();

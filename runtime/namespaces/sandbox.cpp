@@ -299,7 +299,11 @@ public:
     TimeLimit(const TimeLimit&) = delete;
     TimeLimit& operator=(const TimeLimit&) = delete;
     ~TimeLimit() {
-        if (seconds_ > 0) {
+        end();
+    }
+    /// From now on nothing is killed.
+    void end() {
+        if (seconds_ > 0 && limited_child != 0) {
             alarm(0);
             limited_child = 0;
             sigaction(SIGALRM, &before_, nullptr);
@@ -329,9 +333,9 @@ Result<int> run_sandboxed(const Sandbox& sandbox, OutputFds to) {
         be_keeper(sandbox, to, std::move(report.write));
     }
     report.write.reset();
-    const TimeLimit limit(child, sandbox.time_limit);
+    TimeLimit limit(child, sandbox.time_limit);
     auto failure = receive_failure(report.read.get());
-    const int code = wait_passing_signals(child);
+    const int code = wait_passing_signals(child, [&limit] { limit.end(); });
     if (!failure) {
         return limit.is_up() ? kTimeIsUp : code;
     }

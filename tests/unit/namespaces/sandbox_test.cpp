@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "runtime/namespaces/children.hpp"
 #include "runtime/namespaces/sandbox.hpp"
 #include "tests/unit/namespaces/tiny_root.hpp"
 
@@ -6,6 +7,7 @@
 
 #include <sys/mount.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 
 using namespace cybele;
 using namespace cybele::namespaces;
@@ -80,6 +82,24 @@ TEST_CASE("a program's code is given as a shell gives it") {
     CHECK(trial.log().find("no-such-program") != std::string::npos);
     trial.sandbox.argv = {"/etc/passwd"};
     CHECK(trial.run_now() == 126);
+}
+
+TEST_CASE("a child that ended keeps its number until nothing sends it signals any more") {
+    constexpr int kCode = 7;
+    const pid_t child = fork();
+    if (child == 0) {
+        _exit(kCode);
+    }
+    bool has_number = false;
+    const int code = wait_passing_signals(child, [&] {
+        siginfo_t info = {};
+        has_number =
+            waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+            info.si_pid == child;
+    });
+    CHECK(has_number);
+    CHECK(code == kCode);
+    CHECK(waitpid(child, nullptr, WNOHANG) == -1); // it was reaped
 }
 
 TEST_CASE("the root is the new one and nothing stays mounted") {
