@@ -9,6 +9,7 @@
 #include <istream>
 #include <optional>
 #include <sstream>
+#include <unordered_set>
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
@@ -33,28 +34,59 @@ std::size_t Source::add(const Source& other) {
     return more_.size();
 }
 
+namespace {
+
+/// Goes from line to line of a text, so that the places of many refusals cost one walk. To a line
+/// above it goes from the beginning again.
+class LineWalk {
+public:
+    explicit LineWalk(std::string_view text) : text_(text), rest_(text) {}
+
+    [[nodiscard]] Place place(const std::string& file, Mark mark) {
+        Place place{file, mark.line, mark.column, {}};
+        if (!go_to(mark.line)) {
+            return place;
+        }
+        std::string_view rest = rest_;
+        constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF"; // no column counts it
+        if (mark.line <= 1 && rest.starts_with(kByteOrderMark)) {
+            rest.remove_prefix(kByteOrderMark.size());
+        }
+        place.text = std::string(rest.substr(0, rest.find('\n')));
+        if (!place.text.empty() && place.text.back() == '\r') {
+            place.text.pop_back();
+        }
+        return place;
+    }
+
+private:
+    bool go_to(std::size_t line) {
+        if (line < line_) {
+            rest_ = text_;
+            line_ = 1;
+        }
+        for (; line_ < line; ++line_) {
+            const std::size_t end = rest_.find('\n');
+            if (end == std::string_view::npos) {
+                return false;
+            }
+            rest_.remove_prefix(end + 1);
+        }
+        return true;
+    }
+
+    std::string_view text_;
+    std::string_view rest_; ///< from the line on
+    std::size_t line_ = 1;
+};
+
+} // namespace
+
 Place Source::place(Mark mark) const {
     if (mark.file > 0 && mark.file <= more_.size()) {
         return more_[mark.file - 1].place({mark.line, mark.column});
     }
-    Place place{*file_, mark.line, mark.column, {}};
-    std::string_view rest = *text_;
-    for (std::size_t line = 1; line < mark.line; ++line) {
-        const std::size_t end = rest.find('\n');
-        if (end == std::string_view::npos) {
-            return place;
-        }
-        rest.remove_prefix(end + 1);
-    }
-    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF"; // no column counts it
-    if (mark.line <= 1 && rest.starts_with(kByteOrderMark)) {
-        rest.remove_prefix(kByteOrderMark.size());
-    }
-    place.text = std::string(rest.substr(0, rest.find('\n')));
-    if (!place.text.empty() && place.text.back() == '\r') {
-        place.text.pop_back();
-    }
-    return place;
+    return LineWalk(*text_).place(*file_, mark);
 }
 
 namespace {
@@ -131,6 +163,7 @@ private:
         Node node;
         Node key;
         bool has_key = false;
+        std::unordered_set<std::string> keys; ///< that were read
     };
 
     void
@@ -160,7 +193,7 @@ private:
         if (parent.node.kind == Node::Kind::kSequence) {
             parent.node.items.push_back(std::move(node));
         } else if (!parent.has_key) {
-            check_key(parent.node, node);
+            check_key(parent, node);
             parent.key = std::move(node);
             parent.has_key = true;
         } else {
@@ -169,7 +202,7 @@ private:
         }
     }
 
-    void check_key(const Node& mapping, const Node& key) {
+    void check_key(Open& mapping, const Node& key) {
         if (key.kind != Node::Kind::kScalar) {
             refusals.push_back({key.mark, "a key must be a word", "", "write `key: value`"});
         } else if (key.scalar == "<<" && key.is_plain) {
@@ -177,8 +210,8 @@ private:
                                 "merge keys are not read",
                                 "the document must mean the same to every reader",
                                 "write the fields out"});
-        } else if (mapping.find(key.scalar) != nullptr) {
-            const Node* first = mapping.find(key.scalar);
+        } else if (!mapping.keys.insert(key.scalar).second) {
+            const Node* first = mapping.node.find(key.scalar);
             refusals.push_back({key.mark,
                                 "duplicate key '" + printable(key.scalar) + "'",
                                 "it stands in line " + std::to_string(first->mark.line) +
@@ -213,11 +246,11 @@ private:
     std::string_view text_;
 };
 
-Fault fault_of(const Source& source, const Refusal& refusal) {
+Fault fault_of(Place place, const Refusal& refusal) {
     Fault fault;
     fault.code = ErrorCode::kInput;
     fault.set(problem(refusal.id, refusal.message));
-    fault.where = source.place(refusal.mark);
+    fault.where = std::move(place);
     fault.because = refusal.because;
     fault.help = refusal.help;
     return fault;
@@ -294,7 +327,8 @@ Result<Document> parse(std::string text, std::string file) {
     Document document{Source(std::move(file), std::move(text)), {}};
     const std::string& bytes = document.source.text();
     if (!is_utf8(bytes) || bytes.find('\0') != std::string::npos) {
-        return fail(Error(fault_of(document.source, not_text(bytes, document.source.file()))));
+        const Refusal refusal = not_text(bytes, document.source.file());
+        return fail(Error(fault_of(document.source.place(refusal.mark), refusal)));
     }
     TreeBuilder builder(bytes);
     try {
@@ -316,13 +350,15 @@ Result<Document> parse(std::string text, std::string file) {
         }
     } catch (const YAML::Exception& error) {
         const Stop stop{mark_of(error.mark), error.msg, builder.open_mark(), builder.last};
-        return fail(Error(fault_of(document.source, explain_stop(bytes, stop))));
+        const Refusal refusal = explain_stop(bytes, stop);
+        return fail(Error(fault_of(document.source.place(refusal.mark), refusal)));
     }
     check_closed(bytes, builder);
     if (!builder.refusals.empty()) {
         Faults faults;
+        LineWalk lines(bytes);
         for (const Refusal& refusal : builder.refusals) {
-            faults.add(fault_of(document.source, refusal));
+            faults.add(fault_of(lines.place(document.source.file(), refusal.mark), refusal));
         }
         return fail(faults.take());
     }

@@ -2,6 +2,9 @@
 #include "support/message.hpp"
 #include "support/yaml.hpp"
 
+#include <ctime>
+#include <string>
+
 #include <doctest/doctest.h>
 
 using namespace cybele;
@@ -137,6 +140,23 @@ TEST_CASE("bytes that are no text are refused") {
     CHECK_FALSE(yaml::parse("a: \xff\n", "a.yaml").has_value());
     CHECK_FALSE(yaml::parse(std::string("a: \0b\n", 6), "a.yaml").has_value());
     CHECK_FALSE(yaml::parse("", "a.yaml").has_value());
+}
+
+TEST_CASE("the time for a document grows as its number of keys, right or duplicate") {
+    const auto cpu_time = [](int keys, const std::string& number_of) {
+        std::string text;
+        for (int i = 0; i < keys; ++i) {
+            text += "key" + (number_of.empty() ? std::to_string(i) : number_of) + ": 1\n";
+        }
+        const std::clock_t before = std::clock();
+        CHECK(yaml::parse(text, "a.yaml").has_value() == number_of.empty());
+        return static_cast<double>(std::clock() - before);
+    };
+    for (const std::string& number : {std::string(), std::string("7")}) {
+        CAPTURE(number);
+        // Eight times as many: 64 times the time where each key is compared with all others.
+        CHECK(cpu_time(64000, number) < 24 * cpu_time(8000, number));
+    }
 }
 
 TEST_CASE("deep nesting ends in an error, not in a full stack") {
