@@ -10,9 +10,11 @@
 #include "recipes/model/recipe.hpp"
 #include "support/message.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
+#include <set>
+#include <string>
+#include <tuple>
 
 namespace cybele::cli {
 namespace {
@@ -61,12 +63,22 @@ check_one(const std::string& file, const std::vector<std::string>& given, bool u
 }
 
 /// A mistake of an included file is one of each Recipe that includes it, and is said once.
-bool is_same(const Fault& one, const Fault& other) {
-    return one.id == other.id && one.message == other.message && one.where && other.where &&
-           one.where->line == other.where->line && one.where->column == other.where->column &&
-           fs::path(one.where->file).lexically_normal() ==
-               fs::path(other.where->file).lexically_normal();
-}
+class SeenFaults {
+public:
+    /// False where the same one was added before.
+    bool add(const Fault& fault) {
+        if (!fault.where) {
+            return true;
+        }
+        const fs::path file = fs::path(fault.where->file).lexically_normal();
+        return seen_
+            .emplace(fault.id, fault.message, fault.where->line, fault.where->column, file.native())
+            .second;
+    }
+
+private:
+    std::set<std::tuple<std::string, std::string, std::size_t, std::size_t, std::string>> seen_;
+};
 
 } // namespace
 
@@ -80,6 +92,7 @@ Result<std::vector<CheckedRecipe>> check_each(const std::vector<std::string>& gi
                                               bool unlocked) {
     std::vector<CheckedRecipe> all;
     Faults faults;
+    SeenFaults seen;
     for (const std::string& one : given) {
         CYBELE_TRY(const auto files,
                    pipeline::recipe_files(one).map_error(during("looking for Recipes")));
@@ -91,10 +104,7 @@ Result<std::vector<CheckedRecipe>> check_each(const std::vector<std::string>& gi
                 continue;
             }
             for (const Fault& fault : checked.error().faults()) {
-                const auto& known = faults.all();
-                if (std::none_of(known.begin(), known.end(), [&](const Fault& other) {
-                        return is_same(fault, other);
-                    })) {
+                if (seen.add(fault)) {
                     faults.add(fault);
                 }
             }

@@ -172,3 +172,11 @@ on_small_disk() {
     run "$CYBELECTL" job render
     assert_failure 2
 }
+
+@test "a document with 40,000 mistakes is answered within seconds" {
+    printf '%s\n' 'kind: Recipe' 'name: app' 'base: debian:12' environment: >many.yaml
+    printf '  K: x\n%.0s' {1..40000} >>many.yaml
+    # shellcheck disable=SC2016
+    refuses 3 bash -c 'ulimit -t 6 && exec "$CYBELECTL" recipe check many.yaml'
+    assert_equal "$(grep -c '^error: ' <<<"$output")" 39999
+}
