@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/rounds/perform.hpp"
 
+#include <iterator>
 #include <utility>
 
 namespace cybele::bridge {
@@ -23,8 +24,12 @@ public:
 
     /// What was asked since the object's last turn in this round. Whether it decides something.
     bool take(const Answered& answered) {
+        asked_ = answered.need;
         view_.accounted = answered.known.found.accounted;
         view_.output = answered.known.output;
+        if (answered.need == Need::kWrite) {
+            return take_write(answered);
+        }
         set_record(answered.known.found.record);
         switch (answered.need) {
         case Need::kOutput:
@@ -48,18 +53,13 @@ public:
     Outcome run(bool is_news) {
         for (int turn = 0; is_news && turn < kMostTurns; ++turn) {
             outcome_.need = Need::kNothing;
-            const bool was_over = is_over(object_);
-            const Decision decision = decide({object_, view_, memory_, world_, is_gone_});
+            Decision decision = decide({object_, view_, memory_, world_, is_gone_});
             memory_ = decision.memory;
             outcome_.step = decision.step;
-            is_news = carry_out(decision);
-            if (is_news && !was_over && is_over(object_)) {
-                outcome_.need = Need::kTurn;
-                is_news = false;
-            }
+            is_news = carry_out(std::move(decision.actions), false);
         }
         outcome_.memory = memory_;
-        outcome_.known = {{view_.accounted, view_.record}, view_.output};
+        outcome_.known = {{view_.accounted, view_.record}, view_.output, handed_};
         if (!is_forgotten_) {
             outcome_.object = object_;
         }
@@ -67,35 +67,43 @@ public:
     }
 
 private:
-    /// Whether something is known now that was not: then it is decided again.
-    bool carry_out(const Decision& decision) {
-        bool is_news = false;
-        for (const Action& action : decision.actions) {
-            switch (action.kind) {
-            case Action::Kind::kClaim:
-                is_news = take(server_.claim(object_));
-                break;
-            case Action::Kind::kWriteStatus:
-                is_news = take(server_.write_status(object_, action.status));
-                break;
-            case Action::Kind::kLetGo:
-                is_news = take(server_.let_go(object_));
-                break;
-            case Action::Kind::kRemove:
-                is_news = take(server_.remove(object_));
-                break;
-            case Action::Kind::kEvent:
-                tell(action.event);
-                break;
-            case Action::Kind::kForget:
-                is_forgotten_ = true;
-                return false;
-            default:
-                is_news = on_cluster(action) || is_news;
-            }
+    /// Whether something is known now that was not: then it is decided again. Ends at a write.
+    bool carry_out(std::vector<Action> actions, bool is_news) {
+        for (auto action = actions.begin(); action != actions.end(); ++action) {
             if (outcome_.must_read || is_forgotten_) {
                 return false; // what follows was decided on an older object
             }
+            if (is_write(*action)) {
+                outcome_.pause = Pause{std::move(*action),
+                                       {std::make_move_iterator(std::next(action)),
+                                        std::make_move_iterator(actions.end())},
+                                       asked_};
+                return false;
+            }
+            if (action->kind == Action::Kind::kForget) {
+                is_forgotten_ = true;
+            } else if (action->kind == Action::Kind::kEvent) {
+                tell(action->event);
+            } else {
+                is_news = on_cluster(*action) || is_news;
+            }
+        }
+        return is_news && !outcome_.must_read && !is_forgotten_;
+    }
+
+    /// Goes on where the turn was when it had to wait for its write.
+    bool take_write(const Answered& answered) {
+        asked_ = answered.pause.asked;
+        if (answered.known.handed) {
+            add_handed(*answered.known.handed, answered.known.found.record);
+        } else {
+            set_record(answered.known.found.record);
+        }
+        const bool was_over = is_over(object_);
+        const bool is_news = carry_out(answered.pause.rest, take(answered.written));
+        if (is_news && !was_over && is_over(object_)) {
+            outcome_.need = Need::kTurn;
+            return false;
         }
         return is_news;
     }
@@ -172,18 +180,25 @@ private:
 
     /// A job that was handed over held a moment ago is held, although the poll is older than it.
     bool take_receipt(RecordSight record) {
-        view_.record = std::move(record);
-        tell_failure();
-        if (view_.record.answer.empty()) {
+        if (record.answer.empty()) {
+            view_.record = std::move(record);
+            tell_failure();
             return !view_.record.refusal.empty();
         }
         SeenJob job;
-        job.id = view_.record.answer;
+        job.id = record.answer;
         job.owner = view_.account;
         job.token = object_.uid;
         job.state = submission::State::kHeld;
-        view_.queue.jobs.push_back(std::move(job));
+        add_handed(std::move(job), std::move(record));
+        tell_failure();
         return true;
+    }
+
+    void add_handed(SeenJob job, RecordSight record) {
+        view_.record = std::move(record);
+        view_.queue.jobs.push_back(job);
+        handed_ = std::move(job);
     }
 
     bool take_results(std::optional<Collected> collected) {
@@ -229,6 +244,8 @@ private:
     const PollIndex& index_;
     Batch& batch_;
     Outcome outcome_;
+    std::optional<SeenJob> handed_;
+    Need asked_ = Need::kNothing;
     bool is_forgotten_ = false;
 };
 

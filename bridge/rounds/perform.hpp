@@ -31,12 +31,21 @@ enum class Need {
     kSubmit,  ///< that its job was handed over
     kOutput,  ///< the last of its output
     kTurn,    ///< that the ends of other objects were written: its own was
+    kWrite,   ///< what the API server answers to its write
 };
 
 /// What earlier turns of the round have found out.
 struct Known {
     Inquired found;
     OutputSight output;
+    std::optional<SeenJob> handed = {}; ///< the job that was handed over after the poll
+};
+
+/// A turn that goes on when its write is answered.
+struct Pause {
+    Action write;
+    std::vector<Action> rest;    ///< was decided with it, and follows it
+    Need asked = Need::kNothing; ///< what the turn was the answer to
 };
 
 /// What an object needed, and what came of it.
@@ -45,6 +54,8 @@ struct Answered {
     Known known; ///< before
     Inquired found;
     OutputSight output;
+    Pause pause = {}; ///< of kWrite, and its answer
+    Written written = {};
 };
 
 /// What became of an object in one turn.
@@ -55,6 +66,7 @@ struct Outcome {
     Need need = Need::kNothing; ///< then decide again, with an Answered
     int attempt = 0;            ///< of kSubmit
     Known known;                ///< for that Answered
+    std::optional<Pause> pause; ///< a write comes first, for many objects at the same time
     Step step = Step::kWait;
 };
 
@@ -66,7 +78,7 @@ struct Sides {
 };
 
 /// Decides and carries out, until nothing is left to do for the object before the next poll, or
-/// until it needs an answer that is asked for by the caller, for many objects together. Releases,
+/// until it needs an answer or a write, which the caller sends for many objects together. Releases,
 /// cancellations and Events are put into `batch`, which perform_batch() sends.
 [[nodiscard]] Outcome
 perform(const Case& one, const Sides& sides, Batch& batch, const Answered* answered = nullptr);

@@ -18,6 +18,20 @@ constexpr std::size_t kMostDeparted = 10000;
 /// of its job, its output. More would be a rule that goes in circles.
 constexpr int kMostAnswers = 5;
 
+/// A bound on the writes of one object between two answers.
+constexpr int kMostWrites = 12;
+
+/// Turns that wait for their writes: then these are sent, and the queue may be read.
+constexpr std::size_t kMostWaiting = 50;
+
+/// What the last answer was to: a write that came after it is none.
+Need asked_of(const Answered* answered) {
+    if (answered == nullptr) {
+        return Need::kNothing;
+    }
+    return answered->need == Need::kWrite ? answered->pause.asked : answered->need;
+}
+
 /// What a job that is elsewhere left here, if anything, belongs to the account of here.
 View view_of(const Object& object, const Admitted& admitted, const Sides& sides, bool is_foreign) {
     View view;
@@ -68,6 +82,13 @@ void Rounds::each(const std::function<void(const Object&)>& take) const {
     }
 }
 
+bool Rounds::has_claimed_in(const std::string& space) const {
+    return std::any_of(objects_.begin(), objects_.end(), [&](const auto& one) {
+        const Object& object = one.second.object;
+        return !one.second.is_gone && object.space == space && object.has_finalizer();
+    });
+}
+
 void Rounds::turn(Tracked& tracked, const Answered* answered, Going& going) {
     const Sides& sides = going.sides;
     const World& world = going.world;
@@ -95,8 +116,11 @@ void Rounds::turn(Tracked& tracked, const Answered* answered, Going& going) {
         going.ended.push_back({uid, 0, std::move(outcome.known)});
         outcome.need = Need::kNothing;
     }
-    const bool is_repeated = answered != nullptr && answered->need == outcome.need;
-    if (outcome.need != Need::kNothing && !is_repeated && !outcome.must_read) {
+    if (outcome.pause) {
+        going.writes.push_back(
+            {uid, view.account, std::move(outcome.known), std::move(*outcome.pause)});
+    } else if (outcome.need != Need::kNothing && asked_of(answered) != outcome.need &&
+               !outcome.must_read) {
         going.needs[{view.account, outcome.need}].push_back(
             {uid, outcome.attempt, std::move(outcome.known)});
         busy_.insert(uid);
@@ -154,15 +178,41 @@ Rounds::Needs Rounds::take_hand_overs(Needs& needs, const std::string& account) 
     return taken;
 }
 
-/// Objects that wait for an answer, by account, without inquiries.
-std::map<std::string, std::size_t> Rounds::waiting_of(const Needs& needs) {
+/// Objects that wait for an answer or a write, by account, without inquiries.
+std::map<std::string, std::size_t> Rounds::waiting_of(const Going& going) {
     std::map<std::string, std::size_t> waiting;
-    for (const auto& [group, all] : needs) {
+    for (const auto& [group, all] : going.needs) {
         if (group.second != Need::kInquiry) {
             waiting[group.first] += all.size();
         }
     }
+    for (const Writing& one : going.writes) {
+        ++waiting[one.account];
+    }
     return waiting;
+}
+
+void Rounds::write_out(Going& going) {
+    for (int more = 0; more < kMostWrites && !going.writes.empty(); ++more) {
+        std::vector<Writing> all = std::exchange(going.writes, {});
+        std::vector<ObjectWrite> writes;
+        writes.reserve(all.size());
+        for (const Writing& one : all) {
+            writes.push_back({&objects_.at(one.uid).object, &one.pause.write});
+        }
+        std::vector<Written> written = going.sides.server.write_all(writes);
+        for (std::size_t at = 0; at < all.size(); ++at) {
+            Writing& one = all[at];
+            const Answered answered{Need::kWrite,
+                                    std::move(one.known),
+                                    {},
+                                    {},
+                                    std::move(one.pause),
+                                    std::move(written.at(at))};
+            turn(objects_.at(one.uid), &answered, going);
+        }
+    }
+    going.writes.clear(); // would be decided again in the next round
 }
 
 /// Hand-overs in several round trips: each job's id is in its object before the next one begins.
@@ -178,15 +228,17 @@ void Rounds::finish(const std::string& account,
                                       : left;
         const std::vector<Waiting> trip(begin, begin + static_cast<std::ptrdiff_t>(count));
         const auto answers = ask(account, need, trip, going.sides.cluster);
+        look_for_ends(going);
         for (std::size_t at = 0; at < trip.size(); ++at) {
             turn(objects_.at(trip[at].uid), &answers[at], going);
-            look_for_ends(going);
         }
+        write_out(going);
         begin += static_cast<std::ptrdiff_t>(count);
     }
 }
 
 void Rounds::finish(Needs needs, Going& going) {
+    write_out(going);
     Needs others = std::exchange(going.needs, {}); // those that wait for the end of the round
     for (int more = 0; more < kMostAnswers && !needs.empty(); ++more) {
         for (const auto& [group, all] : needs) {
@@ -258,6 +310,9 @@ void Rounds::turn_of(const std::string& uid, Going& going) {
         last_ = uid;
         turn(found->second, nullptr, going);
         ++going.report.objects;
+        if (going.writes.size() >= kMostWaiting) {
+            write_out(going);
+        }
         look_for_ends(going);
     }
 }
@@ -266,12 +321,14 @@ void Rounds::turn_all(const std::vector<std::string>& uids, Going& going) {
     for (const std::string& uid : uids) {
         turn_of(uid, going);
         // The first of many do not wait for the last.
-        for (const auto& [account, count] : waiting_of(going.needs)) {
+        for (const auto& [account, count] : waiting_of(going)) {
             if (count >= HandOverPace::kMostTogether) {
+                write_out(going);
                 finish(take_hand_overs(going.needs, account), going);
             }
         }
     }
+    write_out(going);
 }
 
 bool Rounds::must_wait(const Tracked& tracked, Going& going) const {
@@ -302,8 +359,13 @@ void Rounds::hand_over_all(const std::vector<std::string>& uids, Going& going) {
             continue;
         }
         turn_of(uid, going);
-        for (const auto& [account, count] : waiting_of(going.needs)) {
-            if (count < pace.room(account)) {
+        for (const auto& [account, all] : waiting_of(going)) {
+            if (all >= pace.room(account)) {
+                write_out(going);
+            }
+        }
+        for (const auto& [account, count] : waiting_of(going)) {
+            if (count < pace.room(account) || !going.writes.empty()) {
                 continue;
             }
             finish(take_hand_overs(going.needs, account), going);
@@ -313,6 +375,7 @@ void Rounds::hand_over_all(const std::vector<std::string>& uids, Going& going) {
             }
         }
     }
+    write_out(going);
     begin_next_at(going);
 }
 
@@ -327,7 +390,7 @@ void Rounds::begin_next_at(const Going& going) {
 }
 
 void Rounds::look_for_ends(Going& going) {
-    if (going.pace == nullptr || !going.sides.index.poll().is_complete ||
+    if (going.pace == nullptr || !going.sides.index.poll().is_complete || !going.writes.empty() ||
         !going.pace->is_poll_due()) {
         return;
     }
@@ -348,6 +411,7 @@ void Rounds::look_for_ends(Going& going) {
             turn(found->second, nullptr, between);
         }
     }
+    write_out(between);
     finish(take_hand_overs(between.needs), between); // inquiries wait for the next round
     batch_ = std::move(kept);
     std::move(between.ended.begin(), between.ended.end(), std::back_inserter(going.ended));
@@ -360,6 +424,7 @@ void Rounds::settle(Going& going) {
             turn(found->second, &answered, going);
         }
     }
+    write_out(going);
 }
 
 RoundReport

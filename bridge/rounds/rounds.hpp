@@ -42,6 +42,8 @@ public:
     [[nodiscard]] const Object* find(const std::string& uid) const;
 
     void each(const std::function<void(const Object&)>& take) const;
+    /// Whether an object of the namespace has the bridge's finalizer.
+    [[nodiscard]] bool has_claimed_in(const std::string& space) const;
 
     /// Without a `pace` objects are handed over in groups of 50, and the queue is read once.
     RoundReport
@@ -65,6 +67,13 @@ private:
         int attempt = 0; ///< of a hand-over
         Known known;
     };
+    /// An object whose turn waits for its write.
+    struct Writing {
+        std::string uid;
+        std::string account;
+        Known known;
+        Pause pause;
+    };
     /// Objects that need an answer, by account.
     using Needs = std::map<std::pair<std::string, Need>, std::vector<Waiting>>;
 
@@ -82,6 +91,7 @@ private:
         RoundReport& report;
         HandOverPace* pace = nullptr;
         Needs needs = {};
+        std::vector<Writing> writes = {};
         std::vector<Waiting> ended = {}; ///< objects whose end was written
         /// Accounts whose further objects wait for the next round, and the last object before the
         /// first of them.
@@ -99,7 +109,9 @@ private:
     void hand_over_all(const std::vector<std::string>& uids, Going& going);
     /// The object's turn comes in the next round.
     [[nodiscard]] bool must_wait(const Tracked& tracked, Going& going) const;
-    [[nodiscard]] static std::map<std::string, std::size_t> waiting_of(const Needs& needs);
+    [[nodiscard]] static std::map<std::string, std::size_t> waiting_of(const Going& going);
+    /// Sends the writes that turns wait for, at the same time; then these turns go on.
+    void write_out(Going& going);
     /// The next round begins with an object that waits now.
     void begin_next_at(const Going& going);
     /// Where a poll is due while objects are handed over: the ends that it shows are written.
@@ -107,7 +119,7 @@ private:
     /// The next turn of objects whose end was written.
     void settle(Going& going);
     /// `answered`: of a further turn in the same round. What it needs next becomes one of the
-    /// needs.
+    /// needs, or of the writes.
     void turn(Tracked& tracked, const Answered* answered, Going& going);
     [[nodiscard]] std::vector<Answered> ask(const std::string& account,
                                             Need need,

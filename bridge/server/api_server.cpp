@@ -9,6 +9,11 @@
 #include "support/json.hpp"
 #include "support/text.hpp"
 
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <utility>
+
 namespace cybele::bridge {
 namespace {
 
@@ -17,6 +22,9 @@ using apiserver::WriteResult;
 
 constexpr std::chrono::milliseconds kPatience{30'000};
 constexpr std::chrono::milliseconds kWait{45'000}; ///< more than the writer's own patience
+/// Writes that are given to the writer at the same time: more than it sends, so that none waits for
+/// the next, and few, since whether this process may act is asked before each.
+constexpr std::size_t kMostOpen = 8;
 
 /// The object with the metadata that the server answered, which shows nothing of its status.
 Object with_metadata(Object object, const Json& metadata) {
@@ -54,6 +62,37 @@ apiserver::Write patch(const Object& object, std::string_view type, std::string 
     write.revision = object.resource_version;
     write.patience = kPatience;
     return write;
+}
+
+/// Unset: there is nothing to write, the finalizer is gone.
+std::optional<apiserver::Write> write_of(const ObjectWrite& one) {
+    const Object& object = *one.object;
+    switch (one.action->kind) {
+    case Action::Kind::kClaim:
+        return patch(object,
+                     apiserver::kMergePatch,
+                     apiserver::add_finalizer(metadata_json(object), kFinalizer));
+    case Action::Kind::kLetGo: {
+        auto body =
+            apiserver::remove_finalizer(metadata_json(object), kFinalizer, tests_of_status(object));
+        return body ? std::optional(patch(object, apiserver::kJsonPatch, std::move(*body)))
+                    : std::nullopt;
+    }
+    case Action::Kind::kRemove: {
+        apiserver::Write write =
+            patch(object,
+                  apiserver::kJsonBody,
+                  apiserver::delete_options({object.uid, object.resource_version, std::nullopt}));
+        write.method = "DELETE";
+        return write;
+    }
+    default:
+        apiserver::Write write =
+            patch(object, apiserver::kJsonPatch, status_body(object, one.action->status));
+        write.path += "/status";
+        write.read_path = object_path(object);
+        return write;
+    }
 }
 
 /// What the log says of a status: the end, else the state, else why it waits.
@@ -114,26 +153,42 @@ std::string status_body(const Object& object, const Status& status) {
                                                            : parse_json(status_json(status)));
 }
 
-WriteResult ApiServer::send(apiserver::Write write) {
-    WriteResult outcome;
-    outcome.kind = WriteResult::Kind::kUnavailable;
-    if (may_act_ && !may_act_()) {
-        return outcome;
-    }
-    bool is_ended = false;
-    write.on_end = [&](const WriteResult& ended) {
-        outcome = ended;
-        is_ended = true;
+std::vector<Written> ApiServer::write_all(const std::vector<ObjectWrite>& all) {
+    std::vector<Written> written(all.size());
+    std::set<std::uint64_t> open;
+    const auto wait_for = [&](std::size_t most) {
+        pump_.work_until([&] { return open.size() <= most; }, boot_time() + kWait);
+        return open.size() <= most;
     };
-    const auto number = writer_.submit(std::move(write), boot_time());
-    if (!number) {
-        return outcome;
+    for (std::size_t at = 0; at < all.size(); ++at) {
+        if (!wait_for(kMostOpen - 1) || (may_act_ && !may_act_())) {
+            break;
+        }
+        auto write = write_of(all[at]);
+        if (!write) {
+            written[at] = {Written::Kind::kDone, *all[at].object};
+            continue;
+        }
+        const auto number = std::make_shared<std::uint64_t>(0);
+        write->on_end = [&, at, number](const WriteResult& outcome) {
+            written[at] = finish(all[at], outcome);
+            open.erase(*number);
+        };
+        if (const auto given = writer_.submit(std::move(*write), boot_time())) {
+            *number = *given;
+            open.insert(*given);
+        }
     }
-    pump_.work_until([&] { return is_ended; }, boot_time() + kWait);
-    if (!is_ended) {
-        writer_.cancel(*number);
+    (void)wait_for(0);
+    // What has not ended, or was not begun, is unclear.
+    for (const std::uint64_t number : open) {
+        writer_.cancel(number);
     }
-    return outcome;
+    return written;
+}
+
+Written ApiServer::write_one(const Object& object, const Action& action) {
+    return write_all({{&object, &action}}).front();
 }
 
 void ApiServer::log(const Object& object, std::string what, std::string detail) const {
@@ -167,59 +222,52 @@ Written ApiServer::finish(const Object& object, const WriteResult& outcome) {
     }
 }
 
-Written ApiServer::claim(const Object& object) {
-    Written written =
-        finish(object,
-               send(patch(object,
-                          apiserver::kMergePatch,
-                          apiserver::add_finalizer(metadata_json(object), kFinalizer))));
+Written ApiServer::finish(const ObjectWrite& one, const WriteResult& outcome) {
+    const Object& object = *one.object;
+    const Action& action = *one.action;
+    if (action.kind == Action::Kind::kRemove) {
+        if (outcome.kind == WriteResult::Kind::kDone) {
+            log(object, "Expired", "ttlSecondsAfterFinished is over");
+            return {Written::Kind::kDone, {}};
+        }
+        return finish(object, outcome);
+    }
+    const bool is_status = action.kind == Action::Kind::kWriteStatus;
+    Object changed = object;
+    if (is_status) {
+        changed.status = action.status;
+        changed.stored = Stored::kStatus;
+        changed.job.started = job_start(object, action.status);
+    }
+    Written written = finish(changed, outcome);
     if (written.kind == Written::Kind::kDone) {
-        log(object, "Claimed");
+        if (is_status) {
+            log(object, word_of(action.status), detail_of(action.status));
+        } else if (action.kind == Action::Kind::kClaim) {
+            log(object, "Claimed");
+        } else {
+            log(object, "Released", "finalizer removed");
+        }
     }
     return written;
+}
+
+Written ApiServer::claim(const Object& object) {
+    return write_one(object, {Action::Kind::kClaim});
 }
 
 Written ApiServer::write_status(const Object& object, const Status& status) {
-    apiserver::Write write = patch(object, apiserver::kJsonPatch, status_body(object, status));
-    write.path += "/status";
-    write.read_path = object_path(object);
-    Object changed = object;
-    changed.status = status;
-    changed.stored = Stored::kStatus;
-    changed.job.started = job_start(object, status);
-    Written written = finish(changed, send(std::move(write)));
-    if (written.kind == Written::Kind::kDone) {
-        log(object, word_of(status), detail_of(status));
-    }
-    return written;
+    Action action{Action::Kind::kWriteStatus};
+    action.status = status;
+    return write_one(object, action);
 }
 
 Written ApiServer::let_go(const Object& object) {
-    const auto body =
-        apiserver::remove_finalizer(metadata_json(object), kFinalizer, tests_of_status(object));
-    if (!body) {
-        return {Written::Kind::kDone, object};
-    }
-    apiserver::Write write = patch(object, apiserver::kJsonPatch, *body);
-    Written written = finish(object, send(std::move(write)));
-    if (written.kind == Written::Kind::kDone) {
-        log(object, "Released", "finalizer removed");
-    }
-    return written;
+    return write_one(object, {Action::Kind::kLetGo});
 }
 
 Written ApiServer::remove(const Object& object) {
-    apiserver::Write write =
-        patch(object,
-              apiserver::kJsonBody,
-              apiserver::delete_options({object.uid, object.resource_version, std::nullopt}));
-    write.method = "DELETE";
-    const WriteResult outcome = send(std::move(write));
-    if (outcome.kind == WriteResult::Kind::kDone) {
-        log(object, "Expired", "ttlSecondsAfterFinished is over");
-        return {Written::Kind::kDone, {}};
-    }
-    return finish(object, outcome);
+    return write_one(object, {Action::Kind::kRemove});
 }
 
 void ApiServer::tell(const Object& object, const Action::Event& event) {

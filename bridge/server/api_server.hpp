@@ -27,7 +27,8 @@ inline constexpr std::string_view kGroupVersion = "cybelectl.io/v1alpha1";
 /// it is known.
 [[nodiscard]] std::string status_body(const Object& object, const Status& status);
 
-/// A real API server. Each write is waited for; meanwhile the Lease is renewed.
+/// A real API server. Each write is waited for, or all of several that are sent at the same time;
+/// meanwhile the Lease is renewed.
 class ApiServer : public Server {
 public:
     ApiServer(Pump& pump,
@@ -40,6 +41,7 @@ public:
     [[nodiscard]] Written write_status(const Object& object, const Status& status) override;
     [[nodiscard]] Written let_go(const Object& object) override;
     [[nodiscard]] Written remove(const Object& object) override;
+    [[nodiscard]] std::vector<Written> write_all(const std::vector<ObjectWrite>& all) override;
     void tell(const Object& object, const Action::Event& event) override;
 
     /// Which process writes may go on after this moment only: the Lease's.
@@ -48,8 +50,9 @@ public:
     }
 
 private:
-    [[nodiscard]] apiserver::WriteResult send(apiserver::Write write);
+    [[nodiscard]] Written write_one(const Object& object, const Action& action);
     [[nodiscard]] Written finish(const Object& object, const apiserver::WriteResult& outcome);
+    [[nodiscard]] Written finish(const ObjectWrite& one, const apiserver::WriteResult& outcome);
     void log(const Object& object, std::string what, std::string detail = {}) const;
 
     Pump& pump_;

@@ -4,6 +4,7 @@
 #include "bridge/decide/decide.hpp"
 
 #include <optional>
+#include <vector>
 
 namespace cybele::bridge {
 
@@ -19,6 +20,14 @@ struct Written {
     std::optional<Object> object = {};
 };
 
+/// A write that was decided for an object.
+struct ObjectWrite {
+    const Object* object = nullptr;
+    const Action* action = nullptr; ///< is_write()
+};
+
+[[nodiscard]] bool is_write(const Action& action);
+
 /// The API server, as the bridge writes to it. Each write names the object's resourceVersion or its
 /// uid, so that what was decided on an older object is refused.
 class Server {
@@ -32,8 +41,13 @@ public:
     [[nodiscard]] virtual Written write_status(const Object& object, const Status& status) = 0;
     [[nodiscard]] virtual Written let_go(const Object& object) = 0;
     [[nodiscard]] virtual Written remove(const Object& object) = 0;
+    /// One for each of several objects, in their order, or at the same time; what became of each.
+    [[nodiscard]] virtual std::vector<Written> write_all(const std::vector<ObjectWrite>& all);
     /// An Event; nothing depends on whether it comes.
     virtual void tell(const Object& object, const Action::Event& event) = 0;
+
+protected:
+    [[nodiscard]] Written write(const ObjectWrite& one);
 };
 
 } // namespace cybele::bridge

@@ -117,8 +117,8 @@ TEST_CASE("while many objects are handed over by ssh, the end of another job is 
     CHECK(peace.world.counts["polls"] == polls + 2);
     CHECK(peace.server.objects.at(kOne).status.holds("Complete"));
     CHECK(cluster.jobs.size() == kJobs + 1);
-    // One id, and then the end: the others wait for it.
-    CHECK(peace.server.order.substr(order, 3) == "sse");
+    // The end, and then the ids.
+    CHECK(peace.server.order.substr(order, 3) == "ses");
     CHECK(std::count(peace.server.order.begin(), peace.server.order.end(), 'l') == 1);
 }
 

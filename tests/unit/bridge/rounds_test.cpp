@@ -3,6 +3,7 @@
 #include "peace.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include <doctest/doctest.h>
 
@@ -158,6 +159,59 @@ TEST_CASE("of two clusters that give the same id one runs the job, and the other
     others.round(peace.server, there, elsewhere);
     CHECK(object.has_finalizer());
     CHECK_FALSE(peace.cluster.jobs[0].is_over());
+}
+
+namespace {
+
+/// Of how many objects the writes come together.
+class TogetherServer : public model::Server {
+public:
+    using model::Server::Server;
+
+    std::vector<bridge::Written> write_all(const std::vector<bridge::ObjectWrite>& all) override {
+        together.push_back(all.size());
+        return model::Server::write_all(all);
+    }
+    std::vector<std::size_t> together;
+};
+
+} // namespace
+
+TEST_CASE("the writes of many objects are sent together, and those of each one after the other") {
+    Peace peace;
+    TogetherServer server(peace.world);
+    server.runs = [](const std::string&) { return false; };
+    constexpr std::size_t kObjects = 60;
+    for (std::size_t one = 0; one < kObjects; ++one) {
+        peace.create("00000000-0000-4000-8000-0000000000" + std::to_string(one + 10));
+    }
+    server.objects = peace.server.objects;
+    server.revision = peace.server.revision;
+    bridge::World now;
+    now.now = peace.world.now;
+    const auto round = [&] {
+        for (const auto& [uid, object] : server.objects) {
+            peace.rounds.put(object);
+        }
+        (void)peace.rounds.round(server, peace.cluster, now);
+        return std::exchange(server.together, {});
+    };
+    // Finalizers and ids; the first 50 do not wait for the last ones.
+    CHECK(round() == std::vector<std::size_t>{50, 50, 10, 10});
+    CHECK(peace.cluster.committed.size() == kObjects);
+    CHECK(round() == std::vector<std::size_t>{50, 10}); // what the queue shows
+    for (model::Job& job : peace.cluster.jobs) {
+        job.state = submission::State::kDone;
+        job.native = "COMPLETED";
+        job.ended = peace.world.now;
+    }
+    // The ends, then the finalizers.
+    CHECK(round() == std::vector<std::size_t>{50, 10, 60});
+    for (const auto& [uid, object] : server.objects) {
+        CHECK(object.status.holds("Complete"));
+        CHECK_FALSE(object.has_finalizer());
+    }
+    CHECK(round().empty());
 }
 
 TEST_CASE("after a conflict nothing more is done on the old object") {
