@@ -105,7 +105,8 @@ others_run() {
     cp keys/guest.pub authorized/guest
     for one in $(seq 100); do
         printf '%s\n' --- 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' "metadata: {name: many-$one}" 'spec:' '  batch: |' \
-            '    #!/bin/sh' '    #SBATCH --output=/dev/null --mem=10' "    echo many-$one >>$place/slurm/guest/many" '    sleep 1'
+            '    #!/bin/sh' '    #SBATCH --output=/dev/null --mem=10' "    echo many-$one >>$place/slurm/guest/many" \
+            "    while [ ! -e $place/slurm/guest/many-may-end ]; do sleep 1; done"
     done | kubectl create -f - >&2
     rm -f logins
     start=$(date +%s%3N)
@@ -115,6 +116,7 @@ others_run() {
     wait_for 120 have_ids || { cat one.log && return 1; }
     echo "100 held jobs $(($(date +%s%3N) - start)) ms after the start of the bridge, $(wc -l <logins) round trips" >&3
     (($(wc -l <logins) <= 12))
+    touch slurm/guest/many-may-end # ends have logins of their own
     have_run() { (($(sort -u slurm/guest/many | wc -l) == 100)); }
     wait_for 400 have_run || { cat one.log && return 1; }
     for one in 1 50 100; do ends "many-$one" Succeeded 60; done
