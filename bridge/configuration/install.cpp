@@ -42,19 +42,23 @@ std::vector<std::string> rights(const InstallRequest& request) {
     rules += document.manages_jobs ? kJobRulesText : "";
     rules += document.virtual_nodes ? kPodRulesText : "";
     rules += document.collector_image.empty() ? "" : kCollectorRulesText;
+    rules += document.namespaces.empty()
+                 ? ""
+                 : fmt::format(kBindingRulesText, fmt::arg("name", document.name));
     const auto fill = [&](std::string_view form, const std::string& served) {
         return fmt::format(fmt::runtime(form),
                            fmt::arg("name", document.name),
                            fmt::arg("space", request.name_space),
                            fmt::arg("served", served),
+                           fmt::arg("finalizer", kBindingFinalizer),
                            fmt::arg("rules", rules));
     };
-    std::vector<std::string> texts;
+    std::vector<std::string> texts{fill(kRoleText, {})};
     if (document.namespaces.empty()) {
-        texts.push_back(fill(kClusterRoleText, {}));
+        texts.push_back(fill(kClusterBindingText, {}));
     }
     for (const std::string& served : document.namespaces) {
-        texts.push_back(fill(kRoleText, served));
+        texts.push_back(fill(kBindingText, served));
     }
     texts.push_back(fill(kLeaseRoleText, {}));
     if (document.virtual_nodes) {

@@ -5,9 +5,13 @@
 #include "support/error.hpp"
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cybele::bridge {
+
+/// Of the RoleBindings that `bridge install` writes into the `namespaces` of a Bridge.
+inline constexpr std::string_view kBindingFinalizer = "cybelectl.io/bridge";
 
 struct InstallRequest {
     Configuration configuration;

@@ -118,28 +118,34 @@ subjects:
 - {{kind: ServiceAccount, name: cybelectl-bridge, namespace: {space}}}
 )";
 
+/// Of its own RoleBindings, with `namespaces`.
+inline constexpr std::string_view kBindingRulesText = R"(- apiGroups: [rbac.authorization.k8s.io]
+  resources: [rolebindings]
+  resourceNames: [cybelectl-bridge-{name}]
+  verbs: [list, watch, patch]
+)";
+
 inline constexpr std::string_view kRoleText = R"(apiVersion: rbac.authorization.k8s.io/v1
-kind: Role
+kind: ClusterRole
 metadata:
   name: cybelectl-bridge-{name}
-  namespace: {served}
-{rules}---
-apiVersion: rbac.authorization.k8s.io/v1
+{rules})";
+
+/// The rights in one namespace. They last until the jobs there have ended, so that these can be
+/// ended when the namespace is deleted.
+inline constexpr std::string_view kBindingText = R"(apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
 metadata:
   name: cybelectl-bridge-{name}
   namespace: {served}
-roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: Role, name: cybelectl-bridge-{name}}}
+  finalizers: [{finalizer}]
+roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: cybelectl-bridge-{name}}}
 subjects:
 - {{kind: ServiceAccount, name: cybelectl-bridge, namespace: {space}}}
 )";
 
-inline constexpr std::string_view kClusterRoleText = R"(apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata:
-  name: cybelectl-bridge-{name}
-{rules}---
-apiVersion: rbac.authorization.k8s.io/v1
+/// The rights in all namespaces.
+inline constexpr std::string_view kClusterBindingText = R"(apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRoleBinding
 metadata:
   name: cybelectl-bridge-{name}

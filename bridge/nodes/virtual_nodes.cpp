@@ -372,6 +372,12 @@ void VirtualNodes::drop(const ViewJson& pod) {
     }
 }
 
+bool VirtualNodes::has_pods(const std::string& space) const {
+    return std::any_of(pods_.begin(), pods_.end(), [prefix = prefix_of(space)](const auto& one) {
+        return one.second.path.starts_with(prefix);
+    });
+}
+
 void VirtualNodes::drop_others(const std::string& prefix, const std::set<std::string>& owners) {
     std::erase_if(pods_, [&](const auto& entry) {
         return entry.second.path.starts_with(prefix) && !owners.contains(entry.first);

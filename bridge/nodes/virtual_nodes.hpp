@@ -55,6 +55,8 @@ public:
     void show_queues(std::vector<LiveQueue> queues) {
         live_ = std::move(queues);
     }
+    /// Of this view, in the namespace.
+    [[nodiscard]] bool has_pods(const std::string& space) const;
     /// Where the API server gets the output of pods.
     void listen_at(NodeAddress listener) {
         listener_ = std::move(listener);

@@ -6,6 +6,7 @@
 #include "bridge/server/api_server.hpp"
 #include "support/json.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -127,6 +128,36 @@ void ObjectWatch::on_trouble(const Error& error) {
 
 void ObjectWatch::on_recovered() {
     log("Recovered", "the API server answers");
+}
+
+void ObjectWatches::add(std::string space, std::string path, JobReader jobs) {
+    spaces_.push_back(std::move(space));
+    observers_.push_back(
+        std::make_unique<ObjectWatch>(inbox_, observers_.size(), log_, std::move(jobs)));
+    apiserver::ListWatchSettings settings;
+    settings.path = std::move(path);
+    watches_.push_back(std::make_unique<apiserver::ListWatch>(
+        settings, transport_, *observers_.back(), seed_ + watches_.size()));
+    pump_.add(*watches_.back());
+}
+
+/// A namespace that the bridge may not read does not keep it from the others.
+bool ObjectWatches::is_synced() const {
+    return std::any_of(watches_.begin(),
+                       watches_.end(),
+                       [](const auto& watch) { return watch->is_synced(); }) &&
+           std::all_of(watches_.begin(), watches_.end(), [](const auto& watch) {
+               return watch->is_settled();
+           });
+}
+
+bool ObjectWatches::is_synced(const std::string& space) const {
+    for (std::size_t at = 0; at < watches_.size(); ++at) {
+        if (spaces_[at] == space && !watches_[at]->is_synced()) {
+            return false;
+        }
+    }
+    return true;
 }
 
 void read_again(Pump& pump,

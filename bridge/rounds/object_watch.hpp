@@ -6,9 +6,12 @@
 #include "bridge/rounds/rounds.hpp"
 #include "bridge/server/pump.hpp"
 
+#include <cstdint>
 #include <deque>
+#include <memory>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace cybele::bridge {
@@ -65,6 +68,38 @@ private:
     JobReader jobs_;
     bool is_listing_ = false;
     std::set<std::string> listed_;
+};
+
+/// The watches of all kinds and namespaces that a bridge serves, and what they showed.
+class ObjectWatches {
+public:
+    ObjectWatches(Pump& pump,
+                  apiserver::Transport& transport,
+                  TransitionLog log,
+                  std::uint64_t seed)
+        : pump_(pump), transport_(transport), log_(std::move(log)), seed_(seed) {}
+
+    /// `space`: empty for all namespaces. `jobs`: ordinary Jobs.
+    void add(std::string space, std::string path, JobReader jobs = {});
+    [[nodiscard]] bool is_synced() const;
+    /// What was listed in this namespace is all that there is.
+    [[nodiscard]] bool is_synced(const std::string& space) const;
+    bool apply(Rounds& rounds) {
+        return inbox_.apply(rounds, watches_.size());
+    }
+    [[nodiscard]] const apiserver::ListWatches& watches() const {
+        return watches_;
+    }
+
+private:
+    Pump& pump_;
+    apiserver::Transport& transport_;
+    TransitionLog log_;
+    std::uint64_t seed_;
+    Inbox inbox_;
+    std::vector<std::string> spaces_;
+    std::vector<std::unique_ptr<ObjectWatch>> observers_;
+    apiserver::ListWatches watches_;
 };
 
 /// Objects of which a write had no clear answer are read.

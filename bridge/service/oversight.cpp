@@ -90,7 +90,8 @@ void Oversight::look_for_strangers(const std::vector<SeenJob>& jobs) {
           {}});
 }
 
-Result<void> Oversight::write_metrics(Metrics metrics) {
+Result<void> Oversight::write_metrics(Metrics metrics, const Rounds& rounds) {
+    rounds.each([&](const Object& object) { metrics.add_object(object.status.phase); });
     std::set<std::string> failing;
     for (const launchers::BridgeAccount& row : parts_.request.configuration.document.accounts) {
         if (!parts_.cluster.trouble_of(row.account).empty()) {

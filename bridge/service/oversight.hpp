@@ -4,6 +4,7 @@
 #include "apiserver/event.hpp"
 #include "apiserver/lease.hpp"
 #include "bridge/batch/batch_cluster.hpp"
+#include "bridge/rounds/rounds.hpp"
 #include "bridge/server/pump.hpp"
 #include "bridge/service/metrics.hpp"
 #include "bridge/service/service.hpp"
@@ -39,7 +40,7 @@ public:
     /// Every five minutes: which of these jobs, that name no known object, have none.
     void look_for_strangers(const std::vector<SeenJob>& jobs);
     /// Adds what is known here.
-    [[nodiscard]] Result<void> write_metrics(Metrics metrics);
+    [[nodiscard]] Result<void> write_metrics(Metrics metrics, const Rounds& rounds);
 
 private:
     [[nodiscard]] Strangers::Sources sources();

@@ -14,6 +14,7 @@
 #include "bridge/rounds/object_watch.hpp"
 #include "bridge/server/api_server.hpp"
 #include "bridge/server/identity.hpp"
+#include "bridge/service/bindings.hpp"
 #include "bridge/service/client_authorities.hpp"
 #include "bridge/service/listener.hpp"
 #include "bridge/service/oversight.hpp"
@@ -66,9 +67,21 @@ public:
           cluster_(cluster_settings()), rounds_([this](const Object& object) {
               return admit(object, request_.configuration.site);
           }),
-          oversight_({request, space_, pump_, events_, lease_, cluster_, meanwhile_, [this] {
-                          return stamp();
-                      }}) {
+          oversight_({request,
+                      space_,
+                      pump_,
+                      events_,
+                      lease_,
+                      cluster_,
+                      meanwhile_,
+                      [this] { return stamp(); }}),
+          watches_(pump_, connection_, request.log, seed_),
+          bindings_({request.configuration.document.name,
+                     request.configuration.document.namespaces,
+                     request.log},
+                    connection_,
+                    writer_,
+                    seed_) {
         world_.times = request.configuration.times;
         world_.reads_tails = request.configuration.document.reads_tails;
         world_.site = request.configuration.cluster.name;
@@ -79,6 +92,7 @@ public:
         add_watches();
         add_virtual_nodes();
         add_collectors();
+        bindings_.add_to(pump_);
     }
 
     /// Whether the configuration changed, so that the service is to begin again with it.
@@ -190,9 +204,9 @@ private:
             spaces.emplace_back(); // all of them
         }
         for (const std::string& space : spaces) {
-            add_watch(collection_path(request_.configuration.site.kind, space), {});
+            watches_.add(space, collection_path(request_.configuration.site.kind, space));
             if (jobs_) {
-                add_watch(job_collection_path(space), jobs_);
+                watches_.add(space, job_collection_path(space), jobs_);
             }
         }
     }
@@ -205,7 +219,7 @@ private:
         VirtualNodes::Settings settings{
             request_.configuration, [this] { return leads(); }, request_.clock, request_.log};
         nodes_ = std::make_unique<VirtualNodes>(
-            std::move(settings), connection_, writer_, seed_ + watches_.size() + 1);
+            std::move(settings), connection_, writer_, seed_ + watches_.watches().size() + 1);
         nodes_->add_to(pump_);
     }
 
@@ -260,16 +274,6 @@ private:
         }
     }
 
-    void add_watch(std::string path, JobReader jobs) {
-        observers_.push_back(std::make_unique<ObjectWatch>(
-            inbox_, observers_.size(), request_.log, std::move(jobs)));
-        apiserver::ListWatchSettings settings;
-        settings.path = std::move(path);
-        watches_.push_back(std::make_unique<apiserver::ListWatch>(
-            settings, connection_, *observers_.back(), seed_ + watches_.size()));
-        pump_.add(*watches_.back());
-    }
-
     /// While a command of the cluster has not answered.
     void breathe() {
         pulse_.beat(boot_time());
@@ -314,7 +318,8 @@ private:
         if (std::exchange(rewinds_, lease_.rewinds()) == lease_.rewinds()) {
             return;
         }
-        put_back(watches_, boot_time());
+        put_back(watches_.watches(), boot_time());
+        put_back(bindings_.watches(), boot_time());
         if (nodes_) {
             put_back(nodes_->watches(), boot_time());
         }
@@ -330,35 +335,26 @@ private:
         return "the Lease is held by " + (lease_.holder().empty() ? "unknown" : lease_.holder());
     }
 
-    /// A namespace that the bridge may not read does not keep it from the others.
-    [[nodiscard]] bool is_synced() const {
-        return std::any_of(watches_.begin(),
-                           watches_.end(),
-                           [](const auto& watch) { return watch->is_synced(); }) &&
-               std::all_of(watches_.begin(), watches_.end(), [](const auto& watch) {
-                   return watch->is_settled();
-               });
-    }
-
     /// A leader that cannot reach the API server goes on with its polls, so that ends are seen.
     [[nodiscard]] bool may_poll() const {
         const bool is_cut_off = has_led_ && lease_.trouble().has_value();
-        return (has_synced_ || is_synced()) && (was_leader_ || is_cut_off);
+        return (has_synced_ || watches_.is_synced()) && (was_leader_ || is_cut_off);
     }
 
     [[nodiscard]] bool is_due() {
         if (boot_time() < next_poll_) {
             return false;
         }
-        has_synced_ = has_synced_ || is_synced();
+        has_synced_ = has_synced_ || watches_.is_synced();
         return may_poll();
     }
 
     void round() {
-        const bool was_synced = is_synced(); // then the inbox has all that was listed
-        if (inbox_.apply(rounds_, watches_.size()) && !std::exchange(world_.is_rewound, true)) {
+        const bool was_synced = watches_.is_synced(); // then the inbox has all that was listed
+        if (watches_.apply(rounds_) && !std::exchange(world_.is_rewound, true)) {
             oversight_.tell_rewound();
         }
+        bindings_.let_go([this](const std::string& space) { return has_work_in(space); });
         read_again(pump_, must_read_, jobs_, rounds_);
         world_.now = request_.clock() / kNanoseconds;
         world_.is_leader = leads();
@@ -406,13 +402,18 @@ private:
         has_ended_ = request_.is_once && was_leader_;
     }
 
+    /// Or this process cannot know that there is none.
+    [[nodiscard]] bool has_work_in(const std::string& space) const {
+        return !leads() || world_.is_rewound || !watches_.is_synced(space) ||
+               rounds_.has_claimed_in(space) || (nodes_ && nodes_->has_pods(space));
+    }
+
     void write_metrics() {
         Metrics metrics;
-        rounds_.each([&](const Object& object) { metrics.add_object(object.status.phase); });
         metrics.is_queue_answered = was_answered_;
         metrics.is_rewound = world_.is_rewound;
         metrics.last_round = world_.now;
-        if (const auto written = oversight_.write_metrics(std::move(metrics)); !written) {
+        if (const auto written = oversight_.write_metrics(std::move(metrics), rounds_); !written) {
             report("the metrics cannot be written: " + written.error().message());
         }
     }
@@ -455,9 +456,8 @@ private:
     Rounds rounds_;
     Pulse pulse_{request_};
     Oversight oversight_;
-    Inbox inbox_;
-    std::vector<std::unique_ptr<ObjectWatch>> observers_;
-    apiserver::ListWatches watches_;
+    ObjectWatches watches_;
+    Bindings bindings_;
     std::unique_ptr<VirtualNodes> nodes_;
     std::unique_ptr<Collectors> collectors_;
     std::unique_ptr<Listener> listener_;

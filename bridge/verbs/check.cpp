@@ -68,6 +68,13 @@ constexpr Right kPodRights[] = {
     {"", "pods", "status", "patch", false},
 };
 
+/// Also of a bridge with `namespaces`, to its own one.
+constexpr Right kBindingRights[] = {
+    {"rbac.authorization.k8s.io", "rolebindings", "", "list", false},
+    {"rbac.authorization.k8s.io", "rolebindings", "", "watch", false},
+    {"rbac.authorization.k8s.io", "rolebindings", "", "patch", false},
+};
+
 /// The first minor version of Kubernetes 1 that leaves Jobs with `managedBy` alone.
 constexpr int kFirstManagedBy = 32;
 
@@ -244,6 +251,9 @@ private:
         if (request_.configuration.document.virtual_nodes) {
             rights.insert(rights.end(), std::begin(kPodRights), std::end(kPodRights));
         }
+        if (!request_.configuration.document.namespaces.empty()) {
+            rights.insert(rights.end(), std::begin(kBindingRights), std::end(kBindingRights));
+        }
         for (const Right& right : rights) {
             for (const std::string& space :
                  right.is_own ? std::vector<std::string>{own_space_} : spaces) {
@@ -281,7 +291,8 @@ private:
         if (!space.empty()) {
             attributes["namespace"] = space;
         }
-        if (right.resource == "leases" && right.verb != "create") {
+        if ((right.resource == "leases" && right.verb != "create") ||
+            right.resource == "rolebindings") {
             attributes["name"] = "cybelectl-bridge-" + request_.configuration.document.name;
         }
         const Json review{{"apiVersion", "authorization.k8s.io/v1"},

@@ -310,8 +310,8 @@ has_pod() { kubectl get pod "$1-results"; }
     local id usual
     usual=$(cat bridge.yaml)
     kubectl create namespace fleeting >&2
-    # With a ClusterRole: Roles go with their namespace, and the bridge's rights with them.
-    sed -i "/^namespaces: /d; s|^  - {namespace: default.*|&\n  - {namespace: fleeting, account: $user, workdir: $place/work}|" bridge.yaml
+    # The bridge's RoleBinding in it goes last.
+    sed -i "s/^namespaces: .*/namespaces: [default, fleeting]/; s|^  - {namespace: default.*|&\n  - {namespace: fleeting, account: $user, workdir: $place/work}|" bridge.yaml
     "$CYBELECTL" bridge install | kubectl apply -f - >&2
     begin_bridge
     kubectl config set-context --current --namespace=fleeting >&2

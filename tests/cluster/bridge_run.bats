@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cybelectl bridge run` between a real API server and a real Slurm: from an object to one job, and back. It has the rights that
-# `bridge install` prints, Roles in two namespaces, and no more. Three minutes.
+# `bridge install` prints, in two namespaces, and no more. Three minutes.
 # shellcheck disable=SC2154 # user is of bridge_parts.bash
 load ../parts/suite.bash
 load nodes.bash
@@ -17,7 +17,7 @@ setup() {
     rm -f ran calls ./*.log before-*
     write_bridge
 }
-# write_bridge: with Roles, in place of rights in all namespaces.
+# write_bridge: with rights in two namespaces, in place of rights in all namespaces.
 write_bridge() {
     write_plain_bridge
     printf '%s\n' "  - {namespace: both, account: $user, workdir: $place/work}" 'namespaces: [default, both]' >>bridge.yaml
@@ -87,7 +87,7 @@ teardown_file() { stop_bridge_parts; }
 }
 
 @test "an object without an account, or with a refused line, says so and nothing is submitted" {
-    # A namespace without an account can only be one of all that are read: not with Roles.
+    # A namespace without an account can only be one of all that are read: not with `namespaces`.
     write_plain_bridge
     kubectl create namespace guests
     rights=kubernetes/kubeconfig start_bridge one

@@ -47,7 +47,10 @@ as_account() {
     sleep 1
     kubectl get --raw /api/v1/namespaces/physics --as system:serviceaccount:cybelectl:cybelectl-bridge -v 8 >flow 2>&1 || :
     grep -qi "X-Kubernetes-Pf-Flowschema-Uid: $(kubectl get flowschema cybelectl-bridge -o 'jsonpath={.metadata.uid}')" flow
-    "$CYBELECTL" bridge install --flow-schema | kubectl delete -f - >&2
+    # No bridge runs: what a RoleBinding waits for is removed by hand, as the page says.
+    kubectl patch rolebinding cybelectl-bridge-test -n physics --type merge -p '{"metadata": {"finalizers": null}}'
+    "$CYBELECTL" bridge install --flow-schema | kubectl delete --timeout=60s -f - >&2
+    assert_equal "$(kubectl get clusterroles,rolebindings,roles,crds,validatingadmissionpolicies -A -o name | grep cybelectl || true)" ''
     run -0 --separate-stderr "$CYBELECTL" bridge install
     refute_line 'kind: Deployment'
     refute_line 'kind: FlowSchema'
@@ -80,7 +83,7 @@ WARNINGS
     "$CYBELECTL" bridge install | kubectl apply -f -
     as_account
     run -0 as_bridge "$CYBELECTL" bridge check --kubeconfig bridge.conf
-    assert_line 'ok: 11 rights on the API server'
+    assert_line 'ok: 14 rights on the API server'
     assert_line "ok: account $user for namespace physics, this machine"
     assert_line --regexp '^ok: queue: [0-9]+ jobs? of all users'
     run "$CYBELECTL" bridge status --kubeconfig kubernetes/kubeconfig -n cybelectl
@@ -125,6 +128,53 @@ WARNINGS
     kill -0 "$(cat one.pid)"
 }
 
+# serves_also NAMESPACE: the bridge serves one more, with the rights of install.
+serves_also() {
+    sed -i "s/^namespaces: .*/namespaces: [physics, $1]/; s|^  - {namespace: physics.*|&\n  - {namespace: $1, account: $user, workdir: $place/work}|" bridge.yaml
+    kubectl create namespace "$1"
+    "$CYBELECTL" bridge install | kubectl apply -f - >&2
+}
+is_gone() { ! kubectl get "$@" 2>/dev/null; }
+
+@test "a namespace that is deleted: the bridge keeps its rights there until its jobs have ended, also one that starts later" {
+    local id usual
+    usual=$(cat bridge.yaml)
+    serves_also fleeting
+    as_account
+    start_bridge one --kubeconfig bridge.conf
+    job stays "sleep 300.$unique"
+    space=fleeting job lives "sleep 300.$unique"
+    ends stays Running
+    space=fleeting ends lives Running
+    id=$(space=fleeting field lives .status.jobId)
+    kubectl delete namespace fleeting --wait=false
+    wait_for 120 is_gone namespace fleeting || { kubectl get slurmjobs,rolebindings -n fleeting -o yaml && cat one.log && return 1; }
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" CANCELLED
+    grep -q 'Released: the RoleBinding in fleeting' one.log
+    reaches stays Running
+    # Made again while the bridge runs, and deleted while none does.
+    kubectl create namespace fleeting
+    "$CYBELECTL" bridge install | kubectl apply -f - >&2
+    space=fleeting job again "sleep 300.$unique"
+    space=fleeting ends again Running 120
+    id=$(space=fleeting field again .status.jobId)
+    stop_bridge one
+    kubectl delete namespace fleeting --wait=false
+    is_leaving() { [[ $(kubectl get rolebinding cybelectl-bridge-test -n fleeting -o 'jsonpath={.metadata.deletionTimestamp}') == 20* ]]; }
+    wait_for 60 is_leaving
+    start_bridge two --kubeconfig bridge.conf
+    wait_for 120 is_gone namespace fleeting || { kubectl get slurmjobs,rolebindings -n fleeting -o yaml && cat two.log && return 1; }
+    assert_equal "$(slurm squeue -h -t all -j "$id" -o %T)" CANCELLED
+    # Deleted by itself, a RoleBinding waits for the jobs of its namespace.
+    kubectl delete rolebinding cybelectl-bridge-test -n physics --wait=false
+    sleep 3
+    reaches stays Running
+    kubectl get rolebinding cybelectl-bridge-test -n physics
+    kubectl delete slurmjob stays -n physics --wait=true --timeout=60s
+    wait_for 30 is_gone rolebinding cybelectl-bridge-test -n physics
+    printf '%s\n' "$usual" >bridge.yaml
+}
+
 @test "the policies: an account needs the verb use, and the finalizer is the bridge's alone" {
     "$CYBELECTL" bridge install | kubectl apply -f -
     is_refused() { # until the policies are loaded
@@ -164,7 +214,7 @@ END
     sed -i "s|token: \".*\"|token: \"$(kubectl create token nobody -n physics)\"|" bridge.conf
     run as_bridge "$CYBELECTL" bridge check --kubeconfig bridge.conf
     assert_equal "$status" 5
-    assert_line 'error: 11 of 11 rights are missing'
+    assert_line 'error: 14 of 14 rights are missing'
     assert_line --partial 'help: apply what `cybelectl bridge install` prints'
     cp bridge.yaml wrong.yaml
     sed -i "s/account: $user/account: nobody/" wrong.yaml

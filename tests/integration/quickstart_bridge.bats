@@ -37,7 +37,7 @@ succeeded() {
     assert_success
     assert_line --index 0 --regexp '^Installs missing packages, starts a Kubernetes API server and '
     assert_line --index 1 --regexp '^about a minute[.] Everything ends with it[.] Log: .*/box/log$'
-    assert_line --regexp '^    ok: 11 rights on the API server$'
+    assert_line --regexp '^    ok: 14 rights on the API server$'
     assert_line --regexp '^    cow +Running +(RUNNING|R) +[0-9]+'
     assert_line "    \$ $2"
     assert_line --regexp '^    cow +Succeeded +.* 0 '

@@ -136,7 +136,7 @@ become_pod() {
     kubectl create namespace cybelectl
     "$CYBELECTL" bridge install --image "registry.example.org/cybelectl:$version" | kubectl apply -f -
     run -0 as_pod check cybelectl bridge check --config /etc/cybelectl/bridge.yaml
-    assert_line 'ok: 11 rights on the API server'
+    assert_line 'ok: 14 rights on the API server'
     assert_line --regexp "^ok: account $user for namespace default, .*ssh"
     cp plain.json config.json
     as_pod run >pod.log 2>&1 3>&- &
