@@ -24,7 +24,7 @@ fs::path root_image(const RegistryServer& at, const std::string& architecture) {
     object.name = "root";
     object.bytes.assign(5000, 'p');
     image.objects.push_back(object);
-    const fs::path file = at.shop.folder.path() / ("root-" + architecture + ".sif");
+    fs::path file = at.shop.folder.path() / ("root-" + architecture + ".sif");
     REQUIRE(images::write_image(file, image));
     return file;
 }
