@@ -126,7 +126,7 @@ TEST_CASE("an image layout gives the layers of its image in order, where they ar
     const auto got = layout.fetch();
     REQUIRE(got);
     CHECK(got->name == "oci:layout");
-    CHECK(got->digest == image["digest"]);
+    CHECK(got->digest == image["digest"].get<std::string>());
     CHECK(got->config == Layout::config({"first", "second layer"}));
     CHECK(got->image == sha256_of(got->config));
     REQUIRE(got->layers.size() == 2);
@@ -300,7 +300,7 @@ TEST_CASE("an archive of a layout, packed or not, gives the same image; its laye
         OciRequest request = layout.archived(option);
         const auto got = layout.fetch(request);
         REQUIRE(got);
-        CHECK(got->digest == image["digest"]);
+        CHECK(got->digest == image["digest"].get<std::string>());
         REQUIRE(got->layers.size() == 2);
         CHECK(*read_file(got->layers[1].file.path) == "two");
         request.from += ":1.0";

@@ -347,6 +347,22 @@ TEST_CASE("where an answer leads") {
     CHECK(with_parameter("http://a/b?c=d", "e", "f g") == "http://a/b?c=d&e=f%20g");
 }
 
+TEST_CASE("each byte of a query is itself where it is plain, else two hexadecimal digits") {
+    const std::string plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
+    for (int byte = 0; byte < 256; ++byte) {
+        const std::string letter(1, static_cast<char>(byte));
+        const std::string written = percent_encode(letter);
+        CAPTURE(byte);
+        if (plain.find(letter) != std::string::npos) {
+            CHECK(written == letter);
+        } else {
+            REQUIRE(written.size() == 3);
+            CHECK(written.front() == '%');
+            CHECK(std::stoi(written.substr(1), nullptr, 16) == byte);
+        }
+    }
+}
+
 TEST_CASE("logins: the order of places, and the longest key that fits") {
     const TempDirectory folder = *TempDirectory::make("/var/tmp", "cybele-logins");
     const auto entry = [](const std::string& user) {

@@ -65,7 +65,7 @@ TEST_CASE("mirror: the script's directives say what it needs") {
     CHECK(mirror->standard_output == "out");
     CHECK(mirror->standard_error == "err");
     CHECK(mirror->longest == std::chrono::seconds(30));
-    CHECK(mirror->script == maps.job["script"]);
+    CHECK(mirror->script == maps.job["script"].get<std::string>());
     maps.job["script"] = "#!/bin/sh\n#SBATCH -N 3 --ntasks-per-node=4\n";
     CHECK(maps.read()->tasks == 12);
     CHECK(maps.read()->name == "mirrored");
