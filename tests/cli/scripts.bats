@@ -432,6 +432,29 @@ wrong() {
     done
 }
 
+# bash 5.2 may leave CHLD blocked after a `read` with a time limit, and then hears of no end.
+@test "a script whose bash hears of no end of a process ends with its program, and so do packed rows" {
+    cat >deaf.bash <<'END'
+exec {nothing}<> <(:)
+for ((try = 0; try < 20000; try++)); do
+    read -r -t 0.00001 -u "$nothing" || :
+    while read -r name mask && [[ $name != SigBlk: ]]; do :; done </proc/$$/status
+    [ $((16#$mask & 0x10000)) -eq 0 ] || break
+done
+END
+    printf '%s\n' 'kind: Job' 'name: deaf' 'command: [sh, -c, exit 7]' >deaf.yaml
+    "$CYBELECTL" job render deaf.yaml --scheduler local -o deaf.sh
+    BASH_ENV=$PWD/deaf.bash CYBELE_JOB=ab CYBELE_JOB_DIR=$PWD/deaf run -7 timeout 60 bash deaf.sh
+    assert_equal "$(jq -r '"\(.state) \(.code)"' deaf/exit.json)" 'failed 7'
+    printf '%s\n' 'kind: Job' 'name: rows' 'sweep: {n: 0-4, pack: all, at-once: 2}' \
+        "command: [sh, -c, 'case \$1 in 1) exit 9 ;; 2) kill -9 \$PPID ;; esac', sh, '@{n}']" >rows.yaml
+    "$CYBELECTL" job render rows.yaml --scheduler local -o rows.sh
+    BASH_ENV=$PWD/deaf.bash CYBELE_JOB=ab CYBELE_JOB_DIR=$PWD/rows run -1 timeout 60 bash rows.sh
+    assert_output --partial 'error: 2 of the rows 0 to 4 failed'
+    assert_equal "$(cat rows/[0-4]/exit.json | jq -r .code | paste -sd' ')" '0 9 0 0'
+    assert_equal "$(ls -A rows)" $'0\n1\n2\n3\n4\nexit.json'
+}
+
 @test "job convert names the line and the word that keep a script a batch launch, once, also as JSON" {
     printf '%s\n' '#!/bin/bash' '#SBATCH -N 1 -n 4' 'srun ./a' 'echo done' >late.sh
     run -0 --separate-stderr convert late.sh

@@ -72,12 +72,12 @@ set_variables() { # NAME=VALUE...: for this script, and by options for the conta
 launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
     (trap - INT QUIT; declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'; "$@") \
         {idle}<&- &
-    payload=$! code=0 turns=0
-    while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
+    local seen count=0 turns=0; payload=$! code=0
+    while read -r seen 2>/dev/null <"/proc/$payload/stat" && # `wait` may lose the code at a signal
+        [[ $seen != *') Z '* || $((count++)) -eq 0 ]]; do # bash 5.2 may not hear of the end
         read -r -t "0.0$((turns < 180 ? turns++ / 20 : 9))1" -u "$idle" || : # 1 to 91 ms
     done
-    wait "$payload" || code=$?
-    payload='' && return "$code"
+    wait "$payload" || code=$?; payload='' && return "$code"
 }
 
 finish_job() {

@@ -85,10 +85,11 @@ run_rows() { # of this element, 2 at a time, each on CPUs of its own
         serve_row "$row" "${slot_cpus[slot]:-}" &
         row_processes[slot]=$!
     done
-    for slot in "${!row_processes[@]}"; do
+    while [ "${#row_processes[@]}" -gt 0 ]; do
         take_row
     done
     payload=''
+    [ -z "$record" ] || rm -f -- "$record"/.row-*
     [ "$ended" = no ] || exit 143
     [ "$failed" -eq 0 ] || refuse "$failed of the rows $first to $last failed" \
         'each has a record and outputs of its own' "read them: cybelectl job results $job_number"
@@ -116,30 +117,27 @@ list_cpus() { # of each slot; fewer CPUs than the rows need are shared by all
 }
 
 find_slot() { # that no row has
-    local process
     for ((slot = 0; slot < 2; slot++)); do
         [ -n "${row_processes[slot]:-}" ] || return 0
-    done
-    while :; do # a row writes when it ends, unless it is killed
-        read -r -t 0.2 -u "$ends" slot process || process=''
-        [ -z "$process" ] || [ "${row_processes[slot]:-}" != "$process" ] || break
-        for ((slot = 0; slot < 2; slot++)); do
-            kill -s 0 "${row_processes[slot]}" 2>/dev/null || break 2
-        done
     done
     take_row
 }
 
-take_row() { # the end of the slot's row; a signal ends a `wait` too early
-    local code=0 process=${row_processes[slot]}
-    wait "$process" || code=$?
-    if [ "$code" -gt 128 ]; then
-        while kill -s 0 "$process" 2>/dev/null; do
-            read -r -t 0.01 -u "$idle" || :
+take_row() { # the end of a row, which says its slot, process and code, unless it is killed
+    local process code told
+    while :; do
+        read -r -t 0.2 -u "$ends" slot process code || process=''
+        [ -z "$process" ] || [ "${row_processes[slot]:-}" != "$process" ] || break
+        for slot in "${!row_processes[@]}"; do # bash 5.2 may not hear of an end
+            code=0 told='' process=${row_processes[slot]}
+            read -r told 2>/dev/null <"/proc/$process/stat" || :
+            if [[ -z $told || $told == *') Z '* ]]; then
+                wait "$process" || code=$?
+                break 2
+            fi
         done
-        code=0
-        wait "$process" || code=$?
-    fi
+    done
+    wait "$process" || : # the row has said its code; `wait` may lose it at a signal
     [ "$code" -eq 0 ] || failed=$((failed + 1))
     unset -v "row_processes[slot]"
 }
@@ -175,8 +173,8 @@ finish_row() {
             kill "$process" 2>/dev/null || :
         done
     fi
-    write_record "$code" || :
-    echo "$row_slot $BASHPID" >&"$ends"
+    write_record "$code" row || :
+    echo "$row_slot $BASHPID $code" >&"$ends"
     exit "$code"
 }
 
@@ -197,12 +195,12 @@ launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT
     fi
     (trap - INT QUIT; declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'; "$@") \
         {idle}<&- {ends}<&- &
-    payload=$! code=0 turns=0
-    while kill -0 "$payload" 2>/dev/null; do # `wait` loses the code if a signal comes at the end
+    local seen count=0 turns=0; payload=$! code=0
+    while read -r seen 2>/dev/null <"/proc/$payload/stat" && # `wait` may lose the code at a signal
+        [[ $seen != *') Z '* || $((count++)) -eq 0 ]]; do # bash 5.2 may not hear of the end
         read -r -t "0.0$((turns < 180 ? turns++ / 20 : 9))1" -u "$idle" || : # 1 to 91 ms
     done
-    wait "$payload" || code=$?
-    payload='' && return "$code"
+    wait "$payload" || code=$?; payload='' && return "$code"
 }
 
 finish_job() {
@@ -213,8 +211,10 @@ finish_job() {
     exit "$code"
 }
 
-write_record() { # CODE: of the job or of a row
+write_record() { # CODE [row]: of the job, or of a row without a further process
     local code=$1 state=failed used='' new=$record/.exit.json.$$
+    local file=$new
+    [ -z "${2:-}" ] || file=$record/exit.json new=${record%/*}/.row-$row_slot
     [ -n "$record" ] && umask 077 && { [ -d "$record" ] || mkdir -p -- "$record"; } || exit "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
@@ -224,8 +224,8 @@ write_record() { # CODE: of the job or of a row
     used=${used//m/*60000+10#} && used=$((${used//[[:space:]]/+}))
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
-        "$start" -1 "\"host\":\"$here\",\"cpu-milliseconds\":$used" >"$new" &&
-        mv -f -- "$new" "$record/exit.json"
+        "$start" -1 "\"host\":\"$here\",\"cpu-milliseconds\":$used" >"$file" &&
+        [ "$file" = "$new" ] && mv -f -- "$new" "$record/exit.json"
 }
 
 forward_signal() {
