@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/server.hpp"
+#include "bridge/server/server.hpp"
 
 namespace cybele::bridge {
 
