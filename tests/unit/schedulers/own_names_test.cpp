@@ -3,6 +3,7 @@
 // the script keeps its own.
 #include "bench.hpp"
 #include "support/message.hpp"
+#include "support/text.hpp"
 
 #include <array>
 #include <set>
@@ -152,6 +153,34 @@ TEST_CASE("what a set-up exports under a name of the script reaches the program"
                                      ? "of the submission,changed-mine--of the submission\n"
                                      : "of the submission,changed-mine-of-module-of-module\n"));
         CHECK(bench.record()["state"] == "done");
+    }
+}
+
+TEST_CASE("functions of a set-up replace none of the script, and no command of bash after it") {
+    constexpr std::array rows{"", "image: a.sif\nverify: {keys: [a.pub]}\n", "launch: batch\n"};
+    for (const char* const row : rows) {
+        CAPTURE(row);
+        Bench bench;
+        bench.program("apptainer", kStandIn);
+        bench.program("cybelectl", kStandIn);
+        bench.file("a.sif", "image");
+        bench.file("a.pub", "key");
+        const std::string program = "\nscript: |\n  echo fine\n  exit 5\n";
+        std::string functions = "setup: |\n";
+        for (const std::string_view line :
+             text::split(bench.script(row + ("setup: |\n  true" + program), "local"), '\n')) {
+            if (const auto end = line.find("() {");
+                end != std::string_view::npos && end > 0 && line.find_first_of(" '\"") == end + 2) {
+                functions += fmt::format("  {}() {{ echo stolen; }}\n", line.substr(0, end));
+            }
+        }
+        REQUIRE(functions.find("  launch()") != std::string::npos);
+        functions += "  kill() { echo stolen; }\n  cd() { echo stolen; }\n  cybelectl() { :; }\n";
+        const auto outcome = bench.run(row + (functions + program.substr(1)), "local");
+        CHECK_MESSAGE(outcome.code == 5, outcome.errors);
+        CHECK(outcome.output == "fine\n");
+        CHECK(outcome.errors.find("launch: readonly function") != std::string::npos);
+        CHECK(bench.record()["state"] == "failed");
     }
 }
 
