@@ -139,7 +139,7 @@ fs::path StepWheels::begin(const fs::path& brought) {
         if (!name.empty()) {
             // With its digest (PEP 503), else pip would rather have the index's.
             page += fmt::format(
-                "<a href=\"{}#sha256={}\">{}</a>\n", registry::percent_encode(name), digest, name);
+                "<a href=\"{}#sha256={}\">{}</a>\n", percent_encoded(name), digest, name);
         }
     }
     const bool is_any = !page.empty() && write_file(brought / folder / "index.html", page, 0644);

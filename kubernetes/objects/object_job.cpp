@@ -250,9 +250,32 @@ Tree::Map job_pod(const Object& object) {
 
 } // namespace
 
+namespace {
+
+/// What a Job asks for itself is refused (kUnservedByJob); the Site's rule is that of its cluster.
+void note_verification(const Object& object) {
+    const launchers::Site* site = object.input.site;
+    if (site == nullptr || (site->verify_policy.empty() && site->verify_keys.empty())) {
+        return;
+    }
+    Fault fault = object.job.fault_at(
+        "kubernetes.image",
+        problem("site-verify-not-there",
+                fmt::format("the signatures that site '{}' requires are not checked on Kubernetes",
+                            site->name)),
+        "its container runtime does not know them",
+        "let an admission policy of the cluster check images, or use the cluster: `--target "
+        "cluster`");
+    fault.is_warning = true;
+    object.faults.add(std::move(fault));
+}
+
+} // namespace
+
 Documents build_job(const Object& object) {
     refuse_asked(object, kUnservedByJob);
     note_places(object);
+    note_verification(object);
     Tree::Map spec{{"backoffLimit", std::int64_t{0}}};
     if (object.job.resources.time) {
         spec.emplace_back("activeDeadlineSeconds",

@@ -122,7 +122,7 @@ bool put_gpu_count(Applied& applied) {
                                          : "write for example 2");
     }
     resources.gpus_per_node = resources.gpus = resources.gpus_per_task = 0;
-    resources.gpu_form = launchers::GpuForm::kPerNode;
+    resources.gpu_form.reset(); // as the Site says of the queue
     resources.*kMember = *count;
     resources.gpu_type =
         colon == std::string::npos ? std::string() : applied.value.substr(0, colon);

@@ -77,6 +77,26 @@ std::vector<std::string> lines_of_faults(const Result<schedulers::RenderedScript
 
 } // namespace
 
+TEST_CASE("a Job of Kubernetes says that nothing there checks what its Site requires of images") {
+    const auto job = kind_job("command: [run]\nkubernetes: {image: registry.example/w:1}\n");
+    const auto ids_with = [&](const std::string& fields) {
+        const auto site = site_of("scheduler: slurm\n" + fields);
+        const auto rendered = kind_rendered(job, "Job", &site);
+        REQUIRE(rendered.has_value());
+        std::vector<std::string> ids;
+        for (const Fault& note : rendered->notes) {
+            CHECK(note.is_warning);
+            ids.push_back(note.id);
+        }
+        return ids;
+    };
+    CHECK(ids_with("").empty());
+    CHECK(ids_with("verify: /etc/policy.yaml\n") ==
+          std::vector<std::string>{"site-verify-not-there"});
+    CHECK(ids_with("verify: {keys: [/etc/a.pub]}\n") ==
+          std::vector<std::string>{"site-verify-not-there"});
+}
+
 TEST_CASE("a mirror Job follows one batch job, and submits once") {
     const auto site = site_of(kMirrorSite);
     const auto job =

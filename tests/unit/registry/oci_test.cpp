@@ -351,7 +351,7 @@ TEST_CASE("each byte of a query is itself where it is plain, else two hexadecima
     const std::string plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
     for (int byte = 0; byte < 256; ++byte) {
         const std::string letter(1, static_cast<char>(byte));
-        const std::string written = percent_encode(letter);
+        const std::string written = percent_encoded(letter);
         CAPTURE(byte);
         if (plain.find(letter) != std::string::npos) {
             CHECK(written == letter);
