@@ -107,6 +107,19 @@ bool take_nothing_given(Fields& fields, const Directive& directive) {
     return !directive.has_value && fields.put("resources.exclusive", "true");
 }
 
+/// `place=pack:excl` of one chunk, which is on one node in each arrangement.
+bool take_exclusive_place(Fields& fields, const Directive& directive) {
+    constexpr std::array<std::string_view, 4> kExclusive{
+        "excl", "free:excl", "pack:excl", "scatter:excl"};
+    const Directive* const select = fields.script.find("-l select");
+    const std::string_view chunks = select == nullptr ? std::string_view() : select->value;
+    const bool is_one = chunks == "1" || chunks.starts_with("1:");
+    return fields.script.reader == Reader::kPbspro && is_one &&
+           chunks.find('+') == std::string_view::npos &&
+           std::find(kExclusive.begin(), kExclusive.end(), directive.value) != kExclusive.end() &&
+           fields.put("resources.exclusive", "true");
+}
+
 bool take_all_features(Fields& fields, const Directive& directive) {
     std::string list;
     std::string_view text = directive.value;
@@ -365,6 +378,7 @@ constexpr std::array kFieldRows{
     FieldRow{"exclusive", "", take_nothing_given},
     FieldRow{"-l nodes", "", take_pbs_place},
     FieldRow{"-l select", "", take_pbs_place},
+    FieldRow{"-l place", "", take_exclusive_place},
 };
 
 /// The option as its batch system reads it back; empty: no quoting does that.

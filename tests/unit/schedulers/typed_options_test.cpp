@@ -50,6 +50,39 @@ TEST_CASE("options that each PBS script of ours has, or that start nothing, keep
     }
 }
 
+TEST_CASE("an exclusive place of one chunk is a field, and of several it stays as it is") {
+    struct Row {
+        const char* options;
+        bool is_field;
+    };
+    constexpr std::array kRows{
+        Row{"#PBS -l select=1:ncpus=8:mem=2gb -l place=pack:excl\n", true},
+        Row{"#PBS -l place=scatter:excl\n#PBS -l select=1:ncpus=8:mpiprocs=8\n", true},
+        Row{"#PBS -l select=1:ncpus=8:model=ivy\n#PBS -l place=excl\n", true},
+        Row{"#PBS -l select=1:ncpus=8\n#PBS -l place=exclhost\n", false},
+        Row{"#PBS -l select=2:ncpus=8\n#PBS -l place=pack:excl\n", false},
+        Row{"#PBS -l select=1:ncpus=4+2:ncpus=8\n#PBS -l place=pack:excl\n", false},
+        Row{"#PBS -l place=pack:excl\n", false}};
+    for (const Row& row : kRows) {
+        CAPTURE(row.options);
+        const auto explanation = explain_script(
+            std::string("#!/bin/bash\n") + row.options + "cd $PBS_O_WORKDIR\n./a; ./b\n", "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        const std::string& yaml = conversion->yaml;
+        CHECK((yaml.find("  exclusive: true\n") != std::string::npos) == row.is_field);
+        CHECK((yaml.find("\"-l place=") == std::string::npos) == row.is_field);
+        const auto job = launchers::read_job(yaml, "s.yaml");
+        REQUIRE_MESSAGE(job.has_value(), format_text(job.error().faults()));
+        RenderInput input;
+        input.job = &*job;
+        input.dialect = "pbspro";
+        const auto script = render_script(input);
+        REQUIRE_MESSAGE(script.has_value(), format_text(script.error().faults()));
+        CHECK((script->text.find("#PBS -l place=excl\n") != std::string::npos) == row.is_field);
+    }
+}
+
 TEST_CASE("hydra's options are known in each spelling, with the words that follow them") {
     struct Row {
         const char* option;
