@@ -4,6 +4,7 @@
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <system_error>
 #include <utility>
 
@@ -18,7 +19,14 @@ namespace {
 
 constexpr int kDownloadOk = 200;
 constexpr int kDownloadPartial = 206;
-constexpr std::uint64_t kWorthMore = std::uint64_t{1} << 20U;
+
+/// What a transfer must bring to be worth as many attempts again: a hundredth, or a MiB of a large
+/// file. With a byte for each attempt it would never end.
+std::uint64_t worth_more(std::uint64_t size) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 20U;
+    constexpr std::uint64_t kParts = 100;
+    return std::clamp<std::uint64_t>(size / kParts, 1, kMost);
+}
 
 std::uint64_t size_of(const fs::path& file) {
     struct stat status {};
@@ -87,9 +95,7 @@ Result<void> download(Connection& connection, const Download& wanted, const Prog
                                     : "the digest of what was received is sha256:" + answer.sha256,
                         "try again; if this happens again, the registry's copy is damaged");
         }
-        // Attempts that brought much are worth as many again. A byte per attempt is not: it would
-        // never end.
-        if (size_of(file) >= counted + kWorthMore) {
+        if (size_of(file) >= counted + worth_more(blob.size)) {
             counted = size_of(file);
             attempt = 1;
         }
