@@ -192,6 +192,27 @@ kubernetes: {results: {claim: data, path: /out}}
     CHECK(job->kubernetes->results_claim == "data");
 }
 
+TEST_CASE("job: nothing that is counted may be none") {
+    const std::pair<const char*, const char*> rows[] = {
+        {"resources: {nodes: 0}\n", "resources.nodes"},
+        {"resources: {tasks-per-node: 0}\n", "resources.tasks-per-node"},
+        {"resources: {tasks: 0}\n", "resources.tasks"},
+        {"resources: {cpus-per-task: 0}\n", "resources.cpus-per-task"},
+        {"launch: {kind: mpi, ranks-multiple-of: 0}\n", "launch.ranks-multiple-of"},
+        {"launch: {kind: openmp, threads: 0}\n", "launch.threads"},
+        {"launch: {kind: torch, processes-per-node: 0}\n", "launch.processes-per-node"},
+        {"launch: {kind: spark, worker-cores: 0}\n", "launch.worker-cores"},
+        {"launch: {kind: spark, executor-cores: 0}\n", "launch.executor-cores"},
+        {"continue: {on: [timeout], most: 0}\n", "continue.most"}};
+    for (const auto& [text, field] : rows) {
+        CAPTURE(text);
+        const auto job = read_job("kind: Job\nname: demo\ncommand: [a]\n" + std::string(text), "j");
+        REQUIRE_FALSE(job);
+        CHECK(job.error().faults().front().id == "value-is-zero");
+        CHECK(job.error().faults().front().message == "'" + std::string(field) + "' is 0");
+    }
+}
+
 TEST_CASE("job: refusals across fields, with place and remedy") {
     struct Row {
         const char* text;

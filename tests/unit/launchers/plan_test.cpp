@@ -248,17 +248,21 @@ TEST_CASE("threads: one number everywhere, pinned only where the cores are the r
 
 TEST_CASE("a single rank of a node that no other job shares has all its cores, whatever its "
           "launcher binds") {
-    const auto pins = [](const std::string& resources) {
+    const auto pins = [](const std::string& resources, const PlaceTraits& place = kTorque) {
         const Job job = job_of("launch: mpi\nresources: " + resources + "\n");
         const images::ImageFacts facts = facts_of("openmpi 4.1.4");
         Faults faults;
-        const LaunchPlan plan = make_plan({&job, nullptr, &facts, kTorque}, faults);
+        const LaunchPlan plan = make_plan({&job, nullptr, &facts, place}, faults);
         return std::any_of(plan.variables.begin(), plan.variables.end(), [](const auto& row) {
             return row.first == "OMP_PLACES";
         });
     };
     CHECK(pins("{nodes: 3, tasks-per-node: 1, cpus-per-task: 4, exclusive: true}"));
     CHECK_FALSE(pins("{nodes: 3, tasks-per-node: 1, cpus-per-task: 4}"));
+    PlaceTraits shared = kSlurm; // whose srun binds nothing
+    shared.binds_cores = false;
+    CHECK(pins("{nodes: 3, tasks-per-node: 1, cpus-per-task: 4}", kSlurm));
+    CHECK_FALSE(pins("{nodes: 3, tasks-per-node: 1, cpus-per-task: 4}", shared));
     CHECK_FALSE(pins("{nodes: 3, tasks-per-node: 2, cpus-per-task: 4}"));
 }
 
