@@ -239,7 +239,7 @@ TEST_CASE("tokens: one of a command is asked for again when four fifths of its l
     environment.set("PATH", "/usr/bin:/bin");
     Token token("cat  " + file.native(), environment, [&now] { return now; });
     const auto put = [&](const std::string& claims) {
-        const std::string text = "h." + base64(claims) + ".s";
+        std::string text = "h." + base64(claims) + ".s";
         REQUIRE(write_file(file, text));
         return text;
     };
