@@ -229,6 +229,7 @@ TEST_CASE("an upload whose answer is lost is not sent twice, one that failed is 
         CHECK(at.push_text("two" + std::to_string(status), "app:1")->how == "uploaded");
         CHECK(puts() == 2);
     }
+    at.transport.access.attempts = 2;
     for (const int status : {200, 400, 500}) {
         CAPTURE(status);
         at.spoil({{"match", "PUT .*/blobs/uploads/.*"}, {"status", status}, {"times", 99}});
