@@ -221,7 +221,7 @@ TEST_CASE("settings: what a host forbids is refused only where it is asked for")
     CHECK(Applied("enable overlay = no\n", overlay).id == "site-overlay-forbidden");
     CHECK(Applied("enable overlay = yes\n", overlay).id == "");
     Request user;
-    CHECK((Applied("allow user ns = no\n", user).id == "") == is_superuser());
+    CHECK(Applied("allow user ns = no\n", user).id.empty() == is_superuser());
     user.user.fakeroot = true;
     CHECK(Applied("allow user ns = no\n", user).id == "user-namespace-forbidden-by-site");
     user.user.fakeroot = false;
