@@ -101,7 +101,7 @@ Error step_fault(const BuildRequest& request, const FailedScript& failed) {
     const std::string name = shown_name(request, failed);
     Fault fault;
     fault.code = ErrorCode::kExecution;
-    fault.set(problem("step-failed",
+    fault.set(problem(end.code > 128 ? "step-killed" : "step-failed",
                       end.code > 128
                           ? fmt::format("{} was killed by signal {}", name, end.code - 128)
                           : fmt::format("{} failed with exit code {}", name, end.code)));

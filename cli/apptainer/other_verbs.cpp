@@ -340,7 +340,7 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
     const auto read = std::from_chars(text.data(), text.data() + text.size(), days);
     if (call.has("--days") && (read.ec != std::errc() || read.ptr != text.data() + text.size())) {
         return fail(ErrorCode::kUsage,
-                    problem("apptainer-command-line",
+                    problem("apptainer-flag",
                             "invalid argument \"" + printable(text) +
                                 "\" for \"-D, --days\" flag: not a number"));
     }

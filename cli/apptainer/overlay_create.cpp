@@ -184,7 +184,7 @@ Result<int> create_overlay(const Session& session, const OtherCall& call) {
     const bool has_image = fs::is_regular_file(file, ignored) && images::Image::open(file);
     if (fs::exists(file, ignored) && !has_image) {
         return fail(ErrorCode::kInput,
-                    problem("overlay-exists", printable(file.native()) + " exists already"),
+                    problem("overlay-file-exists", printable(file.native()) + " exists already"),
                     "an existing file is not turned into an overlay",
                     "name a new file");
     }

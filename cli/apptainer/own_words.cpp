@@ -41,20 +41,16 @@ std::string proposal_for(const Session& session) {
 
 /// As Apptainer: the reason on standard error, the usage on standard output, 1.
 OwnWords wrong_usage(const Session& session, const std::string& verb, const Error& error) {
-    const std::string& message = error.faults().front().message;
-    const bool is_unknown = verb.empty() && message.starts_with("unknown command");
+    const Fault& fault = error.faults().front();
+    const std::string& message = fault.message;
     const std::string name = verb.empty() ? session.other_name : verb.substr(verb.rfind(' ') + 1);
     const std::string line =
-        is_unknown ? "Error: " + message + "\n" + proposal_for(session) + "\n"
-                   : fmt::format("Error for command \"{}\": {}\n\n", name, printable(message));
+        fault.id == "apptainer-command-unknown"
+            ? "Error: " + message + "\n" + proposal_for(session) + "\n"
+            : fmt::format("Error for command \"{}\": {}\n\n", name, printable(message));
     (void)std::fwrite(line.data(), 1, line.size(), stderr);
-    constexpr std::string_view kOfFlags[] = {
-        "unknown flag", "unknown shorthand flag", "invalid argument", "flag needs an argument"};
-    const bool is_flag = std::any_of(std::begin(kOfFlags), std::end(kOfFlags), [&](auto one) {
-        return message.starts_with(one);
-    });
-    Session::print(is_flag ? flags_of(session.other_name, verb)
-                           : usage_of(session.other_name, verb));
+    Session::print(fault.id == "apptainer-flag" ? flags_of(session.other_name, verb)
+                                                : usage_of(session.other_name, verb));
     return done(kWrongUsage);
 }
 
@@ -104,12 +100,12 @@ Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const S
     auto read = read_start_as(
         session, verb.action, flags.at + (is_instance ? 2U : 1U), verb.least_words, is_instance);
     if (!read && read.error().code() == ErrorCode::kUsage) {
-        const std::string& message = read.error().faults().front().message;
-        if (message.starts_with("APPTAINER_") || message.starts_with("SINGULARITY_")) {
+        const Fault& fault = read.error().faults().front();
+        if (fault.id == "apptainer-variable") {
             return fail(Error(ErrorCode::kInput,
-                              problem("apptainer-variable-refused", message),
-                              read.error().faults().front().because,
-                              read.error().faults().front().help));
+                              problem("apptainer-variable-refused", fault.message),
+                              fault.because,
+                              fault.help));
         }
         return wrong_usage(session, std::string(verb.name), read.error());
     }
@@ -155,7 +151,7 @@ Result<void> check_number(const OtherVerb& verb, const OtherFlag& flag, const Fl
         return {};
     }
     return fail(ErrorCode::kUsage,
-                problem("apptainer-command-line",
+                problem("apptainer-flag",
                         "invalid argument \"" + printable(value) + "\" for \"" + word.name +
                             "\" flag: it is not a number"));
 }
@@ -306,7 +302,7 @@ bool asks_for_help(const std::vector<std::string>& words, std::size_t at) {
 Error unknown_flag(const std::string& word) {
     const bool is_letter = word.size() > 1 && word[1] != '-';
     return Error(ErrorCode::kUsage,
-                 problem("apptainer-command-line",
+                 problem("apptainer-flag",
                          is_letter ? fmt::format("unknown shorthand flag: '{}' in {}",
                                                  printable(word.substr(1, 1)),
                                                  printable(word))
@@ -436,7 +432,7 @@ Result<OwnWords> own_words(Session& session) {
     return wrong_usage(session,
                        "",
                        Error(ErrorCode::kUsage,
-                             problem("apptainer-command-line",
+                             problem("apptainer-command-unknown",
                                      fmt::format("unknown command \"{}\" for \"{}\"",
                                                  printable(verb),
                                                  session.other_name))));

@@ -66,11 +66,13 @@ Result<void> check_sandbox(const fs::path& directory, bool is_forced, bool repla
         (is_sandbox || (replaces_files && fs::is_regular_file(fs::status(place, failed))))) {
         return {};
     }
+    const bool has_changes = is_sandbox && fs::exists(place / kMark, failed);
     return fail(ErrorCode::kInput,
-                problem("sandbox-exists", printable(place.native()) + " exists already"),
-                !is_sandbox ? "it is not a sandbox, and nothing else is replaced"
-                : fs::exists(place / kMark, failed) ? "it is a sandbox, whose changes would be lost"
-                                                    : "it is an empty directory",
+                problem(has_changes ? "sandbox-exists" : "sandbox-place-taken",
+                        printable(place.native()) + " exists already"),
+                has_changes  ? "it is a sandbox, whose changes would be lost"
+                : is_sandbox ? "it is an empty directory"
+                             : "it is not a sandbox, and nothing else is replaced",
                 is_sandbox ? "write --force, or name a new directory" : "name a new directory");
 }
 

@@ -21,51 +21,50 @@ enum class Verbs { kAny, kStart };
 /// the first word as an absolute path, `{section}`: `{1}` without its `%`, `{abs1}`, `{abs2}`: the
 /// quoted ones so; `{file}`: the place.
 struct KnownError {
-    std::string_view id;      ///< of the problem
-    std::string_view because; ///< is in our reason or message; empty: any
+    std::string_view id; ///< of the problem
     Verbs verbs;
     std::string_view words;
 };
 
 // clang-format off
 constexpr KnownError kKnownErrors[] = {
-    {"program-not-found", "no directory of PATH", Verbs::kAny, "\"{1}\": executable file not found in $PATH"},
-    {"program-not-found", "", Verbs::kAny, "stat {1}: no such file or directory"},
-    {"container-directory-failed", "No such file", Verbs::kAny, "failed to set working directory: chdir {1}: no such file or directory"},
-    {"image-not-opened", "No such file", Verbs::kStart, "While checking container encryption: could not open image {abs1}: failed to retrieve path for {abs1}: lstat {abs1}: no such file or directory"},
-    {"not-a-sif", "text file", Verbs::kStart, "While checking container encryption: could not open image {path}: image format not recognized"},
-    {"overlay-unusable", "No such file", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: failed to retrieve path for {1}: lstat {abs1}: no such file or directory"},
-    {"image-not-writable", "", Verbs::kAny, "no SIF writable overlay partition found in {1}"},
-    {"name-server-malformed", "", Verbs::kAny, "container creation failed: dns ip {1} is not a valid IP address"},
-    {"bind-malformed", "is neither ro nor rw", Verbs::kAny, "While setting bind mount configuration: while parsing bind path: while getting bind path: {b} is not a valid bind option"},
-    {"mount-malformed", "the type", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": unsupported mount type \"{b}\", only 'bind' is supported"},
-    {"mount-malformed", "it lacks", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": mounts must specify a source and a destination"},
-    {"mount-malformed", "is not known here", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": invalid key \"{b}\" in mount specification"},
-    {"image-bind-unusable", "it is a directory", Verbs::kAny, "container creation failed: could not use {1} for image binding: not supported image format"},
-    {"several-writable-overlays", "", Verbs::kAny, "while loading overlay images: you can't specify more than one writable overlay, {abs1} contains a writable overlay, requires to use '--overlay {abs2}:ro'"},
-    {"overlay-too-small", "", Verbs::kAny, "image size must be equal or greater than 64 MiB"},
-    {"overlay-exists", "an existing file", Verbs::kAny, "EXT3 overlay image {first} already exists"},
-    {"overlay-exists", "", Verbs::kAny, "a writable overlay partition already exists in {1} (ID: {b}), delete it first with \"apptainer sif del {b} {1}\""},
-    {"overlay-of-signed-image", "", Verbs::kAny, "SIF image {1} is signed: could not add writable overlay"},
-    {"keep-privs-root-only", "", Verbs::kAny, "Could not configure --keep-privs: --keep-privs requires root privileges"},
-    {"image-forbidden-by-site", "allow container sif", Verbs::kAny, "configuration disallows users from running unencrypted SIF containers"},
-    {"image-forbidden-by-site", "allow container dir", Verbs::kAny, "configuration disallows users from running sandbox containers"},
-    {"image-forbidden-by-site", "allow container squashfs", Verbs::kAny, "configuration disallows users from running squashFS containers"},
-    {"image-forbidden-by-site", "allow container extfs", Verbs::kAny, "configuration disallows users from running extFS containers"},
-    {"instance-missing", "", Verbs::kStart, "While setting image/instance: {message}"},
-    {"instance-exists", "", Verbs::kAny, "{message}"},
-    {"step-failed", "failed with exit code", Verbs::kAny, "While performing build: while running engine: while running {first} section: exit status {last}"},
-    {"CD001", "is not a section", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
-    {"CD004", "is not a section", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
-    {"CD021", "has no value", Verbs::kAny, "Unable to build from {file}: build var {1} is not defined through either --build-arg (--build-arg-file) or 'arguments' section"},
-    {"build-argument-unused", "", Verbs::kAny, "unused build args: {1}. Use option --warn-unused-build-args to show a warning instead of a fatal message"},
-    {"image-not-verified", "signature not found for object group", Verbs::kAny, "{message}"},
-    {"key-place-unknown", "it has", Verbs::kAny, "Failed to sign container: index out of range"},
-    {"push-transport-unknown", "", Verbs::kAny, "{message}"},
-    {"sif-object-missing", "integrity: object", Verbs::kAny, "{message}"},
-    {"sif-group-missing", "integrity: group", Verbs::kAny, "{message}"},
-    {"export-file-exists", "unasked", Verbs::kAny, "Image file already exists: \"{first}\" - will not overwrite"},
-    {"pull-source-malformed", "it names no registry", Verbs::kAny, "Unsupported transport type: {scheme}"},
+    {"program-not-in-path", Verbs::kAny, "\"{1}\": executable file not found in $PATH"},
+    {"program-not-found", Verbs::kAny, "stat {1}: no such file or directory"},
+    {"container-directory-missing", Verbs::kAny, "failed to set working directory: chdir {1}: no such file or directory"},
+    {"image-file-missing", Verbs::kStart, "While checking container encryption: could not open image {abs1}: failed to retrieve path for {abs1}: lstat {abs1}: no such file or directory"},
+    {"text-not-a-sif", Verbs::kStart, "While checking container encryption: could not open image {path}: image format not recognized"},
+    {"overlay-missing", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: failed to retrieve path for {1}: lstat {abs1}: no such file or directory"},
+    {"image-not-writable", Verbs::kAny, "no SIF writable overlay partition found in {1}"},
+    {"name-server-malformed", Verbs::kAny, "container creation failed: dns ip {1} is not a valid IP address"},
+    {"bind-mode-unknown", Verbs::kAny, "While setting bind mount configuration: while parsing bind path: while getting bind path: {b} is not a valid bind option"},
+    {"mount-type-unknown", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": unsupported mount type \"{b}\", only 'bind' is supported"},
+    {"mount-incomplete", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": mounts must specify a source and a destination"},
+    {"mount-field-unknown", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": invalid key \"{b}\" in mount specification"},
+    {"image-bind-of-directory", Verbs::kAny, "container creation failed: could not use {1} for image binding: not supported image format"},
+    {"several-writable-overlays", Verbs::kAny, "while loading overlay images: you can't specify more than one writable overlay, {abs1} contains a writable overlay, requires to use '--overlay {abs2}:ro'"},
+    {"overlay-too-small", Verbs::kAny, "image size must be equal or greater than 64 MiB"},
+    {"overlay-file-exists", Verbs::kAny, "EXT3 overlay image {first} already exists"},
+    {"overlay-exists", Verbs::kAny, "a writable overlay partition already exists in {1} (ID: {b}), delete it first with \"apptainer sif del {b} {1}\""},
+    {"overlay-of-signed-image", Verbs::kAny, "SIF image {1} is signed: could not add writable overlay"},
+    {"keep-privs-root-only", Verbs::kAny, "Could not configure --keep-privs: --keep-privs requires root privileges"},
+    {"sif-forbidden-by-site", Verbs::kAny, "configuration disallows users from running unencrypted SIF containers"},
+    {"directory-forbidden-by-site", Verbs::kAny, "configuration disallows users from running sandbox containers"},
+    {"squashfs-forbidden-by-site", Verbs::kAny, "configuration disallows users from running squashFS containers"},
+    {"extfs-forbidden-by-site", Verbs::kAny, "configuration disallows users from running extFS containers"},
+    {"instance-missing", Verbs::kStart, "While setting image/instance: {message}"},
+    {"instance-exists", Verbs::kAny, "{message}"},
+    {"step-failed", Verbs::kAny, "While performing build: while running engine: while running {first} section: exit status {last}"},
+    {"CD001", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
+    {"CD004", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
+    {"CD021", Verbs::kAny, "Unable to build from {file}: build var {1} is not defined through either --build-arg (--build-arg-file) or 'arguments' section"},
+    {"build-argument-unused", Verbs::kAny, "unused build args: {1}. Use option --warn-unused-build-args to show a warning instead of a fatal message"},
+    {"signature-not-found", Verbs::kAny, "{message}"},
+    {"key-place-unknown", Verbs::kAny, "Failed to sign container: index out of range"},
+    {"push-transport-unknown", Verbs::kAny, "{message}"},
+    {"signed-object-missing", Verbs::kAny, "{message}"},
+    {"signed-group-missing", Verbs::kAny, "{message}"},
+    {"export-file-exists", Verbs::kAny, "Image file already exists: \"{first}\" - will not overwrite"},
+    {"pull-source-malformed", Verbs::kAny, "Unsupported transport type: {scheme}"},
 };
 // clang-format on
 
@@ -138,9 +137,7 @@ std::optional<std::string> reference_error_text(const Fault& fault, bool is_star
     }
     const auto* const row =
         std::find_if(std::begin(kKnownErrors), std::end(kKnownErrors), [&](const KnownError& one) {
-            const bool has_words = fault.because.find(one.because) != std::string::npos ||
-                                   fault.message.find(one.because) != std::string::npos;
-            return one.id == fault.id && has_words && (one.verbs == Verbs::kAny || is_start);
+            return one.id == fault.id && (one.verbs == Verbs::kAny || is_start);
         });
     return row == std::end(kKnownErrors) ? std::nullopt
                                          : std::optional(printable(filled(*row, fault)));

@@ -60,23 +60,22 @@ constexpr PageRow kPages[] = {
 
 /// What callers of Apptainer look for in its errors, in addition to ours.
 struct ReferenceWords {
-    std::string_view id;      ///< of the problem
-    std::string_view because; ///< the reason begins so; empty: any reason
+    std::string_view id; ///< of the problem
     std::string_view words;
 };
 
 constexpr ReferenceWords kReferenceWords[] = {
-    {"sandbox-exists", "it is a sandbox", "use --force if you want to overwrite it"},
-    {"image-not-verified", "the image is not signed", "signature not found"},
-    {"image-not-verified", "", "image not signed by required entities"},
+    {"sandbox-exists", "use --force if you want to overwrite it"},
+    {"image-not-signed", "signature not found"},
+    {"image-not-verified", "image not signed by required entities"},
 };
 
 /// Nothing where Apptainer's callers look for nothing.
 std::string reference_words(const Fault& fault) {
-    const auto* const row = std::find_if(
-        std::begin(kReferenceWords), std::end(kReferenceWords), [&](const ReferenceWords& known) {
-            return known.id == fault.id && fault.because.starts_with(known.because);
-        });
+    const auto* const row =
+        std::find_if(std::begin(kReferenceWords),
+                     std::end(kReferenceWords),
+                     [&](const ReferenceWords& known) { return known.id == fault.id; });
     if (row == std::end(kReferenceWords) || fault.is_warning) {
         return {};
     }

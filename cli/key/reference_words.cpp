@@ -137,18 +137,16 @@ std::string reference_json(const images::Verification& verification, const image
 }
 
 Error reference_error(std::string_view failed, const Error& error) {
-    struct Row {
-        std::string_view id;
-        std::string_view text;
-    };
-    constexpr Row kTexts[] = {{"sif-object-missing", "integrity: object not found"},
-                              {"sif-group-missing", "integrity: group not found"}};
     std::vector<Fault> faults = error.faults();
     Fault& first = faults.front();
-    const auto* const row = std::find_if(
-        std::begin(kTexts), std::end(kTexts), [&](const Row& one) { return one.id == first.id; });
-    first.message = std::string(failed) + ": " +
-                    (row == std::end(kTexts) ? first.message : std::string(row->text));
+    const std::string begin = std::string(failed) + ": ";
+    if (first.id == "sif-object-missing") {
+        first.set(problem("signed-object-missing", begin + "integrity: object not found"));
+    } else if (first.id == "sif-group-missing") {
+        first.set(problem("signed-group-missing", begin + "integrity: group not found"));
+    } else {
+        first.message = begin + first.message;
+    }
     return Error(std::move(faults));
 }
 

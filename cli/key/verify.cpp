@@ -193,7 +193,8 @@ Result<images::Verification> verify_one(const Session& session,
 Fault not_verified(const images::Verification& verification, const std::string& name) {
     Fault fault;
     fault.code = ErrorCode::kVerification;
-    fault.set(problem("image-not-verified", printable(name) + " is not verified"));
+    fault.set(problem(verification.signatures.empty() ? "image-not-signed" : "image-not-verified",
+                      printable(name) + " is not verified"));
     fault.because = printable(verification.because);
     fault.help = images::remedy_of(verification);
     return fault;
@@ -254,10 +255,11 @@ Result<int> verify_as_reference(const Session& session,
     }
     if (!found->is_verified) {
         Fault fault = not_verified(*found, name);
-        fault.message = std::string(kFailed) + ": integrity: " +
-                        (has_signatures ? fault.because
-                                        : "signature not found for object group " +
-                                              std::to_string(first_group(image)));
+        const std::string why = has_signatures ? fault.because
+                                               : "signature not found for object group " +
+                                                     std::to_string(first_group(image));
+        fault.set(problem(has_signatures ? "signature-not-accepted" : "signature-not-found",
+                          std::string(kFailed) + ": integrity: " + why));
         fault.because.clear();
         return fail(Error(std::move(fault)));
     }

@@ -10,7 +10,7 @@ namespace cybele::cli {
 namespace {
 
 tl::unexpected<Error> refuse_flag(const std::string& message) {
-    return fail(ErrorCode::kUsage, problem("apptainer-command-line", message));
+    return fail(ErrorCode::kUsage, problem("apptainer-flag", message));
 }
 
 /// "--name", "--name=value".

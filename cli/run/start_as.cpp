@@ -173,7 +173,7 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
         }
         std::string message = "invalid argument \"";
         message.append(value).append("\" for \"").append(flag.name).append("\" flag: ").append(why);
-        return fail(ErrorCode::kUsage, problem("apptainer-command-line", std::move(message)));
+        return fail(ErrorCode::kUsage, problem("apptainer-flag", std::move(message)));
     }
     return {};
 }

@@ -57,11 +57,11 @@ verify_start(const Session& session, const images::Image& image, images::TrustRe
     if (found.is_verified) {
         return {};
     }
-    return fail(
-        ErrorCode::kVerification,
-        problem("image-not-verified", printable(image.path().native()) + " is not verified"),
-        printable(found.because),
-        std::string(images::remedy_of(found)));
+    return fail(ErrorCode::kVerification,
+                problem(found.signatures.empty() ? "image-not-signed" : "image-not-verified",
+                        printable(image.path().native()) + " is not verified"),
+                printable(found.because),
+                std::string(images::remedy_of(found)));
 }
 
 } // namespace

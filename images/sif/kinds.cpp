@@ -61,6 +61,7 @@ bool is_text(std::string_view bytes) {
 tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::uint64_t size) {
     std::string_view is = "something else: the magic word SIF_MAGIC is missing";
     std::string_view help = kName;
+    bool is_of_letters = false;
     const auto* const kind =
         std::find_if(std::begin(kForeignFiles), std::end(kForeignFiles), [&](const ForeignFile& k) {
             return start.size() >= k.offset && start.substr(k.offset).starts_with(k.bytes);
@@ -72,6 +73,7 @@ tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::
         is = "an empty file";
     } else if (is_text(start.substr(0, kHeaderSize))) {
         is = "a text file";
+        is_of_letters = true;
         if (const auto other = recognize_file(start, path.native())) {
             return fail(
                 ErrorCode::kInput,
@@ -84,11 +86,11 @@ tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::
     } else if (size < kHeaderSize) {
         is = "too short for a header";
     }
-    return fail(
-        ErrorCode::kInput,
-        problem("not-a-sif", fmt::format("{} is not a SIF image", printable(path.native()))),
-        fmt::format("it is {}", is),
-        with_name(help, path));
+    return fail(ErrorCode::kInput,
+                problem(is_of_letters ? "text-not-a-sif" : "not-a-sif",
+                        fmt::format("{} is not a SIF image", printable(path.native()))),
+                fmt::format("it is {}", is),
+                with_name(help, path));
 }
 
 Result<void> check_is_file(const fs::path& path) {

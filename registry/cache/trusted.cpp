@@ -43,10 +43,12 @@ Result<images::Verification> verify_sif(const images::Image& image,
                images::verify_signatures(image, trust, {})
                    .map_error(during("verifying the image that is a base")));
     if (!verification.is_verified) {
-        return fail(ErrorCode::kVerification,
-                    problem("image-not-verified", name),
-                    verification.because,
-                    help);
+        return fail(
+            ErrorCode::kVerification,
+            problem(verification.signatures.empty() ? "image-not-signed" : "image-not-verified",
+                    name),
+            verification.because,
+            help);
     }
     return verification;
 }

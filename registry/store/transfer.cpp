@@ -114,7 +114,8 @@ Result<void> check_output(const Output& output) {
     if (S_ISDIR(status.st_mode) || !output.is_forced) {
         return fail(
             ErrorCode::kInput,
-            problem("export-file-exists", printable(output.path.native()) + " exists already"),
+            problem(S_ISDIR(status.st_mode) ? "export-place-is-folder" : "export-file-exists",
+                    printable(output.path.native()) + " exists already"),
             S_ISDIR(status.st_mode) ? "it is a folder" : "no file is overwritten unasked",
             S_ISDIR(status.st_mode)
                 ? "name a file in it: " + printable((output.path / "app.sif").native())

@@ -47,7 +47,8 @@ std::string take_image_id(BindOption& bind, std::string_view text) {
     return is_number && bind.image_id > 0 ? "" : "id= accepts the number of a partition";
 }
 
-/// Sets what "ro", "rw", "image-src=PATH" or "id=N" says; the reason where it cannot be read.
+/// Sets what "ro", "rw", "image-src=PATH" or "id=N" says (is_option()); the reason where it cannot
+/// be read.
 std::string take_option(BindOption& bind, std::string_view word) {
     if (word.starts_with(kImageId)) {
         return take_image_id(bind, word.substr(kImageId.size()));
@@ -57,14 +58,20 @@ std::string take_option(BindOption& bind, std::string_view word) {
         return bind.image_source.empty() ? "image-src= accepts a path in the image" : "";
     }
     bind.is_read_only = bind.is_read_only || word == "ro"; // of both, the stronger one
-    return is_option(word) ? "" : "the mode '" + printable(word) + "' is neither ro nor rw";
+    return "";
+}
+
+constexpr std::string_view kBindHelp = "write SRC:DST or SRC:DST:ro";
+
+std::string unread_bind(std::string_view bind) {
+    return "cannot read the bind '" + printable(bind) + "'";
 }
 
 tl::unexpected<Error> refuse(std::string_view bind, const std::string& because) {
     return fail(ErrorCode::kUsage,
-                problem("bind-malformed", "cannot read the bind '" + printable(bind) + "'"),
+                problem("bind-malformed", unread_bind(bind)),
                 because,
-                "write SRC:DST or SRC:DST:ro");
+                std::string(kBindHelp));
 }
 
 } // namespace
@@ -115,6 +122,12 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool i
             return refuse(one, "the target is not an absolute path");
         }
         if (parts.size() == 3) {
+            if (!is_option(parts[2])) {
+                return fail(ErrorCode::kUsage,
+                            problem("bind-mode-unknown", unread_bind(one)),
+                            "the mode '" + printable(parts[2]) + "' is neither ro nor rw",
+                            std::string(kBindHelp));
+            }
             if (const std::string why = take_option(bind, parts[2]); !why.empty()) {
                 return refuse(one, why);
             }
@@ -127,40 +140,66 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool i
 
 namespace {
 
-tl::unexpected<Error> refuse_mount(std::string_view mount, const std::string& because) {
-    return fail(ErrorCode::kUsage,
-                problem("mount-malformed", "cannot read the mount '" + printable(mount) + "'"),
-                because,
-                "write type=bind,source=SRC,destination=DST or the same with ,ro");
+constexpr std::string_view kMountHelp =
+    "write type=bind,source=SRC,destination=DST or the same with ,ro";
+
+std::string unread_mount(std::string_view mount) {
+    return "cannot read the mount '" + printable(mount) + "'";
 }
 
-/// Sets what a field says; the reason where it cannot be read.
-std::string take_field(BindOption& bind, const std::string& field, bool is_compatible) {
+tl::unexpected<Error> refuse_mount(std::string_view mount, const std::string& because) {
+    return fail(ErrorCode::kUsage,
+                problem("mount-malformed", unread_mount(mount)),
+                because,
+                std::string(kMountHelp));
+}
+
+/// Nothing, or the reason why a value of `mount` cannot be read.
+Result<void> mount_value(std::string_view mount, const std::string& because) {
+    if (because.empty()) {
+        return {};
+    }
+    return refuse_mount(mount, because);
+}
+
+/// Sets what a field of `mount` says.
+Result<void>
+take_field(BindOption& bind, std::string_view mount, const std::string& field, bool is_compatible) {
     const auto equals = field.find('=');
     const std::string key = field.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : field.substr(equals + 1);
     if (key == "type") {
-        return value == "bind" ? "" : "the type '" + printable(value) + "' is not bind";
+        if (value == "bind") {
+            return {};
+        }
+        return fail(ErrorCode::kUsage,
+                    problem("mount-type-unknown", unread_mount(mount)),
+                    "the type '" + printable(value) + "' is not bind",
+                    std::string(kMountHelp));
     }
     if (key == "ro" || key == "readonly") {
         bind.is_read_only = true;
-        return equals == std::string::npos || value == "true" || is_compatible
-                   ? ""
-                   : "'" + key + "' accepts no value";
+        return mount_value(mount,
+                           equals == std::string::npos || value == "true" || is_compatible
+                               ? ""
+                               : "'" + key + "' accepts no value");
     }
     if (key == "image-src") {
         bind.image_source = value;
-        return value.empty() ? "image-src= accepts a path in the image" : "";
+        return mount_value(mount, value.empty() ? "image-src= accepts a path in the image" : "");
     }
     if (key == "id") {
-        return take_image_id(bind, value);
+        return mount_value(mount, take_image_id(bind, value));
     }
     const bool is_source = key == "src" || key == "source";
     if (!is_source && key != "dst" && key != "destination" && key != "target") {
-        return "'" + printable(key) + "' is not known here";
+        return fail(ErrorCode::kUsage,
+                    problem("mount-field-unknown", unread_mount(mount)),
+                    "'" + printable(key) + "' is not known here",
+                    std::string(kMountHelp));
     }
     (is_source ? bind.source : bind.target) = value;
-    return "";
+    return {};
 }
 
 } // namespace
@@ -169,12 +208,13 @@ Result<BindOption>
 read_mount(std::string_view text, const std::filesystem::path& directory, bool is_compatible) {
     BindOption bind;
     for (const std::string& field : csv_fields(text)) {
-        if (const std::string because = take_field(bind, field, is_compatible); !because.empty()) {
-            return refuse_mount(text, because);
-        }
+        CYBELE_CHECK(take_field(bind, text, field, is_compatible));
     }
     if (bind.source.empty() || bind.target.empty()) {
-        return refuse_mount(text, "it lacks a source or a destination");
+        return fail(ErrorCode::kUsage,
+                    problem("mount-incomplete", unread_mount(text)),
+                    "it lacks a source or a destination",
+                    std::string(kMountHelp));
     }
     if (!bind.target.is_absolute()) {
         return refuse_mount(text, "the destination is not an absolute path");

@@ -20,12 +20,15 @@ namespace {
 
 using namespaces::Mount;
 
+constexpr std::string_view kImageBindHelp =
+    "image-src= names a place in a squashfs file, an ext3 file or a partition of a SIF";
+
 tl::unexpected<Error> no_image_bind(const std::filesystem::path& path, const std::string& because) {
     return fail(
         ErrorCode::kInput,
         problem("image-bind-unusable", "cannot bind a part of '" + printable(path.string()) + "'"),
         because,
-        "image-src= names a place in a squashfs file, an ext3 file or a partition of a SIF");
+        std::string(kImageBindHelp));
 }
 
 /// The partition `id`, or with 0 the first one of data.
@@ -52,7 +55,11 @@ Result<ImageBinds::Part> ImageBinds::open_part(const Mount& mount) {
         return no_image_bind(mount.source, failed.message());
     }
     if (std::filesystem::is_directory(part.path, failed)) {
-        return no_image_bind(mount.source, "it is a directory");
+        return fail(ErrorCode::kInput,
+                    problem("image-bind-of-directory",
+                            "cannot bind a part of '" + printable(mount.source.string()) + "'"),
+                    "it is a directory",
+                    std::string(kImageBindHelp));
     }
     CYBELE_CHECK(images::check_is_file(part.path));
     part.id = mount.image_id;

@@ -161,13 +161,15 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
     file.path = is_descriptor ? path : std::filesystem::canonical(path, failed);
     if (failed) {
         const bool is_reference = path.native().find("://") != std::string::npos;
-        return fail(
-            ErrorCode::kInput,
-            problem("image-not-opened", "cannot open the image '" + printable(path.string()) + "'"),
-            path.empty() ? "the path is empty" : failed.message(),
-            is_reference ? "make a SIF of it first: `cybelectl build " + printable(path.string()) +
-                               " -o NAME.sif`"
-                         : "check the path of the image");
+        return fail(ErrorCode::kInput,
+                    problem(!path.empty() && failed == std::errc::no_such_file_or_directory
+                                ? "image-file-missing"
+                                : "image-not-opened",
+                            "cannot open the image '" + printable(path.string()) + "'"),
+                    path.empty() ? "the path is empty" : failed.message(),
+                    is_reference ? "make a SIF of it first: `cybelectl build " +
+                                       printable(path.string()) + " -o NAME.sif`"
+                                 : "check the path of the image");
     }
     struct stat status = {};
     if (stat(file.path.c_str(), &status) == 0 && S_ISDIR(status.st_mode)) {

@@ -168,7 +168,8 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
         const Fault& fault = file.error().faults().front();
         return fail(
             ErrorCode::kInput,
-            problem("overlay-unusable", "cannot use '" + printable(path) + "' as an overlay"),
+            problem(fault.id == "image-file-missing" ? "overlay-missing" : "overlay-unusable",
+                    "cannot use '" + printable(path) + "' as an overlay"),
             fault.because.empty() ? fault.message : fault.because,
             fault.id == "sif-change-interrupted"
                 ? fault.help

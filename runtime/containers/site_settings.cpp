@@ -108,14 +108,19 @@ std::vector<std::string> setting_list(const SiteSettings& settings, std::string_
     return found == settings.end() ? std::vector<std::string>() : list_words(found->second);
 }
 
+constexpr std::string_view kForbiddenHelp =
+    "ask the administrator of this host, who sets it in apptainer.conf";
+
+std::string not_allowed(const std::filesystem::path& image) {
+    return "the settings of this host do not allow the image '" + printable(image.string()) + "'";
+}
+
 tl::unexpected<Error> forbidden_image(const std::filesystem::path& image,
                                       const std::string& because) {
     return fail(ErrorCode::kEnvironment,
-                problem("image-forbidden-by-site",
-                        "the settings of this host do not allow the image '" +
-                            printable(image.string()) + "'"),
+                problem("image-forbidden-by-site", not_allowed(image)),
                 because,
-                "ask the administrator of this host, who sets it in apptainer.conf");
+                std::string(kForbiddenHelp));
 }
 
 /// Which kind of images the file is one of, as apptainer.conf calls it.
@@ -140,7 +145,14 @@ Result<void> check_kind_allowed(const SiteSettings& settings, const std::filesys
     if (kind.empty() || !has_setting(settings, "allow container " + std::string(kind), "no")) {
         return {};
     }
-    return forbidden_image(image, "'allow container " + std::string(kind) + " = no' is set");
+    return fail(ErrorCode::kEnvironment,
+                problem(kind == "sif"     ? "sif-forbidden-by-site"
+                        : kind == "dir"   ? "directory-forbidden-by-site"
+                        : kind == "extfs" ? "extfs-forbidden-by-site"
+                                          : "squashfs-forbidden-by-site",
+                        not_allowed(image)),
+                "'allow container " + std::string(kind) + " = no' is set",
+                std::string(kForbiddenHelp));
 }
 
 bool is_listed(const std::vector<std::string>& names, const std::string& name, unsigned id) {

@@ -72,9 +72,11 @@ ExecFailure explain(const std::string& name, const std::string& tried, int saved
     struct stat status = {};
     const bool is_there = !tried.empty() && stat(tried.c_str(), &status) == 0;
     if (!is_there) {
+        const bool is_of_path = name.find('/') == std::string::npos;
         return {Error(ErrorCode::kInput,
-                      problem("program-not-found", shown + " was not found in the container"),
-                      name.find('/') == std::string::npos ? "no directory of PATH has it" : "",
+                      problem(is_of_path ? "program-not-in-path" : "program-not-found",
+                              shown + " was not found in the container"),
+                      is_of_path ? "no directory of PATH has it" : "",
                       "check the spelling, or which PATH the image sets"),
                 kNotFound};
     }

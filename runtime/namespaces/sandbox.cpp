@@ -36,7 +36,8 @@ Result<void> enter_directory(const Sandbox& sandbox) {
     }
     if (!is_there) {
         return fail(ErrorCode::kInput,
-                    problem("container-directory-failed",
+                    problem(saved_errno == ENOENT ? "container-directory-missing"
+                                                  : "container-directory-failed",
                             "cannot start in '" + printable(sandbox.directory.string()) + "'"),
                     system_error("", saved_errno).faults().front().because,
                     "name a directory that the container has");
