@@ -143,6 +143,8 @@ void follow_reference(const ImageBuild& request, builder::StepRules& steps) {
     steps.umask = kReferenceMask;
     steps.keeps_base_help = !request.force;
     steps.labels_base = false;
+    steps.copies_like_cp = true;
+    steps.has_post_script = true;
     for (const std::string_view prefix : {"SINGULARITYENV_", "APPTAINERENV_"}) {
         for (const auto& [name, value] : request.settings.environment.all()) {
             if (name.starts_with(prefix) && name.size() > prefix.size()) {

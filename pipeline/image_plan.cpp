@@ -259,8 +259,8 @@ void go_on_in(definitions::Stage& stage, const fs::path& directory) {
 Result<void> check_unused(const ImageBuild& request,
                           std::vector<definitions::Finding> findings,
                           const std::set<std::string>& used) {
-    if (request.definition.is_compatible && findings.size() > 1) {
-        std::string names;
+    std::string names;
+    if (request.definition.is_compatible && !findings.empty()) {
         for (const auto& [name, value] : request.definition.arguments) {
             if (!used.contains(name)) {
                 names += (names.empty() ? "" : " ") + printable(name);
@@ -271,6 +271,11 @@ Result<void> check_unused(const ImageBuild& request,
     }
     if (!request.definition.warns_unused_arguments) {
         return definitions::as_error(findings);
+    }
+    if (request.definition.is_compatible && !findings.empty()) {
+        const std::string line = "WARNING: Unused build args: " + names + "\n";
+        (void)std::fwrite(line.data(), 1, line.size(), stderr);
+        return {};
     }
     for (const definitions::Finding& finding : findings) {
         request.settings.reporter.tell("warning: " + finding.fault.message);

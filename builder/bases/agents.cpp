@@ -72,7 +72,8 @@ Result<std::uint64_t> plan_local_image(StagePlan& plan, const BuildRequest& requ
     if (from.empty() || !fs::exists(plan.source, error)) {
         Fault fault = plan.stage->fault_at_header(request.source.file.native(), "from");
         fault.code = ErrorCode::kInput;
-        fault.set(problem("base-file-missing",
+        fault.subject = from;
+        fault.set(problem(from.empty() ? "base-not-named" : "base-file-missing",
                           from.empty() ? "the header names no image"
                                        : "the image " + printable(plan.source.native()) +
                                              " does not exist"));

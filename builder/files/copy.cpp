@@ -120,7 +120,13 @@ void Copier::set_status(int fd, const struct stat& status) const {
     if (from_.is_stage) {
         (void)!::fchown(fd, status.st_uid, status.st_gid);
     }
-    (void)::fchmod(fd, status.st_mode & ALLPERMS);
+    constexpr mode_t kOfDirectory = 01777;
+    constexpr mode_t kOfFile = 0777;
+    mode_t mode = status.st_mode & ALLPERMS;
+    if (from_.mask) {
+        mode &= (S_ISDIR(status.st_mode) ? kOfDirectory : kOfFile) & ~*from_.mask;
+    }
+    (void)::fchmod(fd, mode);
     const std::array<timespec, 2> times{status.st_mtim, status.st_mtim};
     (void)::futimens(fd, times.data());
 }
@@ -132,7 +138,7 @@ Result<void> Copier::copy_directory(const CopiedNode& node,
     const bool is_new = !namespaces::open_in_root(root_, to);
     CYBELE_TRY(const UniqueFd made, namespaces::make_in_root(root_, to, {}));
     CYBELE_CHECK(copy_entries(node, source, to, depth));
-    if (is_new && depth > 0) {
+    if (is_new && (depth > 0 || from_.mask)) {
         const UniqueFd fd = reopen(made.get(), O_RDONLY | O_DIRECTORY);
         set_status(fd.get(), node.status);
     }
@@ -319,6 +325,10 @@ Result<Copy> find_sources(const definitions::FileLine& line,
         copy.ambiguous = std::move(fault);
     }
     return copy;
+}
+
+CopyFrom from_host(const StepRules& rules) {
+    return {"/", {}, false, rules.copies_like_cp ? std::optional(rules.umask) : std::nullopt};
 }
 
 Result<void> copy_files(const Copy& copy, const CopyFrom& from, const fs::path& root) {

@@ -3,6 +3,7 @@
 
 #include "builder/files/copy_nodes.hpp"
 #include "builder/files/listing.hpp"
+#include "builder/request/request.hpp"
 #include "definitions/grammar/definition.hpp"
 #include "definitions/grammar/lines.hpp"
 #include "support/digest.hpp"
@@ -25,7 +26,10 @@ struct CopyFrom {
     /// From a stage: owners are kept, and links below a source stay links. From the host: all links
     /// are followed, the owner is root.
     bool is_stage = false;
+    /// Modes are what `cp` makes of them with this umask; nothing: those of the sources.
+    std::optional<mode_t> mask = std::nullopt;
 };
+[[nodiscard]] CopyFrom from_host(const StepRules& rules);
 
 /// One line of %files with its sources found.
 struct Copy {

@@ -304,7 +304,7 @@ Result<void> StageBuilder::run_step(const Step& step) {
             CYBELE_TRY(found, step.find_copies());
         }
         for (const Copy& copy : step.find_copies ? found : step.copies) {
-            CYBELE_CHECK(copy_files(copy, {}, root_));
+            CYBELE_CHECK(copy_files(copy, from_host(context_.request.steps), root_));
         }
         return {};
     }

@@ -56,6 +56,8 @@ struct StepRules {
     bool labels_base = true;        ///< the image names its base in its labels
     bool keeps_base_help = false;   ///< %help does not replace the help text of the base
     bool replaces_labels = false;   ///< %labels replaces labels of the base
+    bool copies_like_cp = false;    ///< %files obeys the umask and drops setuid bits
+    bool has_post_script = false;   ///< %post is /.post.script while it runs
 };
 
 /// Where packages come from, and what proves the servers.

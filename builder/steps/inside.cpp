@@ -29,6 +29,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kBrought = kBroughtPath.data();
+constexpr const char* kPostScript = "/.post.script";
 constexpr std::size_t kMostState = std::size_t{32} << 10U; ///< of a shell's variables
 
 /// Variables by which programs are told of a CA file; asked of the machine in this order.
@@ -257,6 +258,7 @@ Result<Surroundings> find_surroundings(const BuildRequest& request,
     found.output = request.reporter.output;
     found.step_timeout = request.steps.timeout;
     found.umask = request.steps.umask;
+    found.has_post_script = request.steps.has_post_script;
     found.variables = request.steps.variables;
     found.epoch = request.time.is_deterministic ? request.time.now : -1;
     found.accepts_expired_indexes = accepts_expired_indexes("/etc/apt");
@@ -310,8 +312,10 @@ Result<std::vector<std::string>> script_command(const std::string& arguments,
 namespace {
 
 /// The command of a script, or of the shell in its place, whose file is brought.
-Result<std::vector<std::string>> bring_script(const InsideScript& script, const fs::path& brought) {
-    const std::string file = fmt::format("{}/{}.script", kBrought, script.section);
+Result<std::vector<std::string>>
+bring_script(const InsideScript& script, const fs::path& brought, bool is_post_script) {
+    const std::string file = is_post_script ? std::string(kPostScript)
+                                            : fmt::format("{}/{}.script", kBrought, script.section);
     CYBELE_CHECK(write_file(brought / (script.section + ".script"),
                             script.shell != nullptr
                                 ? shell_file(*script.shell)
@@ -350,7 +354,10 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     const fs::path brought = surroundings.work / "brought";
     CYBELE_CHECK(remove_tree(brought));
     CYBELE_CHECK(make_directories(brought));
-    CYBELE_TRY(auto command, bring_script(script, brought));
+    const bool is_shell = script.shell != nullptr;
+    const bool is_post_script = surroundings.has_post_script && !is_shell &&
+                                script.section == "post" && !fs::exists(root / &kPostScript[1]);
+    CYBELE_TRY(auto command, bring_script(script, brought, is_post_script));
     ScriptPackages packages(surroundings);
     CYBELE_CHECK(packages.prepare(brought));
     CYBELE_TRY(const std::string methods, packages.options(root));
@@ -359,7 +366,6 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
         CYBELE_TRY(const std::string certificates, read_file(surroundings.ca_file));
         CYBELE_CHECK(write_file(brought / "ca.pem", certificates));
     }
-    const bool is_shell = script.shell != nullptr;
     ns::Sandbox sandbox = step_sandbox(root,
                                        std::move(command),
                                        script_environment(surroundings),
@@ -369,6 +375,9 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     }
     CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
     sandbox.mounts.push_back(bind(brought, kBrought, true));
+    if (is_post_script) {
+        sandbox.mounts.push_back(bind(brought / "post.script", kPostScript, true));
+    }
     add_step_binds(surroundings, sandbox.mounts);
     packages.add_to(sandbox.mounts);
     CYBELE_TRY(auto wheels, begin_wheels(root, script, surroundings));
@@ -382,6 +391,9 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
     })
                            : run_recorded(sandbox, brought, surroundings);
     (void)::rmdir((root / fs::path(kBrought).relative_path()).c_str());
+    if (is_post_script) {
+        (void)::unlink((root / &kPostScript[1]).c_str());
+    }
     PackageCount count = packages.take();
     if (wheels) {
         count += wheels->end();

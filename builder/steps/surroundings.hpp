@@ -28,8 +28,9 @@ struct Surroundings {
     bool has_one_id = false;   ///< nothing can belong to anybody but root
     unsigned step_timeout = 0; ///< seconds; 0: none
     mode_t umask = 0022;
-    EnvironmentMap variables; ///< of the caller, over the usual ones
-    std::int64_t epoch = -1;  ///< SOURCE_DATE_EPOCH of the steps; -1: none
+    bool has_post_script = false; ///< as StepRules
+    EnvironmentMap variables;     ///< of the caller, over the usual ones
+    std::int64_t epoch = -1;      ///< SOURCE_DATE_EPOCH of the steps; -1: none
 };
 
 /// How a script ended, with the last lines of its output.

@@ -3,12 +3,14 @@
 
 #include "cli/apptainer/architecture_flag.hpp"
 #include "cli/apptainer/build_configuration.hpp"
+#include "cli/apptainer/given_files.hpp"
 #include "cli/apptainer/gpu_flags.hpp"
 #include "cli/apptainer/instance_verbs.hpp"
 #include "cli/apptainer/key_list.hpp"
 #include "cli/apptainer/key_verbs.hpp"
 #include "cli/apptainer/other_completion.hpp"
 #include "cli/apptainer/overlay_create.hpp"
+#include "cli/apptainer/remote_verbs.hpp"
 #include "cli/apptainer/sif_info.hpp"
 #include "cli/apptainer/squashfs_flag.hpp"
 #include "cli/common/image_store.hpp"
@@ -18,7 +20,6 @@
 #include "cli/image/start_image.hpp"
 #include "images/inspection/contents.hpp"
 #include "images/sif/sif.hpp"
-#include "registry/oci/credentials.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
@@ -126,6 +127,10 @@ Result<OwnWords> pull(Session& session, const OtherCall& call) {
     CYBELE_TRY(wish.options.architecture, read_architecture(call));
     add_login(session, call);
     wish.source = call.words.back();
+    if (wish.source.find(':') == std::string::npos && !call.has("--library")) {
+        return fail(ErrorCode::kInput,
+                    problem("pull-transport-missing", "No transport type URI supplied"));
+    }
     if (wish.source.find(':') == std::string::npos) {
         wish.source = "library://" + wish.source;
     }
@@ -286,22 +291,6 @@ Result<OwnWords> registry_login(Session& session, const OtherCall& call) {
     return OwnWords{std::move(words), std::nullopt};
 }
 
-/// The registries of the file that `registry login` writes.
-Result<int> registry_list(const Session& session) {
-    CYBELE_TRY(const std::vector<std::string> hosts,
-               registry::login_hosts(registry::login_file({}, session.environment)));
-    std::size_t width = std::string_view("URI").size();
-    for (const std::string& host : hosts) {
-        width = std::max(width, host.size() + std::string_view("docker://").size());
-    }
-    std::string text = fmt::format("\n{:<{}}  SECURE?\n", "URI", width);
-    for (const std::string& host : hosts) {
-        text += fmt::format("{:<{}}  \u2713\n", "docker://" + printable(host), width);
-    }
-    Session::print(text);
-    return 0;
-}
-
 /// The help text of an image or of one of its applications, or that there is none.
 Result<OwnWords> run_help(const Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::string path, image_path(session, call.words.front()));
@@ -352,18 +341,18 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
             return OwnWords{{}, 0};
         }
     }
-    if (!call.has("--dry-run")) {
-        CYBELE_CHECK(clean_reference_images(session, days, types));
+    if (call.has("--dry-run")) {
+        Session::print("User requested a dry run. Not actually deleting any data!\n");
+        return OwnWords{{}, 0};
     }
+    CYBELE_CHECK(clean_reference_images(session, days, types));
     if (!has_cache_type(types, "blob")) {
         return OwnWords{{}, 0};
     }
     std::vector<std::string> words = words_of(call);
     words.push_back(days > 0 ? "--unused=" + text : "--all");
-    if (!call.has("--dry-run")) {
-        CYBELE_CHECK(clean_reference_layers(session, days));
-        words.insert(words.begin(), "--quiet");
-    }
+    CYBELE_CHECK(clean_reference_layers(session, days));
+    words.insert(words.begin(), "--quiet");
     return OwnWords{std::move(words), std::nullopt};
 }
 
@@ -402,6 +391,7 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         session.environment.set("APPTAINER_KEYSDIR",
                                 fs::absolute(call.value("--keysdir")).lexically_normal().native());
     }
+    CYBELE_CHECK(check_given_files(session, call));
     if (verb == "build") {
         return build(session, call);
     }
@@ -441,6 +431,9 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
     if (verb == "plugin list") { // there are none, ever
         Session::print("There are no plugins installed.\n");
         return OwnWords{{}, 0};
+    }
+    if (verb.starts_with("remote ") && call.verb->ours.empty()) {
+        return remote_verb(session, call).map([](int code) { return OwnWords{{}, code}; });
     }
     if (verb == "registry list") {
         return registry_list(session).map([](int code) { return OwnWords{{}, code}; });

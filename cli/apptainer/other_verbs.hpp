@@ -17,6 +17,7 @@ struct OtherCall {
     std::vector<std::pair<const OtherFlag*, std::string>> flags;
     std::vector<std::string> words; ///< that are no flags
     std::vector<std::string> same;  ///< options of ours for its flags
+    std::string group_file;         ///< of `remote --config FILE`
     bool wants_help = false;
 
     [[nodiscard]] bool has(std::string_view name) const;

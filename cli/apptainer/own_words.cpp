@@ -179,7 +179,7 @@ Result<OtherCall> read_call(const Session& session, const OtherVerb& verb, std::
         }
         CYBELE_CHECK(check_number(verb, *flag, word));
         if (!flag->takes_value) {
-            CYBELE_TRY(const bool is_on, read_switch(word));
+            CYBELE_TRY(const bool is_on, read_switch(word, flag->names));
             if (!is_on) {
                 continue;
             }
@@ -276,6 +276,7 @@ Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const O
                       [](const auto& one) { return one.first->has_name("--authfile"); });
     }
     CYBELE_TRY(call->same, same_flags(*call));
+    call->group_file = flags.group_file;
     session.is_quiet = session.is_quiet || flags.is_quiet;
     session.is_silent = flags.is_silent;
     session.tells_as_other = !session.is_quiet;
@@ -388,7 +389,7 @@ Result<OwnWords> verb_words(Session& session,
 } // namespace
 
 Result<OwnWords> own_words(Session& session) {
-    const auto flags = read_global_flags(session.words, session.environment);
+    auto flags = read_global_flags(session.words, session.environment);
     if (!flags && flags.error().code() != ErrorCode::kUsage) {
         return tl::unexpected(flags.error());
     }
@@ -409,7 +410,7 @@ Result<OwnWords> own_words(Session& session) {
         Session::print(usage_of(session.other_name, ""));
         return done(kWrongUsage);
     }
-    drop_group_flags(session.words, flags->at);
+    flags->group_file = take_group_file(session.words, flags->at);
     const std::string verb = verb_at(session.words, flags->at);
     if (verb == "help") {
         return help_words(session, flags->at + 1);

@@ -22,9 +22,6 @@ struct RefusedFlags {
 
 // clang-format off
 constexpr RefusedFlags kRefusedFlags[] = {
-    {"remote add", "-g,--global,-i,--insecure,-n,--no-default,--no-login", "--tokenfile"},
-    {"remote remove", "-g,--global", ""},
-    {"remote use", "-e,--exclusive,-g,--global", ""},
     {"keyserver add", "-i,--insecure", "-o,--order"},
     {"keyserver login", "--password-stdin", "-p,--password,-u,--username"},
     {"capability add", "", "-g,--group,-u,--user"},
@@ -89,17 +86,21 @@ check_refused_words(const std::vector<std::string>& words, std::size_t at, const
                                     count)));
 }
 
-void drop_group_flags(std::vector<std::string>& words, std::size_t at) {
+std::string take_group_file(std::vector<std::string>& words, std::size_t at) {
+    std::string file;
     if (at >= words.size() || (words[at] != "remote" && words[at] != "keyserver")) {
-        return;
+        return file;
     }
     const auto first = words.begin() + static_cast<std::ptrdiff_t>(at) + 1;
     if (words.end() - first > 1 && is_config(*first)) {
+        file = *(first + 1);
         words.erase(first, first + 2);
     } else if (first != words.end() &&
                (first->starts_with("--config=") || first->starts_with("-c="))) {
+        file = first->substr(first->find('=') + 1);
         words.erase(first);
     }
+    return file;
 }
 
 } // namespace cybele::cli

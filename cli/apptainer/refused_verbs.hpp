@@ -15,7 +15,8 @@ namespace cybele::cli {
 [[nodiscard]] Result<void>
 check_refused_words(const std::vector<std::string>& words, std::size_t at, const OtherVerb& verb);
 
-/// Removes the flags between a group and its verb: the FILE of `remote --config FILE add`.
-void drop_group_flags(std::vector<std::string>& words, std::size_t at);
+/// Removes the flags between a group and its verb, and gives the FILE of `remote --config FILE
+/// add`.
+[[nodiscard]] std::string take_group_file(std::vector<std::string>& words, std::size_t at);
 
 } // namespace cybele::cli

@@ -19,7 +19,9 @@ enum class Verbs { kAny, kStart };
 /// `{1}`, `{2}`: the quoted words of our message; `{b}`: that of our reason; `{m}`: all between the
 /// first and the last quote of our message; `{first}`, `{last}`: its first and last word; `{path}`:
 /// the first word as an absolute path, `{section}`: `{1}` without its `%`, `{abs1}`, `{abs2}`: the
-/// quoted ones so; `{file}`: the place.
+/// quoted ones so, `{part1}`, `{part2}`: what stands before and after the colon of the first quoted
+/// one; `{file}`: the place, `{subject}`: what the error is about, `{abs}`: that as
+/// an absolute path.
 struct KnownError {
     std::string_view id; ///< of the problem
     Verbs verbs;
@@ -40,6 +42,14 @@ constexpr KnownError kKnownErrors[] = {
     {"mount-type-unknown", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": unsupported mount type \"{b}\", only 'bind' is supported"},
     {"mount-incomplete", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": mounts must specify a source and a destination"},
     {"mount-field-unknown", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": invalid key \"{b}\" in mount specification"},
+    {"environment-file-missing", Verbs::kStart, "while setting environment: while processing {1}: could not read environment file \"{1}\": open {1}: no such file or directory"},
+    {"bind-source-missing", Verbs::kStart, "container creation failed: mount hook function failure: mount {1}->{subject} error: while mounting {1}: mount source {1} doesn't exist"},
+    {"bind-target-relative", Verbs::kAny, "container creation failed: unable to add {subject} to mount list: destination must be an absolute path"},
+    {"mount-target-relative", Verbs::kAny, "container creation failed: unable to add {subject} to mount list: destination must be an absolute path"},
+    {"home-place-relative", Verbs::kAny, "container creation failed: failed to add {part1} as session directory: path {part2} is not an absolute path"},
+    {"workdir-not-directory", Verbs::kAny, "container creation failed: failed to create {abs1}/home: mkdir {abs1}/home: not a directory"},
+    {"security-uid-invalid", Verbs::kAny, "Could not configure target UID/GID: failed to parse provided UID: strconv.ParseUint: parsing \"{subject}\": invalid syntax"},
+    {"security-gid-invalid", Verbs::kAny, "Could not configure target UID/GID: failed to parse provided GID: strconv.ParseUint: parsing \"{subject}\": invalid syntax"},
     {"image-bind-of-directory", Verbs::kAny, "container creation failed: could not use {1} for image binding: not supported image format"},
     {"several-writable-overlays", Verbs::kAny, "while loading overlay images: you can't specify more than one writable overlay, {abs1} contains a writable overlay, requires to use '--overlay {abs2}:ro'"},
     {"overlay-too-small", Verbs::kAny, "image size must be equal or greater than 64 MiB"},
@@ -53,6 +63,14 @@ constexpr KnownError kKnownErrors[] = {
     {"extfs-forbidden-by-site", Verbs::kAny, "configuration disallows users from running extFS containers"},
     {"instance-missing", Verbs::kStart, "While setting image/instance: {message}"},
     {"instance-exists", Verbs::kAny, "{message}"},
+    {"writable-with-overlay", Verbs::kAny, "cannot use --overlay in conjunction with --writable"},
+    {"tmpfs-and-writable-overlay", Verbs::kAny, "while loading overlay images: you can't specify --writable-tmpfs with another writable overlay image ({subject})"},
+    {"overlay-is-text", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: image format not recognized"},
+    {"instance-name", Verbs::kStart, "while executing starter: while checking instance name: {1} is not a valid instance name"},
+    {"sandbox-place-taken", Verbs::kAny, "While checking build target: {path} is not empty and is not an Apptainer sandbox, check its content first and use --force if you want to overwrite it"},
+    {"base-file-missing", Verbs::kAny, "While performing build: conveyor failed to get: failed to retrieve path for {subject}: lstat {abs}: no such file or directory"},
+    {"CD018", Verbs::kAny, "While performing build: unable to copy files from stage to container fs: stage {1} was not found"},
+    {"CD024", Verbs::kAny, "Unable to create build: unable to get conveyorpacker: invalid build source {1}"},
     {"step-failed", Verbs::kAny, "While performing build: while running engine: while running {first} section: exit status {last}"},
     {"CD001", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
     {"CD004", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
@@ -110,6 +128,10 @@ std::string filled(const KnownError& row, const Fault& fault) {
         {"{section}", words[0].substr(words[0].starts_with('%') ? 1 : 0)},
         {"{first}", first},
         {"{last}", last},
+        {"{part1}", absolute_path_of(words[0].substr(0, words[0].find(':')))},
+        {"{part2}", words[0].substr(std::min(words[0].find(':') + 1, words[0].size()))},
+        {"{subject}", fault.subject},
+        {"{abs}", absolute_path_of(fault.subject)},
         {"{scheme}", last.substr(0, last.find(':'))},
         {"{message}", fault.message},
     };

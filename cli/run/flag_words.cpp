@@ -2,6 +2,7 @@
 #include "cli/run/flag_words.hpp"
 
 #include "runtime/containers/csv.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -103,7 +104,22 @@ Result<FlagWords> read_flag_words(const std::vector<std::string>& words,
     return read;
 }
 
-Result<bool> read_switch(const FlagWord& flag) {
+namespace {
+
+/// "--pid,-p" and "-p,--pid" as "-p, --pid".
+std::string title_of(std::string_view names) {
+    std::string letter;
+    std::string word;
+    for (const std::string_view name : text::split_terminated(names, ',')) {
+        std::string& one = name.starts_with("--") ? word : letter;
+        one = one.empty() ? std::string(name) : one;
+    }
+    return letter + (letter.empty() || word.empty() ? "" : ", ") + word;
+}
+
+} // namespace
+
+Result<bool> read_switch(const FlagWord& flag, std::string_view names) {
     constexpr std::string_view kYes[] = {"1", "t", "T", "true", "TRUE", "True"};
     constexpr std::string_view kNo[] = {"0", "f", "F", "false", "FALSE", "False"};
     const std::string value = flag.value.value_or("true");
@@ -113,8 +129,9 @@ Result<bool> read_switch(const FlagWord& flag) {
     if (std::find(std::begin(kNo), std::end(kNo), value) != std::end(kNo)) {
         return false;
     }
-    return refuse_flag("invalid argument \"" + value + "\" for \"" + flag.name +
-                       "\" flag: it is neither true nor false");
+    return refuse_flag("invalid argument \"" + value + "\" for \"" +
+                       title_of(names.empty() ? flag.name : names) +
+                       "\" flag: strconv.ParseBool: parsing \"" + value + "\": invalid syntax");
 }
 
 std::vector<std::string> read_list(std::string_view text) {

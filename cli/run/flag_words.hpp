@@ -35,7 +35,7 @@ using TakesValue = std::function<std::optional<bool>(std::string_view name)>;
                                                 bool is_mixed);
 
 /// A switch's value: true where none was written. kUsage for one that is neither.
-[[nodiscard]] Result<bool> read_switch(const FlagWord& flag);
+[[nodiscard]] Result<bool> read_switch(const FlagWord& flag, std::string_view names = {});
 
 /// The parts of a list with commas, in which double quotes protect commas.
 [[nodiscard]] std::vector<std::string> read_list(std::string_view text);

@@ -146,7 +146,7 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
         return {};
     }
     if (option.value.empty()) {
-        CYBELE_TRY(const bool is_on, read_switch(flag));
+        CYBELE_TRY(const bool is_on, read_switch(flag, option.names));
         // --passphrase asks for one whatever its value is, and --keep-privs is refused likewise.
         if (!is_on && !option.has_name("--passphrase")) {
             return {};

@@ -28,6 +28,7 @@ struct GlobalFlags {
     bool has_end = false; ///< whether `--` was read: no verb follows it
     std::string config;   ///< --config
     std::size_t at = 0;
+    std::string group_file; ///< of `remote --config FILE VERB`
 };
 [[nodiscard]] Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words,
                                                     const Environment& environment);

@@ -42,12 +42,7 @@ std::string script_text(std::string_view text, std::string_view arguments) {
         shebang = text.substr(start, end - start);
         body = text.substr(std::min(end + 1, text.size()));
     }
-    return fmt::format("{}{}{}\n\n{}{}",
-                       shebang,
-                       arguments.empty() ? "" : " ",
-                       arguments,
-                       body,
-                       body.empty() || body.ends_with('\n') ? "" : "\n");
+    return fmt::format("{}{}{}\n\n{}\n", shebang, arguments.empty() ? "" : " ", arguments, body);
 }
 
 // A base image's own scripts stay where the definition file has none; so do those that %post wrote.
@@ -112,9 +107,7 @@ Result<void> write_metadata(const std::filesystem::path& path, const Metadata& m
     CYBELE_CHECK(write_scripts(root, metadata));
     CYBELE_CHECK(append_environment(root, metadata.environment));
     if (!metadata.help.empty()) {
-        CYBELE_CHECK(root.write(".singularity.d/runscript.help",
-                                metadata.help + (metadata.help.ends_with('\n') ? "" : "\n"),
-                                0644));
+        CYBELE_CHECK(root.write(".singularity.d/runscript.help", metadata.help + "\n", 0644));
     }
     CYBELE_CHECK(write_labels(root, metadata));
     return write_definition(root, metadata.definition);

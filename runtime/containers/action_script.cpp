@@ -4,6 +4,7 @@
 #include "images/container/environment_script.hpp"
 #include "runtime/containers/environment_files.hpp"
 #include "runtime/containers/known_environment.hpp"
+#include "runtime/containers/root_image.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -129,7 +130,7 @@ Result<std::vector<std::string>> run_of_app(const Request& request, const ImageT
                     " IMAGE PROGRAM`");
 }
 
-std::vector<std::string> test_words(const Request& request, const ImageTraits& traits) {
+Result<std::vector<std::string>> test_words(const Request& request, const ImageTraits& traits) {
     if (!request.program.app.empty() && request.manner.is_compatible && traits.has_sh &&
         !traits.has_app_test) {
         return without_app("No tests", request.program.app);
@@ -146,7 +147,11 @@ std::vector<std::string> test_words(const Request& request, const ImageTraits& t
         return std::vector<std::string>{"/bin/sh", "-c", kNone};
     }
     if (request.manner.is_compatible) {
-        return std::vector<std::string>{"/.singularity.d/test"}; // which says that it is missing
+        tell_if(!request.manner.is_quiet, "No test script found in container, exiting");
+        return fail(ErrorCode::kInput,
+                    problem("test-script-missing",
+                            "exec /.singularity.d/actions/test failed: a shared library is likely "
+                            "missing in the image"));
     }
     // An image without tests passes them.
     return std::vector<std::string>{"/bin/sh", "-c", ":"};

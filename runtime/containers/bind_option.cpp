@@ -119,7 +119,13 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool i
         bind.target =
             parts.size() > 1 && !parts[1].empty() ? std::filesystem::path(parts[1]) : bind.source;
         if (!bind.target.is_absolute()) {
-            return refuse(one, "the target is not an absolute path");
+            Fault fault;
+            fault.code = ErrorCode::kUsage;
+            fault.set(problem("bind-target-relative", unread_bind(one)));
+            fault.because = "the target is not an absolute path";
+            fault.help = kBindHelp;
+            fault.subject = bind.source.native();
+            return fail(Error(std::move(fault)));
         }
         if (parts.size() == 3) {
             if (!is_option(parts[2])) {
@@ -217,7 +223,13 @@ read_mount(std::string_view text, const std::filesystem::path& directory, bool i
                     std::string(kMountHelp));
     }
     if (!bind.target.is_absolute()) {
-        return refuse_mount(text, "the destination is not an absolute path");
+        Fault fault;
+        fault.code = ErrorCode::kUsage;
+        fault.set(problem("mount-target-relative", unread_mount(text)));
+        fault.because = "the destination is not an absolute path";
+        fault.help = kMountHelp;
+        fault.subject = (directory / bind.source).lexically_normal().native();
+        return fail(Error(std::move(fault)));
     }
     bind.source = (directory / bind.source).lexically_normal();
     return bind;

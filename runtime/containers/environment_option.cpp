@@ -259,6 +259,14 @@ Result<EnvironmentMap> AssignmentReader::read() {
 
 Result<EnvironmentMap> read_environment_file(const std::filesystem::path& path,
                                              const Environment* host) {
+    std::error_code failed;
+    if (!std::filesystem::exists(path, failed) && failed != std::errc::permission_denied) {
+        return fail(
+            ErrorCode::kInput,
+            problem("environment-file-missing", "no such file: '" + printable(path.native()) + "'"),
+            "--env-file names a file of variables",
+            "check the name and the folder that it is relative to");
+    }
     CYBELE_TRY(const std::string text, read_file(path));
     return AssignmentReader(path, text, host).read();
 }

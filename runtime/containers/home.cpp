@@ -79,7 +79,7 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
     if (!home.target.is_absolute()) {
         return fail(
             ErrorCode::kUsage,
-            problem("home-malformed",
+            problem("home-place-relative",
                     "cannot read the home directory '" + printable(request.files.home) + "'"),
             "its place in the container is not an absolute path",
             "write --home SRC:DST");

@@ -6,6 +6,7 @@
 #include "images/sif/sif.hpp"
 #include "images/sif/start.hpp"
 #include "images/signatures/signed.hpp"
+#include "runtime/containers/extended_file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -191,6 +192,11 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
         CYBELE_TRY(const std::uint64_t size, file_size(file.fd.get(), file.path));
         file.offset = start.offset;
         file.size = size - start.offset;
+        return file;
+    }
+    if (demand == nullptr && is_extended(file.fd.get(), 0)) {
+        file.kind = ImageFile::Kind::kExtended;
+        CYBELE_TRY(file.fd, open_extended(file.path, false));
         return file;
     }
     CYBELE_TRY(const images::Image image, open_sif(file, demand));

@@ -29,7 +29,7 @@ struct FileState {
 
 /// Where the root file system of an image lies.
 struct ImageFile {
-    enum class Kind { kDirectory, kSquashfs, kExtended }; ///< the last: of overlays and binds
+    enum class Kind { kDirectory, kSquashfs, kExtended }; ///< the last: ext3
     Kind kind = Kind::kDirectory;
     std::filesystem::path path; ///< absolute
     UniqueFd fd;                ///< of the file; of a directory O_PATH
@@ -44,8 +44,9 @@ struct ImageFile {
     std::optional<FileState> verified;
 };
 
-/// Opens a SIF (its primary partition), a bare squashfs or a directory. kInput for anything else,
-/// for a partition that is no squashfs, and for an image of another architecture than `host`
+/// Opens a SIF (its primary partition), a bare squashfs or ext3 file, or a directory. kInput for
+/// anything else, for a partition that is no squashfs, and for an image of another architecture
+/// than `host`
 /// ("amd64").
 ///
 /// With a demand it must be a SIF whose signatures hold, and `fd` is what was verified: a private

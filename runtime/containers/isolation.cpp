@@ -94,6 +94,14 @@ Result<std::vector<int>> read_capabilities(const std::string& text, const char* 
     return found;
 }
 
+/// "chown" and "cap_chown" are CAP_CHOWN.
+std::string capability_name(std::string word) {
+    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) {
+        return static_cast<char>(std::toupper(c));
+    });
+    return word.starts_with("CAP_") ? word : "CAP_" + word;
+}
+
 /// The words that are no capabilities are left out, with a warning, as by the reference.
 std::string known_capabilities(const Request& request, const std::string& text, bool is_dropped) {
     std::string known;
@@ -103,7 +111,7 @@ std::string known_capabilities(const Request& request, const std::string& text, 
         } else if (!request.manner.is_quiet) {
             warn(request.manner.is_compatible
                      ? std::string("won't ") + (is_dropped ? "drop" : "add") +
-                           " unknown capability: " + printable(word)
+                           " unknown capability: " + printable(capability_name(word))
                      : std::string(is_dropped ? "--drop-caps" : "--add-caps") +
                            ": unknown capability '" + printable(word) + "' is ignored");
         }
@@ -253,7 +261,7 @@ Result<void> isolate(const Request& request) {
 }
 
 Result<std::optional<std::vector<int>>> kept_capabilities(const Request& request) {
-    if (!request.user.no_privs && request.user.drop_caps.empty()) {
+    if (!request.manner.is_compatible && !request.user.no_privs && request.user.drop_caps.empty()) {
         return std::optional<std::vector<int>>();
     }
     std::string to_add = request.user.add_caps;

@@ -166,14 +166,15 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
     }
     if (!file) {
         const Fault& fault = file.error().faults().front();
-        return fail(
-            ErrorCode::kInput,
-            problem(fault.id == "image-file-missing" ? "overlay-missing" : "overlay-unusable",
-                    "cannot use '" + printable(path) + "' as an overlay"),
-            fault.because.empty() ? fault.message : fault.because,
-            fault.id == "sif-change-interrupted"
-                ? fault.help
-                : "name a directory, a squashfs file, an ext3 file or a SIF");
+        return fail(ErrorCode::kInput,
+                    problem(fault.id == "image-file-missing" ? "overlay-missing"
+                            : fault.id == "text-not-a-sif"   ? "overlay-is-text"
+                                                             : "overlay-unusable",
+                            "cannot use '" + printable(path) + "' as an overlay"),
+                    fault.because.empty() ? fault.message : fault.because,
+                    fault.id == "sif-change-interrupted"
+                        ? fault.help
+                        : "name a directory, a squashfs file, an ext3 file or a SIF");
     }
     overlay.file = std::move(*file);
     const bool is_directory = overlay.file.kind == ImageFile::Kind::kDirectory;
@@ -210,11 +211,13 @@ open_overlays(const std::vector<std::string>& options, bool has_tmpfs, const Ima
         overlays.push_back(std::move(overlay));
     }
     if (has_tmpfs && writable_overlay(overlays) != nullptr) {
-        return fail(
-            ErrorCode::kUsage,
-            problem("tmpfs-and-writable-overlay", "--writable-tmpfs and a writable overlay"),
-            "what the program writes can go to one of them only",
-            "leave one out, or write ':ro' after the overlay");
+        Fault fault;
+        fault.code = ErrorCode::kUsage;
+        fault.set(problem("tmpfs-and-writable-overlay", "--writable-tmpfs and a writable overlay"));
+        fault.because = "what the program writes can go to one of them only";
+        fault.help = "leave one out, or write ':ro' after the overlay";
+        fault.subject = writable_overlay(overlays)->file.path.native();
+        return fail(Error(std::move(fault)));
     }
     return overlays;
 }

@@ -45,7 +45,8 @@ Result<Mount> own_folder(const Request& request,
     const auto folder = std::filesystem::absolute(request.files.workdir, failed);
     if (!std::filesystem::is_directory(folder, failed)) {
         return fail(ErrorCode::kInput,
-                    problem("workdir-missing",
+                    problem(std::filesystem::exists(folder, failed) ? "workdir-not-directory"
+                                                                    : "workdir-missing",
                             "'" + printable(request.files.workdir) + "' is not a directory"),
                     "--workdir names the directory in which /tmp and the like are made",
                     "mkdir " + shell_quote(request.files.workdir));

@@ -209,4 +209,26 @@ void change_path(std::string& path, const PayloadEnvironment& layers) {
     path = layers.path.empty() ? path : layers.path;
 }
 
+void tell_old_names(const Request& request, const Environment& environment) {
+    constexpr std::string_view kOld = "SINGULARITYENV_";
+    for (const auto& [name, value] : environment.all()) {
+        if (!request.manner.is_compatible || request.manner.is_quiet || !name.starts_with(kOld) ||
+            name.size() == kOld.size()) {
+            continue;
+        }
+        const std::string preferred = "APPTAINERENV_" + name.substr(kOld.size());
+        const auto other = environment.get(preferred);
+        tell_if(!other,
+                "Environment variable " + printable(name) + " is set, but " + printable(preferred) +
+                    " is preferred");
+        if (other && *other != value) {
+            warn(printable(name) + " and " + printable(preferred) +
+                 " have different values, using the latter");
+            warn("Skipping environment variable [" + printable(name + "=" + value) + "], " +
+                 printable(name.substr(kOld.size())) +
+                 " is already overridden with different value [" + printable(*other) + "]");
+        }
+    }
+}
+
 } // namespace cybele::runtime

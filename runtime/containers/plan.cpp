@@ -216,8 +216,6 @@ public:
     Result<void> add(const BindOption& one) {
         const std::filesystem::path target = one.target.lexically_normal();
         if (one.target == "/" && is_compatible_) { // as the reference, whose own root hides it
-            warnings_.push_back("'" + printable(one.source.string()) +
-                                "' is not bound to /: the root of the container is the image");
             return {};
         }
         CYBELE_CHECK(check_libraries(one, target));

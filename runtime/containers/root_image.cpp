@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/containers/root_image.hpp"
 
+#include "runtime/containers/extended_file.hpp"
 #include "runtime/containers/mount_image.hpp"
 #include "runtime/containers/reporter.hpp"
 #include "runtime/containers/runtime.hpp"
@@ -11,6 +12,7 @@
 #include <cerrno>
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -64,6 +66,19 @@ attempt(const char* way, const MountRequest& request, const std::function<Mounti
     return MountedImage{std::move(stage), std::move(root), way};
 }
 
+/// A file of ext3 as the image; the one that is read is open already.
+Result<MountedImage> serve_extended(const ImageFile& image, const MountRequest& request) {
+    UniqueFd writable;
+    if (request.is_image_writable) {
+        (void)flock(image.fd.get(), LOCK_UN); // that of a reader
+        CYBELE_TRY(writable, open_extended(image.path, true));
+    }
+    CYBELE_TRY(Stage stage, Stage::make(stage_size(request), request.sources));
+    const int fd = writable.valid() ? writable.get() : image.fd.get();
+    CYBELE_TRY(UniqueFd root, mount_extended(stage, {fd, 0, request.is_image_writable}, "image"));
+    return MountedImage{std::move(stage), std::move(root), "fuse2fs"};
+}
+
 } // namespace
 
 namespace {
@@ -97,7 +112,7 @@ void warn(const std::string& text) {
 }
 
 std::optional<namespaces::SquashfsServer> start_early(const ImageFile& image, bool is_root) {
-    if (is_root || image.kind == ImageFile::Kind::kDirectory) {
+    if (is_root || image.kind != ImageFile::Kind::kSquashfs) {
         return std::nullopt;
     }
     auto server = namespaces::SquashfsServer::start(part_of(image),
@@ -109,6 +124,9 @@ Result<MountedImage>
 mount_image(const ImageFile& image, const MountRequest& request, const Environment& environment) {
     if (image.kind == ImageFile::Kind::kDirectory) {
         return use_directory(image.path, request, "directory");
+    }
+    if (image.kind == ImageFile::Kind::kExtended) {
+        return serve_extended(image, request);
     }
     if (request.is_image_writable) {
         return fail(ErrorCode::kInput,

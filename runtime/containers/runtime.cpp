@@ -69,6 +69,7 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
     for (std::size_t i = 0; i < plan.warnings.size() && !request.manner.is_quiet; ++i) {
         warn(plan.warnings[i]);
     }
+    tell_old_names(request, environment);
     all.mounts = std::move(plan.mounts);
     all.is_root = namespaces::is_privileged_root() && !request.isolation.userns;
     CYBELE_CHECK(check_isolation(request, all.is_root));
@@ -104,11 +105,15 @@ Result<std::vector<UniqueFd>> open_sources(std::vector<Mount>& mounts) {
             }
             if (!fd.valid()) {
                 const int saved_errno = errno;
-                return fail(ErrorCode::kInput,
-                            problem("bind-source-failed",
-                                    "cannot bind '" + printable(mount.source.string()) + "'"),
-                            system_error("", saved_errno).faults().front().because,
-                            help_for_bind(mount, saved_errno));
+                Fault fault;
+                fault.code = ErrorCode::kInput;
+                fault.set(
+                    problem(saved_errno == ENOENT ? "bind-source-missing" : "bind-source-failed",
+                            "cannot bind '" + printable(mount.source.string()) + "'"));
+                fault.because = system_error("", saved_errno).faults().front().because;
+                fault.help = help_for_bind(mount, saved_errno);
+                fault.subject = mount.target.native();
+                return fail(Error(std::move(fault)));
             }
             mount.source_fd = fd.get();
             opened.push_back(std::move(fd));
@@ -175,9 +180,11 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
         };
     }
     sandbox.kept_capabilities = all.kept_capabilities;
+    sandbox.passes_capabilities = request.manner.is_compatible;
     sandbox.given_capabilities = all.given_capabilities;
     sandbox.forbids_new_privileges =
-        request.manner.is_compatible && request.user.fakeroot && !all.is_root;
+        request.manner.is_compatible &&
+        (request.user.no_privs || (request.user.fakeroot && !all.is_root));
     if (request.user.no_umask) {
         sandbox.umask = kUsualMask;
     }
@@ -279,8 +286,9 @@ Sandbox make_first_sandbox(const Request& request, Preparation& all, const Calle
     Sandbox sandbox = make_sandbox(request, all);
     sandbox.mounts = all.mounts;
     if (!all.is_root && !request.user.fakeroot) {
-        sandbox.final_ids = Sandbox::Ids{all.security.uid.value_or(caller.uid),
-                                         all.security.gid.value_or(caller.gid)};
+        sandbox.final_ids =
+            Sandbox::Ids{all.security.uid.value_or(caller.uid),
+                         all.security.gids.empty() ? caller.gid : all.security.gids.front()};
     }
     if (!all.fuse.empty()) {
         sandbox.before_exec = [&all, next = std::move(sandbox.before_exec)](Sandbox& inside) {

@@ -4,6 +4,7 @@
 #include "runtime/namespaces/seccomp_profile.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <cerrno>
 #include <charconv>
@@ -17,16 +18,19 @@ namespace {
 
 constexpr std::size_t kMostProfileText = std::size_t{4} << 20U;
 
-Result<id_t> read_id(const std::string& word, std::string_view value) {
+Result<id_t> read_id(const std::string& word, std::string_view value, bool is_user) {
     id_t id = 0;
     const auto read = std::from_chars(value.data(), value.data() + value.size(), id);
     if (read.ec != std::errc() || read.ptr != value.data() + value.size() ||
         id == std::numeric_limits<id_t>::max()) {
-        return fail(ErrorCode::kUsage,
-                    problem("security-id-invalid",
-                            "--security: '" + printable(word) + "' has no valid number"),
-                    "an id is a number below 4294967295",
-                    "write --security uid:1000");
+        Fault fault;
+        fault.code = ErrorCode::kUsage;
+        fault.set(problem(is_user ? "security-uid-invalid" : "security-gid-invalid",
+                          "--security: '" + printable(word) + "' has no valid number"));
+        fault.because = "an id is a number below 4294967295";
+        fault.help = "write --security uid:1000";
+        fault.subject = std::string(value);
+        return fail(Error(std::move(fault)));
     }
     return id;
 }
@@ -36,9 +40,12 @@ Result<void> read_word(const std::string& word, Security& security, bool is_comp
     const std::string kind = word.substr(0, colon);
     const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
     if (kind == "uid" && !value.empty()) {
-        CYBELE_TRY(security.uid, read_id(word, value));
+        CYBELE_TRY(security.uid, read_id(word, value, true));
     } else if (kind == "gid" && !value.empty()) {
-        CYBELE_TRY(security.gid, read_id(word, value));
+        for (const std::string_view one : text::split_terminated(value, ':')) {
+            CYBELE_TRY(const gid_t gid, read_id(word, one, false));
+            security.gids.push_back(gid);
+        }
     } else if (kind == "seccomp" && !value.empty()) {
         CYBELE_TRY(
             const std::string text,
@@ -71,11 +78,12 @@ Result<Security> read_security(const std::vector<std::string>& words, bool is_co
 }
 
 Result<void> apply_security(const Security& security, bool is_root) {
-    const bool has_ids = security.uid || security.gid;
+    const bool has_ids = security.uid || !security.gids.empty();
     if (is_root && has_ids) {
-        const gid_t gid = security.gid.value_or(::getegid());
+        const gid_t gid = security.gids.empty() ? ::getegid() : security.gids.front();
+        const std::size_t count = security.gids.size() > 1 ? security.gids.size() : 0;
         const uid_t uid = security.uid.value_or(::geteuid());
-        if (::setgroups(1, &gid) != 0 || ::setresgid(gid, gid, gid) != 0 ||
+        if (::setgroups(count, security.gids.data()) != 0 || ::setresgid(gid, gid, gid) != 0 ||
             ::setresuid(uid, uid, uid) != 0) {
             return fail(system_error("cannot set the ids of --security", errno));
         }

@@ -15,11 +15,11 @@ namespace cybele::runtime {
 
 struct Security {
     std::optional<uid_t> uid;
-    std::optional<gid_t> gid;
+    std::vector<gid_t> gids;         ///< the first is the own one
     std::vector<sock_filter> filter; ///< empty: none
 
     [[nodiscard]] bool is_empty() const {
-        return !uid && !gid && filter.empty();
+        return !uid && gids.empty() && filter.empty();
     }
 };
 

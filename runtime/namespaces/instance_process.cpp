@@ -33,7 +33,6 @@ void collect() {
 
 [[noreturn]] void be_first_of_instance(const sigset_t& all) {
     keep_only({});
-    (void)prctl(PR_SET_NAME, "cybelectl-inst");
     (void)std::signal(SIGPIPE, SIG_DFL); // NOLINT: as in Apptainer; nothing is written here
     restore_file_size_signal();
     for (int ended_by = 0;;) {
@@ -132,7 +131,9 @@ Result<void> stay_as_first_process(const std::string& name) {
         return fail(system_error("cannot start a process", errno));
     }
     if (program > 0) {
-        if (!name.empty()) {
+        if (name.empty()) {
+            (void)prctl(PR_SET_NAME, "cybelectl-inst");
+        } else {
             name_this_process(name, arguments_room());
         }
         (void)prctl(PR_SET_DUMPABLE, 1); // else its namespaces could not be opened

@@ -70,8 +70,8 @@ Result<void> keep_only_these(std::span<const int> kept, bool is_passed_on) {
 
 } // namespace
 
-Result<void> keep_capabilities(std::span<const int> kept) {
-    return keep_only_these(kept, false);
+Result<void> keep_capabilities(std::span<const int> kept, bool is_passed_on) {
+    return keep_only_these(kept, is_passed_on);
 }
 
 Result<void> forbid_new_privileges() {

@@ -23,7 +23,7 @@ namespace cybele::namespaces {
 
 /// Gives up all capabilities but those of `kept` (CAP_… numbers) that this process has, for good:
 /// also in the bounding set, so that no program gives them back. kEnvironment where the kernel
-/// refuses.
-[[nodiscard]] Result<void> keep_capabilities(std::span<const int> kept);
+/// refuses. With `is_passed_on` they are inheritable and ambient, too.
+[[nodiscard]] Result<void> keep_capabilities(std::span<const int> kept, bool is_passed_on = false);
 
 } // namespace cybele::namespaces

@@ -90,7 +90,7 @@ Result<void> finish_inside(Sandbox& sandbox, const std::function<Result<void>()>
         CYBELE_CHECK(forbid_new_privileges());
     }
     if (sandbox.kept_capabilities && !sandbox.drop_privileges) {
-        return keep_capabilities(*sandbox.kept_capabilities);
+        return keep_capabilities(*sandbox.kept_capabilities, sandbox.passes_capabilities);
     }
     return sandbox.drop_privileges ? drop_all_privileges(sandbox.given_capabilities)
                                    : Result<void>();

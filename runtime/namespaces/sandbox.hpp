@@ -89,6 +89,7 @@ struct Sandbox {
     std::vector<int> given_capabilities;                  ///< which drop_privileges leaves
     bool forbids_new_privileges = false;                  ///< no_new_privs alone
     std::optional<std::vector<int>> kept_capabilities; ///< root's: the others go; unset: all stay
+    bool passes_capabilities = false;                  ///< the kept ones are ambient, too
     std::vector<std::string> argv; ///< argv[0] looked up in the sandbox by PATH of `environment`
     bool names_by_path = false;    ///< the program gets its full path as argv[0]
     EnvironmentMap environment;

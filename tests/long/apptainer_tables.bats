@@ -151,3 +151,11 @@ load ../parts/cases.bash
 @test "both programs do the same: caches, umasks, instances, memory, and what stands where nobody looked" {
     compare outside details
 }
+
+@test "both programs do the same: endpoints, and the words of files that are missing" {
+    compare outside 'endpoints|fresh'
+}
+
+@test "both programs do the same for root of a user namespace" {
+    compare root rooted whole
+}

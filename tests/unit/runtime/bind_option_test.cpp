@@ -175,11 +175,11 @@ TEST_CASE("mount points on earlier mounts are not the image's") {
 TEST_CASE("the reasons that Apptainer words differently have ids of their own") {
     const auto id_of = [](const auto& read) { return read.error().faults().front().id; };
     CHECK(id_of(read_binds("a:/b:shared", "/base")) == "bind-mode-unknown");
-    CHECK(id_of(read_binds("a:b", "/base")) == "bind-malformed");
+    CHECK(id_of(read_binds("a:b", "/base")) == "bind-target-relative");
     CHECK(id_of(read_mount("type=tmpfs,destination=/b", "/base")) == "mount-type-unknown");
     CHECK(id_of(read_mount("type=bind,source=/a", "/base")) == "mount-incomplete");
     CHECK(id_of(read_mount("src=/a,dst=/b,nosuch", "/base")) == "mount-field-unknown");
-    CHECK(id_of(read_mount("src=/a,dst=b", "/base")) == "mount-malformed");
+    CHECK(id_of(read_mount("src=/a,dst=b", "/base")) == "mount-target-relative");
 }
 
 TEST_CASE("mounts as Apptainer writes them") {

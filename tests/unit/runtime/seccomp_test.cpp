@@ -166,7 +166,7 @@ TEST_CASE("--security: what cannot be read is refused") {
     const auto read = read_security({"uid:7", "gid:8"});
     REQUIRE(read.has_value());
     CHECK(read->uid == uid_t{7});
-    CHECK(read->gid == gid_t{8});
+    CHECK(read->gids == std::vector<gid_t>{8});
 }
 
 } // namespace cybele::runtime

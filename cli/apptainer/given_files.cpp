@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/apptainer/given_files.hpp"
+
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+
+namespace cybele::cli {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::array<std::string_view, 17> kTransports = {"docker",
+                                                          "docker-archive",
+                                                          "docker-daemon",
+                                                          "oci",
+                                                          "oci-archive",
+                                                          "oras",
+                                                          "library",
+                                                          "shub",
+                                                          "http",
+                                                          "https",
+                                                          "store",
+                                                          "file",
+                                                          "localimage",
+                                                          "arch",
+                                                          "yum",
+                                                          "debootstrap",
+                                                          "busybox"};
+
+bool is_missing(const std::string& file) {
+    std::error_code failed;
+    return !file.empty() && file != "-" && !fs::exists(fs::symlink_status(file, failed)) &&
+           (!failed || failed == std::errc::no_such_file_or_directory);
+}
+
+bool has_transport(const std::string& source) {
+    const std::size_t colon = source.find(':');
+    return colon != std::string::npos &&
+           std::find(kTransports.begin(), kTransports.end(), source.substr(0, colon)) !=
+               kTransports.end();
+}
+
+std::string not_there(const std::string& file) {
+    return "open " + printable(file) + ": no such file or directory";
+}
+
+} // namespace
+
+Result<void> check_given_files(const Session& session, const OtherCall& call) {
+    const std::string_view verb = call.verb->verb;
+    const std::string last = call.words.empty() ? std::string() : call.words.back();
+    if (verb == "build" && !has_transport(last) && is_missing(last)) {
+        return fail(ErrorCode::kInput,
+                    problem("build-source-missing",
+                            "Unable to build from " + printable(last) + ": unable to open file " +
+                                printable(last) + ": " + not_there(last)));
+    }
+    if (verb == "inspect" && !has_transport(last) && is_missing(last)) {
+        std::error_code failed;
+        return fail(ErrorCode::kInput,
+                    problem("inspected-image-missing",
+                            "Failed to open image " + printable(last) +
+                                ": failed to retrieve path for " + printable(last) + ": lstat " +
+                                printable(fs::absolute(last, failed).native()) +
+                                ": no such file or directory"));
+    }
+    const bool is_read = verb == "sif list" || verb == "sif header" || verb == "sif dump" ||
+                         verb == "sif del" || verb == "sif setprim";
+    if (is_read && !has_transport(last) && is_missing(last)) {
+        return fail(ErrorCode::kUsage, problem("apptainer-command-line", not_there(last)));
+    }
+    if (const std::string key = call.value("--key"); verb == "sign" && is_missing(key)) {
+        session.inform_as_other("Signing image with key material from '" + printable(key) + "'");
+        return fail(
+            ErrorCode::kInput,
+            problem("signing-key-missing", "Failed to load key material: " + not_there(key)));
+    }
+    return {};
+}
+
+} // namespace cybele::cli

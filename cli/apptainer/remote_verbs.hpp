@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/apptainer/other_verbs.hpp"
+
+namespace cybele::cli {
+
+/// `remote add|list|remove|use`: the user's list of endpoints, ~/.apptainer/remote.yaml or that of
+/// `remote --config FILE`. No endpoint is asked for anything: a library is named by --library.
+[[nodiscard]] Result<int> remote_verb(const Session& session, const OtherCall& call);
+
+/// The registries of the file that `registry login` writes.
+[[nodiscard]] Result<int> registry_list(const Session& session);
+
+} // namespace cybele::cli
