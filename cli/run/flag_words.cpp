@@ -43,7 +43,7 @@ Result<void> read_letters(FlagWords& read,
                           const std::vector<std::string>& words,
                           std::size_t& at,
                           const TakesValue& takes_value) {
-    const std::string word = words[at];
+    const std::string& word = words[at];
     for (std::size_t letter = 1; letter < word.size(); ++letter) {
         FlagWord flag{std::string("-") + word[letter], std::nullopt};
         const std::optional<bool> takes = takes_value(flag.name);

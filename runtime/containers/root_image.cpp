@@ -8,6 +8,7 @@
 #include "runtime/namespaces/sandbox.hpp"
 #include "runtime/namespaces/squashfs_mount.hpp"
 #include "runtime/namespaces/system_calls.hpp"
+#include "support/quote.hpp"
 
 #include <cerrno>
 

@@ -132,7 +132,7 @@ TEST_CASE("an image without the metadata object is inspected through its files")
         REQUIRE(write_image(path, bare));
         const auto inspection = inspect_image(opened_container(path));
         REQUIRE(inspection);
-        CHECK(inspection->runscript == "#!/bin/sh\n\n    echo <hello>\n");
+        CHECK(inspection->runscript == "#!/bin/sh\n\n    echo <hello>\n\n");
         CHECK(inspection->definition == container.definition);
         CHECK(inspection->environment.size() == 1);
         CHECK(read_facts(opened_container(path))->mpi == "openmpi 4.1.4");

@@ -69,14 +69,14 @@ TEST_CASE("scripts get a shebang, keep their own, and take the arguments of the 
         std::string written;
     };
     const std::vector<Case> cases = {
-        {"exec prog \"$@\"\n", "", "#!/bin/sh\n\nexec prog \"$@\"\n"},
+        {"exec prog \"$@\"\n", "", "#!/bin/sh\n\nexec prog \"$@\"\n\n"},
         {"no end", "", "#!/bin/sh\n\nno end\n"},
-        {"    indented\n", "", "#!/bin/sh\n\n    indented\n"},
-        {"echo\n", "-e", "#!/bin/sh -e\n\necho\n"},
-        {"#!/bin/bash\necho\n", "", "#!/bin/bash\n\necho\n"},
+        {"    indented\n", "", "#!/bin/sh\n\n    indented\n\n"},
+        {"echo\n", "-e", "#!/bin/sh -e\n\necho\n\n"},
+        {"#!/bin/bash\necho\n", "", "#!/bin/bash\n\necho\n\n"},
         {"#!/usr/bin/python3\nprint()", "-I", "#!/usr/bin/python3 -I\n\nprint()\n"},
-        {"\n\n  #!/bin/bash\necho\n", "", "#!/bin/bash\n\necho\n"},
-        {"#!/bin/true", "", "#!/bin/true\n\n"},
+        {"\n\n  #!/bin/bash\necho\n", "", "#!/bin/bash\n\necho\n\n"},
+        {"#!/bin/true", "", "#!/bin/true\n\n\n"},
     };
     for (const auto& row : cases) {
         const Root root;
@@ -161,7 +161,7 @@ TEST_CASE("a rebuild keeps the base's scripts and history and adds to its enviro
     CHECK(root.text(".singularity.d/Singularity") == "three\n");
     CHECK(root.text(".singularity.d/bootstrap_history/Apptainer0") == "one\n");
     CHECK(root.text(".singularity.d/bootstrap_history/Apptainer1") == "two\n");
-    CHECK(root.text(".singularity.d/runscript") == "#!/bin/sh\n\necho one\n");
+    CHECK(root.text(".singularity.d/runscript") == "#!/bin/sh\n\necho one\n\n");
     CHECK(root.text(".singularity.d/env/90-environment.sh")
               .ends_with("\n\nexport A=1\n\n\nexport B=$A\n\n"));
 }
