@@ -5,6 +5,7 @@
 #include "runtime/containers/bind_option.hpp"
 #include "runtime/containers/environment_option.hpp"
 #include "runtime/containers/isolation.hpp"
+#include "runtime/containers/root_image.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -224,8 +225,8 @@ void tell_old_names(const Request& request, const Environment& environment) {
         if (other && *other != value) {
             warn(printable(name) + " and " + printable(preferred) +
                  " have different values, using the latter");
-            warn("Skipping environment variable [" + printable(name + "=" + value) + "], " +
-                 printable(name.substr(kOld.size())) +
+            warn("Skipping environment variable [" + printable(name) + "=" + printable(value) +
+                 "], " + printable(name.substr(kOld.size())) +
                  " is already overridden with different value [" + printable(*other) + "]");
         }
     }
