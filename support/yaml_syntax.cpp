@@ -246,7 +246,7 @@ std::optional<Refusal> reserved_character(std::string_view text, const Stop& sto
     }
     const std::string_view line = trimmed(line_of(text, stop.mark.line));
     const std::string_view rest = line.substr(std::min(stop.mark.column - 1, line.size()));
-    const std::string_view value = trimmed(rest.substr(0, rest.find_first_of(",]}")));
+    const std::string_view value = value_in_flow(rest);
     if (value.empty()) {
         return std::nullopt;
     }
@@ -327,6 +327,27 @@ std::string word_at(std::string_view text, Mark mark) {
     const std::string_view line = line_of(text, mark.line);
     const std::string_view rest = line.substr(std::min(mark.column - 1, line.size()));
     return printable(rest.substr(0, rest.find_first_of(" \t,]}")));
+}
+
+std::string_view value_in_flow(std::string_view rest) {
+    std::string open; // the ends of what is open, the innermost last
+    std::size_t end = 0;
+    for (; end < rest.size(); ++end) {
+        const char c = rest[end];
+        const bool is_quoted = !open.empty() && is_one_of("'\"", open.back());
+        const bool is_apostrophe = c == '\'' && end > 0 && !is_one_of(" ([{=,:", rest[end - 1]);
+        if (!open.empty() && c == open.back()) {
+            open.pop_back();
+        } else if (!is_quoted && open.empty() && is_one_of(",]}", c)) {
+            break;
+        } else if (!is_quoted && is_one_of("([{", c)) {
+            open += c == '(' ? ')' : c == '[' ? ']' : '}';
+        } else if (!is_quoted && (c == '"' || (c == '\'' && !is_apostrophe))) {
+            open += c;
+        }
+    }
+    // Where something stays open, the first one that may end the value.
+    return trimmed(rest.substr(0, open.empty() ? end : rest.find_first_of(",]}")));
 }
 
 std::size_t offset_of(std::string_view text, Mark mark) {

@@ -36,6 +36,10 @@ struct Stop {
 /// Where a mark is in the text.
 [[nodiscard]] std::size_t offset_of(std::string_view text, Mark mark);
 
+/// The value that begins there, as far as the comma or bracket that ends it in `[a, b]`; not one in
+/// brackets or quotes of the value's own: `@{x}`, `print("a: b, c")`.
+[[nodiscard]] std::string_view value_in_flow(std::string_view rest);
+
 /// The text as a value in `[a, b]`: in quotes where a plain one would mean another thing.
 [[nodiscard]] std::string flow_value(std::string_view text);
 

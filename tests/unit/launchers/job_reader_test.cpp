@@ -316,3 +316,14 @@ TEST_CASE("job: the catalogue's and arrays that are right") {
         CHECK(read("array: " + std::string(array) + "\n").has_value());
     }
 }
+
+TEST_CASE("job: a word with a colon is quoted up to its own bracket") {
+    const auto help_of = [](const std::string& words) {
+        const auto job = read_job("kind: Job\nname: a\ncommand: " + words + "\n", "job.yaml");
+        REQUIRE_FALSE(job.has_value());
+        return job.error().faults().front().help;
+    };
+    CHECK(help_of("[python3, -c, print(\"a: b, c\")]") == "write `'print(\"a: b, c\")'`");
+    CHECK(help_of("[echo, a: b, c]") == "write `'a: b'`");
+    CHECK(help_of("\n  - print(\"a: b, c\")") == "write `'print(\"a: b, c\")'`");
+}

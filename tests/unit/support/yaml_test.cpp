@@ -91,6 +91,10 @@ TEST_CASE("what is no yaml is refused with a remedy") {
         {"a: \"\\q\"\n", "write `\\\\q` in place of `\\q`"},
         {"- b\n\t- c\n", "indent with blanks"},
         {"a: @x\n", "write `'@x'` in place of `@x`"},
+        {"a: [echo, @{x}]\n", "write `'@{x}'` in place of `@{x}`"},
+        {"a: [echo, @x]\n", "write `'@x'` in place of `@x`"},
+        {"a: {b: @{x}, c: 1}\n", "write `'@{x}'` in place of `@{x}`"},
+        {"a: [@{x, b]\n", "write `'@{x'` in place of `@{x`"},
         {"a: *x\n", "define the anchor"},
         {"a: !<x\n", "look for a quote"},
     };
