@@ -35,6 +35,22 @@ std::string place_text(std::size_t line) {
     return line == 0 ? std::string("    ") : fmt::format("{:4}", line);
 }
 
+/// Where the field stands in the script, and how, if a Job writes the pattern in another way.
+std::string
+line_text(const Explanation& explanation, const std::string& field, const std::string& value) {
+    const auto line = explanation.asked.lines.find(field);
+    if (line == explanation.asked.lines.end()) {
+        return {};
+    }
+    const bool is_output = field == "output.stdout" || field == "output.stderr";
+    const Directive* const directive =
+        is_output ? explanation.script.find(field.substr(field.find('.') + 1)) : nullptr;
+    const bool is_other = directive != nullptr && directive->value != value;
+    return fmt::format(" line {}{}",
+                       line->second,
+                       is_other ? fmt::format(", written as `{}`", printable(directive->value)) : "");
+}
+
 } // namespace
 
 Result<Explanation> explain_script(std::string text, const std::string& file, Reader reader) {
@@ -101,11 +117,8 @@ std::string explanation_text(const Explanation& explanation) {
                                    printable(script.source.file()),
                                    reader_name(script.reader));
     for (const auto& [field, value] : asked_fields(asked)) {
-        const auto line = asked.lines.find(field);
-        text += fmt::format("  {:26} {:24}{}\n",
-                            field,
-                            printable(value),
-                            line == asked.lines.end() ? "" : fmt::format(" line {}", line->second));
+        text += fmt::format(
+            "  {:26} {:24}{}\n", field, printable(value), line_text(explanation, field, value));
         while (text.size() > 1 && text[text.size() - 2] == ' ') {
             text.erase(text.size() - 2, 1);
         }

@@ -48,8 +48,32 @@ std::string in_yaml(const std::string& pattern) {
     return pattern.starts_with('%') ? "'" + printable(pattern) + "'" : printable(pattern);
 }
 
-/// The pattern with what every dialect can write: `%J` as `%j`, a lone `%` twice, no `%a` without
-/// an array, no `~` in front.
+/// The key that every dialect can write for `%KEY`: Slurm's `%A` and `%J` are ids as `%j` is.
+std::string writable_key(char key) {
+    constexpr std::string_view kOwn = "xja%";
+    constexpr std::string_view kIds = "AJ";
+    return kOwn.find(key) != std::string_view::npos   ? std::string("%") + key
+           : kIds.find(key) != std::string_view::npos ? "%j"
+           : key == 'X'                               ? "%x"
+                                                      : "";
+}
+
+/// Writes the id for an index that no array has; next to the id it goes, with what divides them.
+void put_id_for_index(std::string& text) {
+    const bool has_id = text.find("%j") != std::string::npos;
+    for (auto at = text.find("%a"); at != std::string::npos; at = text.find("%a", at)) {
+        const bool is_divided =
+            at > 0 && std::string_view("_-.").find(text[at - 1]) != std::string_view::npos;
+        if (has_id) {
+            text.erase(at - (is_divided ? 1U : 0U), is_divided ? 3U : 2U);
+        } else {
+            text.replace(at, 2, "%j");
+        }
+    }
+}
+
+/// The pattern with what every dialect can write: a lone `%` twice, no `%a` without an array, no
+/// `~` in front.
 std::string writable_pattern(std::string_view pattern, bool is_array) {
     std::string text;
     for (std::size_t at = 0; at < pattern.size(); ++at) {
@@ -57,14 +81,13 @@ std::string writable_pattern(std::string_view pattern, bool is_array) {
             text += pattern[at];
             continue;
         }
-        const char key = at + 1 < pattern.size() ? pattern[at + 1] : '\0';
-        const char lower = key >= 'A' && key <= 'Z' ? static_cast<char>(key - 'A' + 'a') : key;
-        const bool is_known =
-            lower != '\0' && std::string_view("xja%").find(lower) != std::string_view::npos;
-        at += is_known ? 1 : 0;
-        text += !is_known                   ? "%%"
-                : lower == 'a' && !is_array ? std::string("%j")
-                                            : std::string("%") + lower;
+        const std::string key =
+            at + 1 < pattern.size() ? writable_key(pattern[at + 1]) : std::string();
+        at += key.empty() ? 0U : 1U;
+        text += key.empty() ? "%%" : key;
+    }
+    if (!is_array) {
+        put_id_for_index(text);
     }
     return text.starts_with("~/") ? text.substr(2) : text;
 }

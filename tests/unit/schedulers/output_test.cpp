@@ -173,6 +173,22 @@ TEST_CASE("one file for all elements, or for all continuations, is a warning at 
     }
 }
 
+TEST_CASE("the pattern that is proposed keeps the id and the index apart") {
+    const auto help_of = [](const std::string& pattern, const std::string& more) {
+        const auto script = render_outputs("launch: serial\ncommand: [true]\n" + more +
+                                               "output: {stdout: '" + pattern + "'}\n",
+                                           "torque");
+        REQUIRE_FALSE(script);
+        return script.error().faults().front().help;
+    };
+    CHECK(help_of("logs/%x_%A_%a.out", "array: 1-3\n") == "write `logs/%x_%j_%a.out`");
+    CHECK(help_of("logs/%x_%A_%a.out", "") == "write `logs/%x_%j.out`");
+    CHECK(help_of("logs/%x_%A.%a", "") == "write `logs/%x_%j`");
+    CHECK(help_of("logs/%a.out", "") == "write `logs/%j.out`");
+    CHECK(help_of("logs/%J.out", "") == "write `logs/%j.out`");
+    CHECK(help_of("logs/%X-50%.out", "") == "write `logs/%x-50%%.out`");
+}
+
 TEST_CASE("Slurm's own patterns are carried for Slurm, and refused by name elsewhere") {
     const auto line_of = [](const std::string& fields) {
         const auto script = render_outputs("launch: serial\ncommand: [true]\n" + fields, "slurm");
