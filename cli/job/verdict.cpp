@@ -3,8 +3,14 @@
 
 #include "launchers/plan/verdict.hpp"
 #include "schedulers/dialects/dialect.hpp"
+#include "support/counted.hpp"
+#include "support/quote.hpp"
 
+#include <algorithm>
+#include <set>
 #include <utility>
+
+#include <fmt/format.h>
 
 namespace cybele::cli {
 namespace {
@@ -21,6 +27,29 @@ Json rules_json(const compatibility::Judgement& judgement) {
                          {"help", rule->help}});
     }
     return rules;
+}
+
+/// `runs:    10 (2 lr x 5 seed)`; of a table, and where `exclude` leaves rows out, how many.
+std::string runs_text(const launchers::Job& job) {
+    if (!job.sweep || job.sweep->names.empty()) {
+        return {};
+    }
+    const launchers::Sweep& sweep = *job.sweep;
+    std::string factors;
+    std::size_t product = 1;
+    for (std::size_t column = 0; column < sweep.names.size(); ++column) {
+        std::set<std::string_view> values;
+        for (const auto& row : sweep.rows) {
+            values.insert(row.at(column));
+        }
+        factors += fmt::format(
+            "{}{} {}", column == 0 ? "" : " x ", values.size(), printable(sweep.names[column]));
+        product = std::min(product, sweep.rows.size()) * values.size();
+    }
+    return fmt::format("runs:    {}{}{}\n",
+                       sweep.rows.size(),
+                       product == sweep.rows.size() ? fmt::format(" ({})", factors) : "",
+                       sweep.pack > 0 ? " in " + counted(sweep.elements(), "element") : "");
 }
 
 } // namespace
@@ -44,7 +73,7 @@ Result<JobVerdict> job_verdict(const submission::JobInput& input) {
                   {"verdict", sureness_text(verdict.confidence)},
                   {"options", options},
                   {"rules", rules_json(verdict.judgement)}};
-    return JobVerdict{launchers::print_verdict(verdict),
+    return JobVerdict{launchers::print_verdict(verdict) + runs_text(input.job),
                       verdict.confidence == launchers::Confidence::kWorks,
                       verdict.confidence != launchers::Confidence::kNotChecked,
                       std::move(document)};

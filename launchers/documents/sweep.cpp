@@ -73,6 +73,41 @@ bool is_empty_range(const std::string& text) {
     return first && last && *last < *first && (end.size() == 1 || end.front() != '0');
 }
 
+/// The range that `1..5`, `1:5` or `range(5)` means, in our form; empty: none.
+std::string range_meant(std::string_view text) {
+    const bool is_call = text.starts_with("range(") && text.ends_with(')');
+    std::vector<std::uint64_t> numbers;
+    std::string_view rest = is_call ? text.substr(6, text.size() - 7) : text;
+    const std::string_view divider = is_call                         ? ","
+                                     : text.find("...") != text.npos ? "..."
+                                     : text.find("..") != text.npos  ? ".."
+                                                                     : ":";
+    for (bool is_last = false; !is_last;) {
+        const std::size_t end = rest.find(divider);
+        is_last = end == rest.npos;
+        std::string_view part = rest.substr(0, end);
+        part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
+        const auto number = whole(part.substr(0, part.find_last_not_of(' ') + 1));
+        if (!number || numbers.size() == 3) {
+            return {};
+        }
+        numbers.push_back(*number);
+        rest.remove_prefix(is_last ? rest.size() : end + divider.size());
+    }
+    if (is_call && numbers.size() == 1) {
+        numbers.insert(numbers.begin(), 0);
+    }
+    const bool has_step = is_call && numbers.size() == 3;
+    if ((numbers.size() != 2 && !has_step) || (has_step && numbers[2] == 0) ||
+        numbers[1] < numbers[0] + (is_call ? 1 : 0)) {
+        return {};
+    }
+    return fmt::format("{}-{}{}",
+                       numbers[0],
+                       numbers[1] - (is_call ? 1 : 0),
+                       has_step ? fmt::format(":{}", numbers[2]) : "");
+}
+
 bool is_setting(std::string_view key) {
     return std::find(kSettings.begin(), kSettings.end(), key) != kSettings.end();
 }
@@ -246,8 +281,19 @@ private:
 
     void check_ranges(const yaml::Node& node) {
         for (const auto& [key, value] : node.entries) {
-            if (!is_setting(key.scalar) && value.is_plain &&
-                value.kind == yaml::Node::Kind::kScalar && is_empty_range(value.scalar)) {
+            const bool is_text = !is_setting(key.scalar) && value.is_plain &&
+                                 value.kind == yaml::Node::Kind::kScalar;
+            if (const std::string range = is_text ? range_meant(value.scalar) : std::string();
+                !range.empty()) {
+                complain(
+                    "sweep." + key.scalar,
+                    problem("sweep-range-form",
+                            fmt::format("'{}' is not a range of a sweep", printable(value.scalar))),
+                    "a range of numbers is written with `-`",
+                    fmt::format(
+                        "write `{}`, or `[\"{}\"]` for this text", range, printable(value.scalar)));
+            }
+            if (is_text && is_empty_range(value.scalar)) {
                 complain(
                     "sweep." + key.scalar,
                     problem("sweep-empty",

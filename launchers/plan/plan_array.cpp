@@ -199,20 +199,6 @@ void check_other_fields(const Job& job, Faults& faults) {
     }
 }
 
-/// Whether a word, a value or a script of the Job reads the parameter.
-bool is_used(const Job& job, const std::string& name) {
-    const std::string mark = fmt::format("@{{{}}}", name);
-    const auto has_mark = [&mark](const std::string& text) {
-        return text.find(mark) != std::string::npos;
-    };
-    return std::any_of(job.command.begin(), job.command.end(), has_mark) ||
-           std::any_of(job.arguments.begin(), job.arguments.end(), has_mark) ||
-           std::any_of(job.environment.begin(),
-                       job.environment.end(),
-                       [&](const auto& variable) { return has_mark(variable.second); }) ||
-           job.script.find(kSweepVariable) != std::string::npos;
-}
-
 /// An element of a packed sweep is not a row of it.
 void check_chosen_elements(const Job& job, Faults& faults) {
     if (job.sweep && job.sweep->pack > 0 && job.replaced.contains("array")) {
@@ -221,25 +207,6 @@ void check_chosen_elements(const Job& job, Faults& faults) {
             problem("array-of-packed-sweep", "--array does not choose rows of a packed sweep"),
             "each of its elements runs several rows",
             "write fewer values under `sweep`, or remove `pack`"));
-    }
-}
-
-/// `atonce: 2` is a parameter of the sweep, and was hardly meant as one.
-void check_settings_of_sweep(const Job& job, Faults& faults) {
-    constexpr std::array<std::string_view, 4> kWords{"table", "exclude", "pack", "at-once"};
-    for (const std::string& name : job.sweep ? job.sweep->names : std::vector<std::string>{}) {
-        const std::string near = nearest(name, kWords);
-        if (near.empty() || is_used(job, name)) {
-            continue;
-        }
-        Fault note = job.fault_at(
-            "sweep." + name,
-            problem("sweep-parameter-unused",
-                    fmt::format("'{}' is a parameter of the sweep, and nothing uses it", name)),
-            fmt::format("words that vary have `@{{{}}}`", name),
-            fmt::format("did you mean `{}`?", near));
-        note.is_warning = true;
-        faults.add(std::move(note));
     }
 }
 
@@ -269,7 +236,7 @@ void check_index(const Job& job, Faults& faults) {
     }
     check_shared_fields(job, faults);
     check_other_fields(job, faults);
-    check_settings_of_sweep(job, faults);
+    check_sweep(job, faults);
     check_chosen_elements(job, faults);
 }
 

@@ -37,6 +37,9 @@ void note_oversubscription(const PlanInput& input, Faults& faults);
 /// variables of an index among words that no shell reads.
 void check_index(const Job& job, Faults& faults);
 
+/// Warns of `@{NAME}` in a script, where it stays, and of parameters that nothing uses.
+void check_sweep(const Job& job, Faults& faults);
+
 /// Ways to ask for GPUs and cores that leave open what each node or task gets: a launch of ours
 /// needs to know it.
 void check_batch_options(const Job& job, Faults& faults);

@@ -40,6 +40,23 @@ print_values='echo "lr=$1"; echo "score=$(($1 * 10))"; [ "$1" -ne 3 ]'
     assert_output --partial 'runs.csv:4: the line has 1 value, and the table has 2 columns'
 }
 
+@test "job check says how many runs a sweep has, and of what" {
+    host_job rows "command: [echo, '@{lr}', '@{seed}']" 'sweep: {lr: [a, b], seed: 1-5}'
+    run "$CYBELECTL" job check rows.yaml --scheduler slurm
+    assert_success
+    assert_line 'runs:    10 (2 lr x 5 seed)'
+    host_job rows "command: [echo, '@{lr}', '@{seed}']" 'sweep: {lr: [a, b], seed: 1-5, pack: 4, exclude: [{lr: a, seed: 2}]}'
+    run "$CYBELECTL" job check rows.yaml --scheduler slurm
+    assert_line 'runs:    9 in 3 elements'
+    host_job rows "script: echo @{SEED}" 'sweep: {seed: 1..5}'
+    run "$CYBELECTL" job check rows.yaml --scheduler slurm
+    assert_failure 3
+    assert_line 'help: write `1-5`, or `["1..5"]` for this text'
+    host_job rows "script: echo @{SEED}" 'sweep: {seed: 1-5}'
+    run "$CYBELECTL" job check rows.yaml --scheduler slurm
+    assert_line 'warning: `@{SEED}` is not replaced in `script`'
+}
+
 @test "packed rows run side by side, pinned, each with its own record and outputs" {
     host_job packed "command: [sh, -c, '$print_values; taskset -pc \$\$ >&2; sleep 0.3', sh, '@{lr}']" \
         'sweep: {lr: [1, 2, 4, 5, 6], pack: 3, at-once: 2}'

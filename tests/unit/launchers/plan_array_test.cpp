@@ -91,6 +91,35 @@ TEST_CASE("a name that the sweep does not have is refused with the near one") {
           "3:25 the sweep has no parameter 'sede' -> write `@{seed}`\n");
 }
 
+TEST_CASE("@{NAME} of a sweep is not replaced in a script") {
+    const std::string sweep = "sweep: {lr: [a, b], seed: 1-2}\n";
+    CHECK(faults_of("script: echo @{SEED}\n" + sweep) ==
+          "3:9 `@{SEED}` is not replaced in `script` -> add `SEED` to `sweep`, and write "
+          "`$CYBELE_SWEEP_SEED` in its place\n");
+    CHECK(faults_of("script: echo @{seed}\n" + sweep)
+              .ends_with("write `$CYBELE_SWEEP_seed` in its place\n"));
+    CHECK(faults_of("script: echo @{sed}\n" + sweep)
+              .ends_with("write `$CYBELE_SWEEP_seed` in its place\n"));
+    CHECK(faults_of("script: git show @{1}; echo $CYBELE_SWEEP_lr\n" + sweep).empty());
+    CHECK(faults_of("script: git show @{upstream}\n").empty());
+}
+
+TEST_CASE("a parameter of a sweep that nothing uses is a warning") {
+    const std::string sweep = "sweep: {lr: [a, b], seed: 1-2}\n";
+    CHECK(faults_of("command: [run, '@{lr}']\n" + sweep)
+              .ends_with(" 'seed' is a parameter of the sweep, and nothing uses it -> write "
+                         "`'@{seed}'` as a word of `command` or a value of `environment`, or "
+                         "remove it\n"));
+    for (const char* use : {"environment: {S: '@{seed}'}\n",
+                            "environment: {S: {expand: '$HOME/@{seed}'}}\n",
+                            "input: {expand: '$HOME/@{seed}'}\n",
+                            "setup: [{run: 'echo $CYBELE_SWEEP_seed'}]\n"}) {
+        CAPTURE(use);
+        CHECK(faults_of("command: [run, '@{lr}']\n" + std::string(use) + sweep).empty());
+    }
+    CHECK(faults_of("command: [run, '@{lr}']\nsweep: {lr: [a, b], model: [x]}\n").empty());
+}
+
 TEST_CASE("@{index} is refused where there is no index, and where nothing replaces it") {
     CHECK(faults_of("command: [run, '@{index}']\n")
               .ends_with("add `array: 0-9`, or use `--array 0-9`\n"));

@@ -60,6 +60,27 @@ TEST_CASE("a range without numbers is refused; a month, and what is in quotes, i
     }
 }
 
+TEST_CASE("a range in the form of another language is refused with ours") {
+    const auto help_of = [](const std::string& range) {
+        const auto job = read_sweep_job("\n  lr: " + range);
+        REQUIRE_FALSE(job);
+        CHECK(job.error().faults().size() == 1);
+        CHECK(job.error().faults().front().id == "sweep-range-form");
+        return job.error().faults().front().help;
+    };
+    CHECK(help_of("1..5") == "write `1-5`, or `[\"1..5\"]` for this text");
+    CHECK(help_of("1...5").starts_with("write `1-5`, "));
+    CHECK(help_of("1:5").starts_with("write `1-5`, "));
+    CHECK(help_of("range(5)").starts_with("write `0-4`, "));
+    CHECK(help_of("range(1, 6)").starts_with("write `1-5`, "));
+    CHECK(help_of("range(0, 10, 2)").starts_with("write `0-9:2`, "));
+    for (const char* value :
+         {"'1:5'", "['1..5']", "1.5", "5..1", "1:30:00", "range(x)", "range()", "..", ":5"}) {
+        CAPTURE(value);
+        CHECK(read_sweep_job("\n  lr: " + std::string(value)));
+    }
+}
+
 TEST_CASE("rows that `exclude` names are left out, and at-once limits the array") {
     const auto job = read_sweep_job(
         "{lr: [a, b], seed: 1-3, exclude: [{lr: a, seed: '2'}, {lr: b}], at-once: 2}");
