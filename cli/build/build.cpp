@@ -67,20 +67,35 @@ bool is_document(const std::string& name) {
            (extension == ".yaml" || extension == ".yml" || extension == ".def");
 }
 
-/// Other builders take the image first.
+/// Whether the name is that of a file or an address that images are built from.
+bool is_named_as_source(const std::string& name) {
+    const std::string extension = std::filesystem::path(name).extension();
+    return name.find("://") != std::string::npos || extension == ".yaml" || extension == ".yml" ||
+           extension == ".def";
+}
+
+/// Other builders take the image first. Names tell which it is; where they do not, the place does.
 Result<void> check_source(const BuildOptions& options) {
     if (options.more.empty()) {
         return {};
     }
+    std::string image = options.source;
+    std::string source = options.more.back();
+    const bool is_image_last = source.ends_with(".sif") && !image.ends_with(".sif");
+    const bool is_source_first = is_named_as_source(image) && !is_named_as_source(source);
+    if (source.find("://") == std::string::npos && (is_image_last || is_source_first)) {
+        std::swap(image, source);
+    }
+    const bool are_sources = is_named_as_source(image) && is_named_as_source(source);
     return fail(ErrorCode::kUsage,
                 problem("several-sources",
                         "one source is built at a time, not '" + printable(options.source) +
                             "' and '" + printable(options.more.front()) + "'"),
                 "the image is named by -o, not by its place",
-                is_document(options.source)
+                are_sources
                     ? "call it for each of them, or for their folder: `cybelectl build DIR --all`"
-                    : "write `cybelectl build " + printable(options.more.back()) + " -o " +
-                          printable(options.source) + "`");
+                    : "write `cybelectl build " + printable(source) + " -o " + printable(image) +
+                          "`");
 }
 
 Result<void> check_sandbox_options(const BuildOptions& options) {

@@ -794,3 +794,18 @@ PATTERNS
     refuses 2 "$CYBELECTL" image pull a.sif "$image" --plain-http
     assert_line "help: write \`cybelectl image pull $image -o a.sif\`"
 }
+
+@test "build with source and image in either order is answered with the image after -o" {
+    local words
+    for words in 'colleague.def out.sif' 'out.sif colleague.def' 'colleague.def out' 'out colleague.def'; do
+        # shellcheck disable=SC2086
+        refuses 2 "$CYBELECTL" build $words
+        assert_line --regexp '^help: write `cybelectl build colleague\.def -o out(\.sif)?`$'
+    done
+    refuses 2 "$CYBELECTL" build docker://debian:12 out.sif
+    assert_line 'help: write `cybelectl build docker://debian:12 -o out.sif`'
+    refuses 2 "$CYBELECTL" build out.sif docker://debian:12
+    assert_line 'help: write `cybelectl build docker://debian:12 -o out.sif`'
+    refuses 2 "$CYBELECTL" build a.yaml b.def
+    assert_line 'help: call it for each of them, or for their folder: `cybelectl build DIR --all`'
+}
