@@ -243,13 +243,11 @@ private:
         if (value.kind == Kinds::kNull ||
             (is_empty && !check_scalar(*field.shape, "", false).because.empty())) {
             reading_.marks_[path] = value.mark;
-            const std::string name(field.name);
             tell(path,
                  value.mark,
                  problem("field-without-value", "'" + path + "' has no value"),
                  "it requires " + describe(*field.shape),
-                 field.is_required ? "write `" + name + ": " + example_of(*field.shape) + "`"
-                                   : "remove `" + name + "`, or give it a value");
+                 help_without_value(field, value, reading_.document_.source));
             return;
         }
         any(*field.shape, value, path);
@@ -295,7 +293,7 @@ private:
              key.mark,
              problem("field-unknown", "unknown field '" + printable(key.scalar) + "'"),
              "'" + std::string(table.title) + "' has these: " + list,
-             help_for_field(table, key.scalar));
+             help_for_unknown(table, key, reading_.document_.source));
     }
 
     void missing(const Table& table, const yaml::Node& node, const std::string& path) {
@@ -418,7 +416,7 @@ private:
                          "'" + path + "' requires " + describe(*wanted) + ", not " +
                              kind_of_node(value)),
                  complaint.because,
-                 complaint.help);
+                 help_for_scalar(shape, value, complaint.help));
         }
     }
 

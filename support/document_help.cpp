@@ -52,7 +52,10 @@ constexpr Synonym kSynonyms[] = {
     {"cpus", "cpus-per-task"},
     {"cpus-per-rank", "cpus-per-task"},
     {"dependency", "after"},
+    {"dest", "to"},
+    {"destination", "to"},
     {"dnf", "system"},
+    {"dst", "to"},
     {"env", "environment"},
     {"from", "base"},
     {"gpus", "gpus-per-node"},
@@ -69,6 +72,9 @@ constexpr Synonym kSynonyms[] = {
     {"ranks-per-node", "tasks-per-node"},
     {"runscript", "run"},
     {"size", "memory-per-node"},
+    {"source", "from"},
+    {"src", "from"},
+    {"target", "to"},
     {"threads-per-rank", "cpus-per-task"},
     {"threads-per-task", "cpus-per-task"},
     {"volumes", "binds"},
@@ -219,6 +225,33 @@ std::string help_for_field(const Table& table, std::string_view name) {
         }
     }
     return "remove `" + printable(name) + "`";
+}
+
+std::string
+help_for_unknown(const Table& table, const yaml::Node& name, const yaml::Source& source) {
+    std::string own = help_for_field(table, name.scalar);
+    for (yaml::Mark mark = name.mark; own.starts_with("remove ") && mark.line > 1;) {
+        mark.line -= 1;
+        const std::string line = source.place(mark).text;
+        const std::string field = yaml::field_of_block(line);
+        if (line.find_first_not_of(' ') + 1 != mark.column) {
+            break;
+        }
+        if (!field.empty()) {
+            return "indent the lines of `" + field + "` by two blanks";
+        }
+    }
+    return own;
+}
+
+std::string
+help_without_value(const Field& field, const yaml::Node& value, const yaml::Source& source) {
+    const std::string name(field.name);
+    if (!yaml::field_of_block(source.place(value.mark).text).empty()) {
+        return "indent the lines of `" + name + "` by two blanks";
+    }
+    return field.is_required ? "write `" + name + ": " + example_of(*field.shape) + "`"
+                             : "remove `" + name + "`, or give it a value";
 }
 
 } // namespace cybele::document

@@ -17,6 +17,10 @@ namespace cybele::document {
 [[nodiscard]] std::string
 help_for_value(const Shape& shape, const yaml::Node& value, const yaml::Source& source);
 
+/// What to write in place of a scalar that is none of that shape: `a100:4` for a count with a type.
+[[nodiscard]] std::string
+help_for_scalar(const Shape& shape, const yaml::Node& value, const std::string& otherwise);
+
 /// A file that is none of our documents, or holds nothing.
 [[nodiscard]] std::optional<Fault>
 fault_of_file(const Kind& kind, std::string_view text, const std::string& file);
@@ -30,6 +34,14 @@ help_for_document(const Kind& expected, const std::string& kind, const yaml::Sou
 
 /// What to do with a field that the table does not have.
 [[nodiscard]] std::string help_for_field(const Table& table, std::string_view name);
+
+/// The same for the name as it is written, which may be a line of the text of the field before it.
+[[nodiscard]] std::string
+help_for_unknown(const Table& table, const yaml::Node& name, const yaml::Source& source);
+
+/// What to do with a field that has no value.
+[[nodiscard]] std::string
+help_without_value(const Field& field, const yaml::Node& value, const yaml::Source& source);
 
 /// Why a field or word of earlier versions is refused.
 struct Removed {

@@ -81,13 +81,33 @@ std::string_view flow_text(std::string_view line, const yaml::Node& value) {
     return {};
 }
 
-/// `A=b`, as a field.
+/// `A=b`, or as a shell has it `export A=b`, as a field.
 std::string field_of(std::string_view text) {
+    constexpr std::string_view kExport = "export ";
+    text.remove_prefix(text.starts_with(kExport) ? kExport.size() : 0);
     const std::size_t equals = text.find('=');
-    return equals == std::string_view::npos || equals == 0
+    return equals == std::string_view::npos || equals == 0 ||
+                   text.substr(0, equals).find(' ') != std::string_view::npos
                ? std::string()
                : std::string(text.substr(0, equals)) + ": " +
                      yaml::flow_value(text.substr(equals + 1));
+}
+
+/// `gcc/12 openmpi/4.1`, or with commas, as items; options may have a value after a blank.
+std::string items_of(std::string_view text) {
+    constexpr std::string_view kBetween = " ,";
+    if (text.starts_with('-')) {
+        return yaml::flow_value(text);
+    }
+    std::string items;
+    while (!text.empty()) {
+        const std::size_t begin = std::min(text.find_first_not_of(kBetween), text.size());
+        const std::size_t end = std::min(text.find_first_of(kBetween, begin), text.size());
+        const std::string_view word = text.substr(begin, end - begin);
+        items += word.empty() ? "" : (items.empty() ? "" : ", ") + yaml::flow_value(word);
+        text.remove_prefix(end);
+    }
+    return items;
 }
 
 std::string write(std::string_view text) {
@@ -149,7 +169,12 @@ std::string help_for_list(const Shape& shape, const yaml::Node& value, std::stri
     const bool is_map = shape.item != nullptr && shape.item->type == Type::kMap &&
                         shape.item->table != nullptr && !shape.item->table->has_short_form &&
                         shape.item->scalar == nullptr;
-    return write("[" + (is_map ? example_map(*shape.item->table, item) : item) + "]");
+    const bool is_of_names = shape.item != nullptr && shape.item->type == Type::kText;
+    return write("[" +
+                 (is_map        ? example_map(*shape.item->table, item)
+                  : is_of_names ? items_of(value.scalar)
+                                : item) +
+                 "]");
 }
 
 /// `[A=b, C=d]` for a map: each as a field.
@@ -187,6 +212,11 @@ const Shape* shape_alone(const Shape& shape) {
 std::string help_for_map(const Shape& shape, const yaml::Node& value, std::string_view flow) {
     const Table& table = *shape.table;
     if (value.kind == Kinds::kScalar) {
+        const bool is_for_script = table.rest == nullptr && !table.fields.empty() &&
+                                   table.fields.front().shape->type == Type::kScript;
+        if (is_for_script) {
+            return write(example_map(table, yaml::flow_value(value.scalar)));
+        }
         const std::string field = field_of(value.scalar);
         return field.empty() ? "write for example `" + example_of(shape) + "`"
                              : write("{" + field + "}");
@@ -263,6 +293,19 @@ std::string example_of(const Shape& shape) {
         return "[echo, hello]";
     }
     return {};
+}
+
+std::string
+help_for_scalar(const Shape& shape, const yaml::Node& value, const std::string& otherwise) {
+    const bool has_type = shape.type == Type::kMap && shape.table->find("type") != nullptr &&
+                          shape.table->fields.front().shape->type == Type::kCount;
+    const std::size_t colon = value.scalar.find(':');
+    if (!has_type || colon == std::string::npos || colon == 0 || colon + 1 == value.scalar.size() ||
+        value.scalar.find_first_not_of("0123456789", colon + 1) != std::string::npos) {
+        return otherwise;
+    }
+    return write("{count: " + value.scalar.substr(colon + 1) +
+                 ", type: " + yaml::flow_value(value.scalar.substr(0, colon)) + "}");
 }
 
 std::string

@@ -199,6 +199,26 @@ std::optional<Refusal> other_column(std::string_view text, const Stop& stop) {
                    "begin it in column " + column};
 }
 
+/// The lines of `script: |` in the column of `script`.
+std::optional<Refusal> unindented_text(std::string_view text, const Stop& stop) {
+    const auto begin_of = [&](std::size_t number) {
+        return line_of(text, number).find_first_not_of(' ');
+    };
+    const std::size_t begin = begin_of(stop.mark.line);
+    for (std::size_t number = line_before(text, stop.mark.line), below = stop.mark.line;
+         number != 0 && begin_of(number) == begin;
+         below = number, number = line_before(text, number)) {
+        const std::string field = field_of_block(line_of(text, number));
+        if (!field.empty()) {
+            return Refusal{{below, begin + 1, 0},
+                           "the text of `" + field + "` is not indented",
+                           "lines that belong to a field begin behind its first column",
+                           "indent the lines of `" + field + "` by two blanks"};
+        }
+    }
+    return std::nullopt;
+}
+
 /// What stands behind a value that is closed already.
 std::optional<Refusal> behind_value(std::string_view text, const Stop& stop) {
     const std::string_view line = trimmed(line_of(text, stop.mark.line));
@@ -216,7 +236,7 @@ std::optional<Refusal> explain_map_value(std::string_view text, const Stop& stop
     if (!stop.message.starts_with("illegal map value")) {
         return std::nullopt;
     }
-    for (const auto explain : {colon_in_value, glued_colon, other_column}) {
+    for (const auto explain : {unindented_text, colon_in_value, glued_colon, other_column}) {
         if (auto refusal = explain(text, stop)) {
             return refusal;
         }
@@ -233,10 +253,12 @@ std::optional<Refusal> explain_end(std::string_view text, const Stop& stop) {
     if (first + 1 != stop.mark.column) {
         return behind_value(text, stop);
     }
-    if (auto glued = glued_colon(text, stop)) {
-        return glued;
+    for (const auto explain : {unindented_text, glued_colon, other_column}) {
+        if (auto refusal = explain(text, stop)) {
+            return refusal;
+        }
     }
-    return other_column(text, stop);
+    return std::nullopt;
 }
 
 /// `@`, `%` and backticks begin no plain value.
@@ -321,6 +343,18 @@ Refusal explain_stop(std::string_view text, const Stop& stop) {
             row != std::end(kSyntaxHelp)
                 ? std::string(row->help)
                 : "look for a quote or bracket that is not closed, here and in the line before"};
+}
+
+std::string field_of_block(std::string_view line) {
+    line = trimmed(line);
+    const std::size_t at = start_of(line);
+    const std::size_t colon = line.find(": ", at);
+    const std::string_view rest =
+        colon == std::string_view::npos ? std::string_view() : line.substr(colon + 2);
+    const std::size_t sign = rest.find_first_not_of(' ');
+    const bool is_block = sign != std::string_view::npos && is_one_of("|>", rest[sign]) &&
+                          rest.find_first_not_of("+-0123456789", sign + 1) == rest.npos;
+    return is_block ? printable(line.substr(at, colon - at)) : std::string();
 }
 
 std::string word_at(std::string_view text, Mark mark) {

@@ -36,6 +36,9 @@ struct Stop {
 /// Where a mark is in the text.
 [[nodiscard]] std::size_t offset_of(std::string_view text, Mark mark);
 
+/// The field whose text follows on lines of its own, of `script: |`; else empty.
+[[nodiscard]] std::string field_of_block(std::string_view line);
+
 /// The value that begins there, as far as the comma or bracket that ends it in `[a, b]`; not one in
 /// brackets or quotes of the value's own: `@{x}`, `print("a: b, c")`.
 [[nodiscard]] std::string_view value_in_flow(std::string_view rest);

@@ -121,8 +121,11 @@ Complaint check_bind(std::string_view text) {
                     std::string(text.substr(parts[0].size() + 1)) + "`"};
     }
     if (parts.size() > 2 && parts[2] != "ro") {
-        return {"the only option is `ro`",
-                "write `" + std::string(parts[0]) + ":" + std::string(parts[1]) + ":ro`"};
+        const bool is_writable = parts[2] == "rw";
+        return {is_writable ? "the only option is `ro`; without it the bind is writable"
+                            : "the only option is `ro`",
+                "write `" + std::string(parts[0]) + ":" + std::string(parts[1]) +
+                    (is_writable ? "`" : ":ro`")};
     }
     return {};
 }

@@ -99,6 +99,25 @@ Result<Sweep> table_fault(const std::string& file,
     return fail(Error(std::move(fault)));
 }
 
+/// The one name of a table with blanks, tabs or semicolons between its columns, with commas; else
+/// empty.
+std::string columns_meant(const std::vector<std::string>& names) {
+    constexpr std::string_view kBetween = " \t;|";
+    std::string columns;
+    std::string_view rest = names.size() == 1 ? std::string_view(names.front()) : "";
+    std::size_t count = 0;
+    while (!rest.empty()) {
+        const std::size_t begin = std::min(rest.find_first_not_of(kBetween), rest.size());
+        const std::size_t end = std::min(rest.find_first_of(kBetween, begin), rest.size());
+        if (end > begin) {
+            columns += (columns.empty() ? "" : ",") + std::string(rest.substr(begin, end - begin));
+            ++count;
+        }
+        rest.remove_prefix(end);
+    }
+    return count > 1 ? columns : std::string();
+}
+
 bool has_control(std::string_view text) {
     return std::any_of(text.begin(), text.end(), [](unsigned char letter) {
         return letter < ' ' || letter == 0x7f;
@@ -118,6 +137,15 @@ Result<Sweep> read_sweep_table(std::string_view text, const std::string& file) {
     }
     Sweep sweep;
     sweep.names = rows.front().cells;
+    if (const std::string columns = columns_meant(sweep.names); !columns.empty()) {
+        return table_fault(
+            file,
+            1,
+            problem("sweep-table-columns",
+                    fmt::format("the table has one column, '{}'", printable(sweep.names.front()))),
+            "columns are separated by commas",
+            fmt::format("write `{}`, and commas in the other lines, too", printable(columns)));
+    }
     for (std::size_t index = 1; index < rows.size(); ++index) {
         const TableRow& row = rows[index];
         if (row.cells.size() != sweep.names.size()) {

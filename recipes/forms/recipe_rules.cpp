@@ -5,6 +5,7 @@
 #include "support/name.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace cybele::recipes {
 namespace {
@@ -47,6 +48,27 @@ bool is_hex(std::string_view text, std::size_t length) {
            text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
+/// A release of the distribution that is named without one.
+std::string_view release_for(std::string_view name) {
+    constexpr std::pair<std::string_view, std::string_view> kReleases[] = {
+        {"ubuntu", "ubuntu:24.04"},
+        {"rocky", "rocky:9"},
+        {"rockylinux", "rocky:9"},
+        {"almalinux", "almalinux:9"},
+        {"alma", "almalinux:9"},
+        {"centos", "rocky:9"},
+        {"rhel", "rocky:9"},
+        {"fedora", "fedora:44"},
+        {"opensuse", "opensuse-leap:16.0"},
+        {"opensuse-leap", "opensuse-leap:16.0"},
+        {"alpine", "alpine:3.24"},
+    };
+    const auto* const row = std::find_if(std::begin(kReleases),
+                                         std::end(kReleases),
+                                         [&](const auto& each) { return each.first == name; });
+    return row == std::end(kReleases) ? "debian:12" : row->second;
+}
+
 } // namespace
 
 Complaint check_distribution(std::string_view text) {
@@ -62,7 +84,7 @@ Complaint check_distribution(std::string_view text) {
     return {"a distribution is written with its release, so that the same Recipe gives the same "
             "image",
             is_image ? "write `{image: " + std::string(text) + "}`"
-                     : "write for example `debian:12`"};
+                     : "write for example `" + std::string(release_for(text)) + "`"};
 }
 
 Complaint check_package(std::string_view text) {

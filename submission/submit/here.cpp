@@ -2,6 +2,7 @@
 #include "submission/submit/here.hpp"
 
 #include "builder/steps/libraries.hpp"
+#include "launchers/documents/expand_help.hpp"
 #include "launchers/plan/plan.hpp"
 #include "schedulers/dialects/dialect.hpp"
 #include "submission/submit/prepare.hpp"
@@ -182,12 +183,15 @@ void check_binds(const HereCheck& check) {
             fs::exists(place, error)) {
             continue;
         }
+        const std::string expanded = launchers::expand_help(job.binds[at]);
         check.faults.add(job.fault_at(
             fmt::format("binds[{}]", at),
             problem("bind-source-missing-here",
                     "there is no '" + printable(source) + "' to bind into the container"),
             printable(place.native()) + " does not exist on this machine",
-            "make it: `mkdir -p " + shell_quote(place.native()) + "`, or correct the path"));
+            expanded.empty()
+                ? "make it: `mkdir -p " + shell_quote(place.native()) + "`, or correct the path"
+                : expanded));
     }
 }
 

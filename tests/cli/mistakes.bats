@@ -167,6 +167,14 @@ while_doing() {
     assert_line 'help: write `{expand: "$SCRATCH/run"}`'
     refuses 3 "$CYBELECTL" submit there.yaml --scheduler local
     assert_line 'help: write `{expand: "$SCRATCH/run"}`'
+    printf '%s\n' 'kind: Job' 'name: a' 'image: small.sif' 'command: ["true"]' 'binds: ["$HOME:/x"]' >home.yaml
+    refuses 3 "$CYBELECTL" submit home.yaml --scheduler local
+    assert_line 'help: write `{expand: "$HOME:/x"}`'
+    printf '%s\n' 'kind: Recipe' 'name: a' 'base: debian:12' 'files: [{src: a, dest: /b}]' >files.yaml
+    run "$CYBELECTL" recipe check files.yaml
+    assert_failure 3
+    assert_line 'help: did you mean `from`?'
+    assert_line 'help: did you mean `to`?'
     printf '%s\n' 'kind: Job' 'name: a' 'image: $HOME/none.sif' 'command: ["true"]' >image.yaml
     refuses 3 "$CYBELECTL" submit image.yaml --scheduler local
     assert_line 'help: write `{expand: "$HOME/none.sif"}`'

@@ -327,3 +327,31 @@ TEST_CASE("job: a word with a colon is quoted up to its own bracket") {
     CHECK(help_of("[echo, a: b, c]") == "write `'a: b'`");
     CHECK(help_of("\n  - print(\"a: b, c\")") == "write `'print(\"a: b, c\")'`");
 }
+
+TEST_CASE("job: what is proposed means the same as what was written") {
+    struct Row {
+        const char* fields;
+        const char* help;
+    };
+    const Row rows[] = {
+        {"binds: ['/tmp:/data:rw']\n", "write `/tmp:/data`"},
+        {"binds: ['/tmp:/data:r']\n", "write `/tmp:/data:ro`"},
+        {"modules: gcc/12 openmpi/4.1\n", "write `[gcc/12, openmpi/4.1]`"},
+        {"modules: gcc/12, openmpi/4.1\n", "write `[gcc/12, openmpi/4.1]`"},
+        {"setup: [export A=1]\n", "write `{run: 'export A=1'}`"},
+        {"environment: [export A=1]\n", "write `{A: 1}`"},
+        {"resources: {gpus-per-node: 'a100:4'}\n", "write `{count: 4, type: a100}`"},
+        {"resources: {gpus-per-node: a100}\n", "write a number in digits"},
+        {"resources: {nodes: 'a:4'}\n", "write a number in digits"},
+        {"modules:\n", "remove `modules`, or give it a value"},
+        {"script: |\necho hi\n", "indent the lines of `script` by two blanks"},
+    };
+    for (const Row& row : rows) {
+        CAPTURE(std::string(row.fields));
+        const auto job = read(row.fields);
+        REQUIRE_FALSE(job.has_value());
+        for (const Fault& fault : job.error().faults()) {
+            CHECK(fault.help == row.help);
+        }
+    }
+}

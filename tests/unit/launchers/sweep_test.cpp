@@ -154,6 +154,14 @@ TEST_CASE("tables: quotes, DOS line ends and a mark of UTF-8 are read, ragged li
     const Fault& fault = ragged.error().faults().front();
     CHECK(fault.id == "sweep-table-ragged");
     CHECK(fault.message.find("runs.csv:3:") != std::string::npos);
+    for (const char* header : {"lr seed\n1 2\n", "lr;seed\n1;2\n", "lr\tseed\n1\t2\n"}) {
+        CAPTURE(header);
+        const auto other = read_sweep_table(header, "runs.csv");
+        REQUIRE_FALSE(other);
+        CHECK(other.error().faults().front().id == "sweep-table-columns");
+        CHECK(other.error().faults().front().message.starts_with("runs.csv:1: "));
+        CHECK(other.error().faults().front().help.starts_with("write `lr,seed`"));
+    }
     CHECK(read_sweep_table("", "runs.csv").error().faults().front().id == "sweep-table-empty");
     CHECK(read_sweep_table("a\n\x01\n", "r").error().faults().front().id == "sweep-table-control");
 }

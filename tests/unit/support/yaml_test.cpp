@@ -95,6 +95,9 @@ TEST_CASE("what is no yaml is refused with a remedy") {
         {"a: [echo, @x]\n", "write `'@x'` in place of `@x`"},
         {"a: {b: @{x}, c: 1}\n", "write `'@{x}'` in place of `@{x}`"},
         {"a: [@{x, b]\n", "write `'@{x'` in place of `@{x`"},
+        {"a: 1\nb: |\necho hi\necho ho\n", "indent the lines of `b` by two blanks"},
+        {"a: |\necho hi\necho ho\nb: {c: 1}\n", "indent the lines of `a` by two blanks"},
+        {"a: >-\ncd x\n./y --z=1\n", "indent the lines of `a` by two blanks"},
         {"a: *x\n", "define the anchor"},
         {"a: !<x\n", "look for a quote"},
     };
