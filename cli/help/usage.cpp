@@ -90,7 +90,12 @@ std::string related_of(std::string_view word, const std::vector<std::string>& na
 
 Usage unknown_verb(const CLI::App& app, const Called& called) {
     const std::string message = "unknown command '" + printable(called.unknown) + "'";
-    const auto commands = commands_for(app, called.unknown);
+    auto commands = commands_for(app, called.unknown);
+    const std::string group = called.verb->get_name() + " "; // `job delete`: a verb of jobs first
+    const auto is_of_group = [&](const std::string& command) { return command.starts_with(group); };
+    if (std::any_of(commands.begin(), commands.end(), is_of_group)) {
+        std::erase_if(commands, [&](const std::string& command) { return !is_of_group(command); });
+    }
     if (!commands.empty()) {
         return {message, verb_hint(commands, called.following), "command-unknown"};
     }

@@ -41,6 +41,7 @@ constexpr HintRow kHints[] = {
     {"man manual docs topics", "explain"},
     {"rm delete", "image remove"},
     {"rm delete clean cleanup", "cache prune"},
+    {"rm delete remove", "job cancel"},
     {"version", "--version"},
     {"ls", "job list"},
     {"ls", "image list"},

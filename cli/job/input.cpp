@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
+#include <system_error>
 
 namespace cybele::cli {
 
@@ -132,6 +134,20 @@ Result<void> check_scheduler_setting(const pipeline::Settings& settings) {
     return fail(Error(std::move(fault)));
 }
 
+/// `-q gpu job.yaml`, as qsub names a queue.
+Result<void> check_quiet_queue(const Session& session, const JobOptions& options) {
+    const auto& words = options.overrides.arguments;
+    std::error_code error;
+    if (!session.is_quiet || words.size() != 1 || !words.front().ends_with(".yaml") ||
+        options.file.ends_with(".yaml") || std::filesystem::exists(options.file, error)) {
+        return {};
+    }
+    return fail(ErrorCode::kUsage,
+                problem("quiet-for-queue", "no such file: " + printable(options.file)),
+                "-q is --quiet, and the queue is named by -p",
+                "write `-p " + shell_quote(options.file) + " " + shell_quote(words.front()) + "`");
+}
+
 } // namespace
 
 Result<submission::JobRequest> job_request(const Session& session, const JobOptions& options) {
@@ -142,6 +158,7 @@ Result<submission::JobRequest> job_request(const Session& session, const JobOpti
                     "write `-n " + printable(is_count_word(options.file) ? options.file : "N") +
                         "`");
     }
+    CYBELE_CHECK(check_quiet_queue(session, options));
     CYBELE_TRY(const pipeline::Settings settings, session.settings());
     submission::JobRequest request;
     request.file = options.file;

@@ -9,6 +9,7 @@
 #include "cli/job/input.hpp"
 #include "cli/job/render_all.hpp"
 #include "cli/job/submit.hpp"
+#include "schedulers/dialects/dialect.hpp"
 #include "schedulers/scripts/render.hpp"
 #include "submission/submit/choose_connection.hpp"
 #include "submission/submit/dependencies.hpp"
@@ -75,6 +76,13 @@ Result<void> check_order(const JobOptions& options) {
     if (words.size() != 1 || is_there(options.file) || !words.front().ends_with(".yaml") ||
         !is_there(words.front())) {
         return {};
+    }
+    if (schedulers::find_dialect(options.file)) {
+        return fail(ErrorCode::kUsage,
+                    problem("render-scheduler", "no such file: " + printable(options.file)),
+                    "the scheduler is named by an option",
+                    "write `cybelectl job render " + shell_quote(words.front()) + " --scheduler " +
+                        options.file + "`");
     }
     return fail(ErrorCode::kUsage,
                 problem("render-order", "no such file: " + printable(options.file)),

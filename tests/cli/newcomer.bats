@@ -809,3 +809,16 @@ PATTERNS
     refuses 2 "$CYBELECTL" build a.yaml b.def
     assert_line 'help: call it for each of them, or for their folder: `cybelectl build DIR --all`'
 }
+
+@test "words of other programs are answered with the command or the option that they are here" {
+    printf '%s\n' 'kind: Job' 'name: a' 'command: ["true"]' >job.yaml
+    refuses 2 "$CYBELECTL" job delete 1
+    assert_line 'help: write `cybelectl job cancel 1`'
+    refuses 2 "$CYBELECTL" image rm a
+    assert_line 'help: write `cybelectl image remove a`'
+    refuses 2 "$CYBELECTL" job render slurm job.yaml
+    assert_line 'help: write `cybelectl job render job.yaml --scheduler slurm`'
+    refuses 2 "$CYBELECTL" submit -q gpu job.yaml
+    assert_line 'because: -q is --quiet, and the queue is named by -p'
+    assert_line 'help: write `-p gpu job.yaml`'
+}
