@@ -197,23 +197,14 @@ std::string rule_ids() {
 
 /// Words that people try, and the page that is meant.
 constexpr std::pair<std::string_view, std::string_view> kAliases[] = {
-    {"ci", "generate"},
-    {"github", "generate"},
-    {"gitlab", "generate"},
-    {"pre-commit", "generate"},
-    {"settings", "project"},
-    {"migrate", "move-scripts"},
-    {"convert", "move-scripts"},
-    {"qsub", "move-scripts"},
-    {"sbatch", "move-scripts"},
-    {"config", "project"},
-    {"subuid", "no-subordinate-ids"},
-    {"137", "exit-137"},
-    {"139", "exit-139"},
-    {"143", "exit-143"},
-    {"126", "exit-126"},
-    {"127", "exit-126"},
-    {"124", "exit-124"},
+    {"ci", "generate"},          {"github", "generate"},   {"gitlab", "generate"},
+    {"pre-commit", "generate"},  {"settings", "project"},  {"migrate", "move-scripts"},
+    {"convert", "move-scripts"}, {"qsub", "move-scripts"}, {"sbatch", "move-scripts"},
+    {"config", "project"},       {"oom", "out-of-memory"}, {"killed", "exit-137"},
+    {"serial", "launch"},        {"mpi-bind", "launch"},   {"horovod", "launch"},
+    {"torch", "launch"},         {"spark", "launch"},      {"subuid", "no-subordinate-ids"},
+    {"137", "exit-137"},         {"139", "exit-139"},      {"143", "exit-143"},
+    {"126", "exit-126"},         {"127", "exit-126"},      {"124", "exit-124"},
     {"125", "exit-124"},
 };
 
@@ -338,18 +329,22 @@ std::vector<std::string_view> error_ids() {
     return ids;
 }
 
-/// A function of the batch scripts, from its row of docs/reference/scripts.md; "" where it is none.
+/// A function or variable of the batch scripts, from its row of docs/reference/scripts.md; "" where
+/// it is none.
 std::string function_text(std::string_view name) {
     const std::string_view page = page_text("scripts");
     const std::string cell = fmt::format("`{}`", name);
+    bool is_variable = false;
     for (const std::string_view line : text::split(page, '\n')) {
+        is_variable = line == "| name | is |" || (is_variable && !line.empty());
         const std::size_t middle = line.find("` | ");
         if (line.starts_with("| `") && middle != std::string_view::npos &&
             line.substr(0, middle + 1).find(cell) != std::string_view::npos) {
             const std::string_view names = line.substr(2, middle - 1);
             return fmt::format(
-                "{}: a function of batch scripts{}:\n{}\nmore: cybelectl explain scripts\n",
+                "{}: a {} of batch scripts{}:\n{}\nmore: cybelectl explain scripts\n",
                 name,
+                is_variable ? "variable" : "function",
                 names == cell ? "" : fmt::format(", one of {}", names),
                 line.substr(middle + 4, line.rfind(" |") - middle - 4));
         }
@@ -359,8 +354,10 @@ std::string function_text(std::string_view name) {
 
 /// What the page of failures says of the messages in a line of a log; "" where it knows none.
 std::string message_text(std::string_view line) {
+    const std::string code = line.starts_with("code ") ? "exit " : ""; // `code 137`
     std::string text;
-    for (const schedulers::Finding& finding : schedulers::find_symptoms(line)) {
+    for (const schedulers::Finding& finding :
+         schedulers::find_symptoms(code + std::string(line), true)) {
         text += (text.empty() ? "" : "\n") + for_terminal(failure_section(finding.symptom->id));
     }
     return text;
@@ -402,6 +399,14 @@ Result<int> explain_topic(const CLI::App& all, std::string topic) {
     if (const auto* kind = pipeline::find_document_kind(topic.substr(0, dot));
         kind != nullptr && dot + 1 < topic.size() && !is_message) {
         return print_field(*kind, topic.substr(dot + 1));
+    }
+    for (const document::Kind* own : pipeline::document_kinds()) {
+        const auto text = dot < topic.size() && !is_message ? document::explain_field(*own, topic)
+                                                            : Result<std::string>(std::string());
+        if (text && !text->empty()) { // `resources.time`
+            Session::print(for_terminal(*text));
+            return 0;
+        }
     }
     for (const auto& [word, page] : kAliases) {
         topic = text::lowered(topic) == word ? std::string(page) : topic;

@@ -112,9 +112,30 @@ std::string term_text(std::string_view glossary, const std::string& word) {
     return {};
 }
 
+/// Whether the words are a command with its verbs: `job convert`.
+bool is_command(const CLI::App& all, std::string_view words) {
+    const CLI::App* verb = &all;
+    for (const std::string_view word : text::split(words, ' ')) {
+        const auto verbs = verb->get_subcommands({});
+        const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const CLI::App* each) {
+            return each->get_name() == word;
+        });
+        if (found == verbs.end()) {
+            return false;
+        }
+        verb = *found;
+    }
+    return true;
+}
+
 std::string commands_text(const CLI::App& all, std::string_view word) {
     std::string text;
-    for (const std::string& command : commands_for(all, word)) {
+    const bool is_path = word.find(' ') != std::string_view::npos;
+    if (is_path && !is_command(all, word)) {
+        return {};
+    }
+    for (const std::string& command :
+         is_path ? std::vector<std::string>{std::string(word)} : commands_for(all, word)) {
         const CLI::App* verb = &all;
         for (const std::string_view part : text::split(command, ' ')) {
             verb = part.starts_with('-') ? nullptr : verb->get_subcommand(std::string(part));

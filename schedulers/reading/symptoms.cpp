@@ -117,7 +117,7 @@ std::span<const Symptom> symptoms() {
     return kSymptoms;
 }
 
-std::vector<Finding> find_symptoms(std::string_view log) {
+std::vector<Finding> find_symptoms(std::string_view log, bool is_one_message) {
     std::vector<Candidate> candidates;
     std::size_t line = 0;
     while (!log.empty()) {
@@ -141,7 +141,7 @@ std::vector<Finding> find_symptoms(std::string_view log) {
     }
     std::vector<Finding> findings;
     for (Candidate& candidate : candidates) {
-        if (candidate.finding.times >= candidate.least) {
+        if (is_one_message || candidate.finding.times >= candidate.least) {
             findings.push_back(std::move(candidate.finding));
         }
     }

@@ -234,6 +234,34 @@ END
         run -0 "$CYBELECTL" explain "$name"
     done < <(sed -nE 's/^([a-z_]+)\(\) \{.*/\1/p' "$repo"/tests/golden/scripts/*.sh | grep -vx main | sort -u)
     refuses 2 "$CYBELECTL" explain no_such_function
+    for name in payload idle ended; do
+        run -0 "$CYBELECTL" explain "$name"
+        assert_line --index 0 "$name: a variable of batch scripts:"
+    done
+}
+
+@test "explain finds a line of a log alone, words of a failure, a field without its document, a command and a launch" {
+    run -0 "$CYBELECTL" explain 'Hello from rank 0 of 1'
+    assert_line --index 0 '### rank 0 of 1, several times: singleton ranks'
+    run -0 "$CYBELECTL" explain 'rank 0 of 1'
+    assert_line --index 0 '### rank 0 of 1, several times: singleton ranks'
+    run -0 "$CYBELECTL" explain oom
+    assert_output --partial 'out-of-memory'
+    local words
+    for words in Killed 'code 137' 'exit code 137'; do
+        run -0 "$CYBELECTL" explain "$words"
+        assert_line --index 0 '### exit code 137'
+    done
+    run -0 "$CYBELECTL" explain resources.memory-per-node
+    local field=$output
+    run -0 "$CYBELECTL" explain job.resources.memory-per-node
+    assert_equal "$output" "$field"
+    run -0 "$CYBELECTL" explain 'job convert'
+    assert_line --regexp '^  cybelectl job convert: '
+    run -0 "$CYBELECTL" explain torch
+    assert_line --index 0 --partial 'Launches'
+    run -0 "$CYBELECTL" explain spark
+    assert_line --index 0 --partial 'Launches'
 }
 
 @test "a mistyped option or word of a choice is told with the one that was meant, a missing verb with those that there are" {
