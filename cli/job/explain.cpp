@@ -9,7 +9,9 @@
 #include "support/quote.hpp"
 
 #include <array>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 namespace cybele::cli {
 namespace {
@@ -22,6 +24,26 @@ struct ExplainOptions {
 };
 
 constexpr std::size_t kMostOfLog = std::size_t{256} << 20U;
+
+/// `--log --strict FILE`, and `--log 42` with the id of a job.
+Result<void> check_log(const std::string& log) {
+    if (log.starts_with("--")) {
+        return fail(ErrorCode::kUsage,
+                    problem("log-without-file",
+                            "--log needs FILE, and `" + printable(log) + "` follows it"),
+                    {},
+                    "write the name of the file after --log");
+    }
+    std::error_code error;
+    if (!log.empty() && log.find_first_not_of("0123456789_") == std::string::npos &&
+        !std::filesystem::exists(log, error)) {
+        return fail(ErrorCode::kInput,
+                    problem("log-is-id", "no such file: " + log),
+                    "--log reads a file, not the job of that id",
+                    "write `cybelectl job explain --log <(cybelectl job logs " + log + ")`");
+    }
+    return {};
+}
 
 Result<int> explain_log(const Session& session, const ExplainOptions& options) {
     CYBELE_TRY(const std::string text,
@@ -41,6 +63,7 @@ Result<int> explain_log(const Session& session, const ExplainOptions& options) {
 }
 
 Result<int> explain_script(const Session& session, const ExplainOptions& options) {
+    CYBELE_CHECK(check_log(options.log));
     if (options.script.empty() == options.log.empty()) {
         return fail(ErrorCode::kUsage,
                     problem("explain-one-file", "a script or a log is explained, one at a time"),

@@ -307,6 +307,28 @@ inline constexpr std::array kSymptoms{
             "another process of the node listens on this port",
             "let the port depend on the job's number; `launch: torch` and `launch: spark` do",
             "documented"},
+    Symptom{"rendezvous-timeout",
+            "the processes of a launch did not all find each other within the time: some were not "
+            "started, or they look for another address or port",
+            "check that every node started its processes, and that `MASTER_ADDR` is a name that "
+            "all nodes resolve; `launch: torch` sets both",
+            "documented"},
+    Symptom{"torch-child-failed",
+            "torchrun reports that a process which it started has failed; the error of that "
+            "process is above",
+            "read the first error above, of the rank that is named as `Root Cause`",
+            "documented"},
+    Symptom{"python-traceback",
+            "a program in Python ended with an exception, which the last line names",
+            "correct what the last line says; the line above it names the file and line of the "
+            "program",
+            "documented"},
+    Symptom{"bash-in-sh",
+            "`sh` reads a script that is written for bash, and does not know its arrays, `[[`, "
+            "`source` or `<(...)`",
+            "write `#!/bin/bash` as the first line, or call `bash FILE`, not `sh FILE`; the image "
+            "must have bash",
+            "documented"},
     Symptom{"no-display",
             "the program opens a window, and a batch job has no screen",
             "set MPLBACKEND=Agg (matplotlib) or QT_QPA_PLATFORM=offscreen (Qt) in the Job's "

@@ -62,6 +62,9 @@ std::string with_exit_codes(std::string low) {
                                            "ended with code",
                                            "exited with status"};
     const std::string line = low;
+    if (line == "killed" || line == "killed\r") { // all that a shell says of it in a container
+        return low + std::string(kExit137);
+    }
     for (const std::string_view word : kWords) {
         for (std::size_t at = line.find(word); at != std::string::npos; at = line.find(word, at)) {
             at += word.size();
@@ -111,6 +114,52 @@ void note(const Sign& sign,
     findings.push_back({{find_symptom(sign.symptom), line, 1, std::string(text)}, sign.least});
 }
 
+std::vector<std::string_view> lines_of(std::string_view log) {
+    std::vector<std::string_view> lines;
+    while (!log.empty()) {
+        lines.push_back(log.substr(0, log.find('\n')));
+        log.remove_prefix(std::min(lines.back().size() + 1, log.size()));
+    }
+    return lines;
+}
+
+/// The line with the exception of a traceback that begins at a line, counted from 1; that line
+/// itself where there is none. A launcher may write the rank before each line.
+std::size_t exception_of(std::span<const std::string_view> lines, std::size_t begin) {
+    const std::string_view head = lines[begin - 1];
+    const std::size_t prefix = text::lowered(head).find("traceback (");
+    for (std::size_t at = begin; at < lines.size(); ++at) {
+        const std::string_view line = lines[at];
+        if (line.size() <= prefix || line.substr(0, prefix) != head.substr(0, prefix)) {
+            return begin;
+        }
+        if (line[prefix] != ' ' && line[prefix] != '\r') {
+            return at + 1;
+        }
+    }
+    return begin;
+}
+
+/// A traceback is named by its last line; not where another symptom says what that line means.
+void name_exception(std::span<const std::string_view> lines, std::vector<Finding>& findings) {
+    const auto traceback = std::find_if(findings.begin(), findings.end(), [](const Finding& each) {
+        return each.symptom->id == "python-traceback";
+    });
+    if (traceback == findings.end()) {
+        return;
+    }
+    const std::size_t last = exception_of(lines, traceback->line);
+    const bool is_known = std::any_of(findings.begin(), findings.end(), [&](const Finding& each) {
+        return each.line == last && each.symptom != traceback->symptom;
+    });
+    if (is_known) {
+        findings.erase(traceback);
+        return;
+    }
+    traceback->line = last;
+    traceback->text = lines[last - 1];
+}
+
 } // namespace
 
 std::span<const Symptom> symptoms() {
@@ -119,11 +168,9 @@ std::span<const Symptom> symptoms() {
 
 std::vector<Finding> find_symptoms(std::string_view log, bool is_one_message) {
     std::vector<Candidate> candidates;
-    std::size_t line = 0;
-    while (!log.empty()) {
-        ++line;
-        const auto text = log.substr(0, log.find('\n'));
-        log.remove_prefix(std::min(text.size() + 1, log.size()));
+    const std::vector<std::string_view> lines = lines_of(log);
+    for (std::size_t line = 1; line <= lines.size(); ++line) {
+        const std::string_view text = lines[line - 1];
         const std::string low = with_exit_codes(text::lowered(text));
         std::vector<const Sign*> shown;
         for (const Sign& sign : kSigns) {
@@ -145,6 +192,7 @@ std::vector<Finding> find_symptoms(std::string_view log, bool is_one_message) {
             findings.push_back(std::move(candidate.finding));
         }
     }
+    name_exception(lines, findings);
     return findings;
 }
 

@@ -133,6 +133,10 @@ $PWD/here/sub"
 @test "explain wants a script or a log" {
     refuses 2 explain
     refuses 2 explain a.sh --log b.out
+    refuses 2 explain --log --strict b.out
+    assert_line --partial 'error: --log needs FILE'
+    refuses 3 explain --log 42
+    assert_line 'help: write `cybelectl job explain --log <(cybelectl job logs 42)`'
     run explain none.sh
     assert_failure
 }

@@ -425,6 +425,35 @@ TEST_CASE("of two symptoms in one line the one that fits more closely is named")
     CHECK(symptoms_in("Killed 3 of 4 workers; the process exited on signal 110\n").empty());
 }
 
+TEST_CASE("a traceback is named by its last line, and not where that line has a name of its own") {
+    const std::string head =
+        "step 1\nTraceback (most recent call last):\n  File \"a.py\", line 3\n";
+    const auto findings = find_symptoms(head + "    x\nValueError: no x\nbye\n");
+    REQUIRE(findings.size() == 1);
+    CHECK(findings.front().symptom->id == "python-traceback");
+    CHECK(findings.front().line == 5);
+    CHECK(findings.front().text == "ValueError: no x");
+    CHECK(symptoms_in(head + "ModuleNotFoundError: No module named 'x'\n") ==
+          "python-module-missing ");
+    CHECK(symptoms_in(head) == "python-traceback ");
+    const auto ranks = find_symptoms("[rank0]: Traceback (most recent call last):\n"
+                                     "[rank0]:   File \"a.py\", line 3\n"
+                                     "[rank0]: KeyError: 1\n");
+    REQUIRE(ranks.size() == 1);
+    CHECK(ranks.front().text == "[rank0]: KeyError: 1");
+}
+
+TEST_CASE("a message alone shows what only several lines of a log show") {
+    CHECK(find_symptoms("Hello from rank 0 of 1").empty());
+    const auto findings = find_symptoms("Hello from rank 0 of 1", true);
+    REQUIRE(findings.size() == 1);
+    CHECK(findings.front().symptom->id == "singletons");
+    CHECK(symptoms_in("rank: 0 size: 1\nrank: 0 size: 1\n") == "singletons ");
+    CHECK(symptoms_in("rank: 0 size: 16\nrank: 0 size: 16\n").empty());
+    CHECK(symptoms_in("Killed\n") == "exit-137 ");
+    CHECK(symptoms_in("sh: 1: [[: not found\n") == "bash-in-sh ");
+}
+
 TEST_CASE("missing subordinate ids are found in a short message, too") {
     CHECK(symptoms_in("FATAL: no subuid\n") == "no-subid-range ");
     CHECK(symptoms_in("no subgid ranges found for group \"alice\" in /etc/subgid\n") ==
