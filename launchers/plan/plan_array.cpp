@@ -237,6 +237,7 @@ void check_index(const Job& job, Faults& faults) {
     check_shared_fields(job, faults);
     check_other_fields(job, faults);
     check_sweep(job, faults);
+    check_words(job, faults);
     check_chosen_elements(job, faults);
 }
 

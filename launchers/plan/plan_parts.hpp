@@ -37,6 +37,9 @@ void note_oversubscription(const PlanInput& input, Faults& faults);
 /// variables of an index among words that no shell reads.
 void check_index(const Job& job, Faults& faults);
 
+/// Warns of words of `command` that only a shell would act on: `|`, `$HOME/data`, `*.txt`.
+void check_words(const Job& job, Faults& faults);
+
 /// Warns of `@{NAME}` in a script, where it stays, and of parameters that nothing uses.
 void check_sweep(const Job& job, Faults& faults);
 

@@ -71,6 +71,30 @@ TEST_CASE("a shell that the command names may read the variable") {
     }
 }
 
+TEST_CASE("words of the command that only a shell would act on are a warning") {
+    CHECK(
+        faults_of("command: [ls, '|', wc, '>', out]\n") ==
+        "3:15 no shell reads `command`: the program gets `|` as it is -> write `[sh, -c, 'ls | wc "
+        "> out']`, or a `script`\n");
+    CHECK(faults_of("command: [ls, '$HOME/data', '*.txt']\n")
+              .ends_with("write `[sh, -c, 'ls $HOME/data *.txt']`, or a `script`\n"));
+    CHECK(faults_of("command: [ls, 'a b', 'data/*']\n")
+              .ends_with("write `[sh, -c, 'ls ''a b'' data/*']`, or a `script`\n"));
+    CHECK_FALSE(faults_of("command: [run, '${WORK}/x']\n").empty());
+    CHECK_FALSE(faults_of("command: [run, $SLURM_JOB_ID]\n").empty());
+    for (const char* good : {"find, ., -name, '*.txt'",
+                             "expr, 2, '*', 3",
+                             "sh, -c, 'ls *.txt | wc', '|'",
+                             "grep, 'a.*b', file",
+                             "grep, --include, '*.c', x",
+                             "awk, '{print $1}', a.txt",
+                             "perl, -e, '$x = 1'",
+                             "run, '$OTHER', 'x>y', a;b"}) {
+        CAPTURE(good);
+        CHECK(faults_of("command: [" + std::string(good) + "]\n").empty());
+    }
+}
+
 TEST_CASE("job: what follows from a wrong field is not reported, and each half of a range counts") {
     const auto count_of = [](const std::string& fields) {
         const auto job = read_job("kind: Job\nname: a\ncommand: [x]\n" + fields, "j.yaml");
