@@ -16,7 +16,7 @@ constexpr std::string_view kNameLetters =
 
 /// Programs for which operators and patterns are ordinary words.
 bool has_own_operators(std::string_view program) {
-    constexpr std::array<std::string_view, 13> kPrograms{"find",
+    constexpr std::array<std::string_view, 12> kPrograms{"find",
                                                          "expr",
                                                          "test",
                                                          "[",
@@ -27,7 +27,6 @@ bool has_own_operators(std::string_view program) {
                                                          "zsh",
                                                          "ash",
                                                          "busybox",
-                                                         "echo",
                                                          "printf"};
     program = program.substr(program.rfind('/') + 1);
     return std::find(kPrograms.begin(), kPrograms.end(), program) != kPrograms.end();

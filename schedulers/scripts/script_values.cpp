@@ -140,8 +140,25 @@ std::string wrong_key_in(const Rendering& rendering, const std::string& pattern)
                : fmt::format("'{}' has the unknown pattern `%{}`", printable(pattern), key);
 }
 
+/// `logs/`, where no file can be opened.
+void check_is_file(const Rendering& rendering, std::string_view field, const std::string& pattern) {
+    const std::string_view name = std::string_view(pattern).substr(pattern.rfind('/') + 1);
+    if (pattern.empty() || (!name.empty() && name != "." && name != "..")) {
+        return;
+    }
+    const std::string_view suffix = field.ends_with("stderr") ? "err" : "out";
+    rendering.faults.add(rendering.input.job->fault_at(
+        field,
+        problem("output-is-folder", fmt::format("'{}' is a folder", printable(pattern))),
+        "an output is written into a file",
+        fmt::format(
+            "write `{}`",
+            in_yaml(fmt::format("{}{}%x-%j.{}", pattern, name.empty() ? "" : "/", suffix)))));
+}
+
 /// The patterns that the dialect can write; `%a` needs an array.
 void check_pattern(const Rendering& rendering, std::string_view field, const std::string& pattern) {
+    check_is_file(rendering, field, pattern);
     const Job& job = *rendering.input.job;
     const bool is_directive = rendering.dialect.needs.at("stdout").service == Service::kDirective;
     std::string message = wrong_key_in(rendering, pattern);

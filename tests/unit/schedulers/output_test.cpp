@@ -173,6 +173,19 @@ TEST_CASE("one file for all elements, or for all continuations, is a warning at 
     }
 }
 
+TEST_CASE("an output that is a folder is refused with a file in it") {
+    for (const char* const dialect : {"slurm", "torque", "pbspro", "local"}) {
+        CAPTURE(dialect);
+        const auto script = render_outputs(
+            "launch: serial\ncommand: [true]\noutput: {stdout: logs/, stderr: logs/..}\n", dialect);
+        REQUIRE_FALSE(script);
+        REQUIRE(script.error().faults().size() == 2);
+        CHECK(script.error().faults()[0].message == "'logs/' is a folder");
+        CHECK(script.error().faults()[0].help == "write `logs/%x-%j.out`");
+        CHECK(script.error().faults()[1].help == "write `logs/../%x-%j.err`");
+    }
+}
+
 TEST_CASE("the pattern that is proposed keeps the id and the index apart") {
     const auto help_of = [](const std::string& pattern, const std::string& more) {
         const auto script = render_outputs("launch: serial\ncommand: [true]\n" + more +
