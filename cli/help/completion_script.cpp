@@ -30,18 +30,39 @@ std::string bash_script(const std::string& program, const std::vector<VerbWords>
             text += fmt::format("        ' {0}') path=' {0}' ;;\n", words.path);
         }
     }
-    text += "        esac\n    done\n    local verbs='' options=''\n    case \"$path\" in\n";
+    text += "        esac\n    done\n    local verbs='' options='' values='' arguments=''\n"
+            "    local before=${COMP_WORDS[COMP_CWORD-1]}\n"
+            "    if [[ $cur == = ]]; then\n"
+            "        cur=''\n"
+            "    elif [[ $before == = ]]; then\n"
+            "        before=${COMP_WORDS[COMP_CWORD-2]}\n"
+            "    fi\n"
+            "    case \"$path\" in\n";
     for (const VerbWords& words : all) {
-        text += fmt::format("    '{}') verbs={} options={} ;;\n",
+        text += fmt::format("    '{}') verbs={} options={} arguments={} ;;\n",
                             words.path.empty() ? "" : " " + words.path,
                             "'" + join_names(words.verbs) + "'",
-                            "'" + join_names(words.options) + "'");
+                            "'" + join_names(words.options) + "'",
+                            "'" + words.arguments + "'");
+    }
+    text += "    esac\n    case \"$path $before\" in\n";
+    for (const VerbWords& words : all) {
+        for (const auto& [option, values] : words.values) {
+            text += fmt::format("    '{} {}') values='{}' ;;\n",
+                                words.path.empty() ? "" : " " + words.path,
+                                option,
+                                values);
+        }
     }
     text += "    esac\n"
-            "    if [[ $cur == -* ]]; then\n"
+            "    if [[ -n $values ]]; then\n"
+            "        mapfile -t COMPREPLY < <(compgen -W \"$values\" -- \"$cur\")\n"
+            "    elif [[ $cur == -* ]]; then\n"
             "        mapfile -t COMPREPLY < <(compgen -W \"$options\" -- \"$cur\")\n"
             "    elif [[ -n $verbs ]]; then\n"
             "        mapfile -t COMPREPLY < <(compgen -W \"$verbs\" -- \"$cur\")\n"
+            "    elif [[ -n $arguments ]]; then\n"
+            "        mapfile -t COMPREPLY < <(compgen -W \"$arguments\" -- \"$cur\")\n"
             "    else\n"
             "        mapfile -t COMPREPLY < <(compgen -f -- \"$cur\")\n"
             "    fi\n"
@@ -52,6 +73,13 @@ std::string bash_script(const std::string& program, const std::vector<VerbWords>
 std::string zsh_script(const std::string& program, const std::vector<VerbWords>& all) {
     return "#compdef " + program + "\nautoload -U +X bashcompinit && bashcompinit\n" +
            bash_script(program, all);
+}
+
+std::string values_of(const VerbWords& words, std::string_view option) {
+    const auto found = std::find_if(words.values.begin(), words.values.end(), [&](const auto& row) {
+        return row.first == option;
+    });
+    return found == words.values.end() ? std::string() : found->second;
 }
 
 std::string fish_script(const std::string& program, const std::vector<VerbWords>& all) {
@@ -78,12 +106,18 @@ std::string fish_script(const std::string& program, const std::vector<VerbWords>
         }
         for (const auto& [name, description] : words.options) {
             const bool is_long = name.rfind("--", 0) == 0;
-            text += fmt::format("complete -c {} -n '{}' -{} {} -d {}\n",
+            const std::string values = values_of(words, name);
+            text += fmt::format("complete -c {} -n '{}' -{} {} -d {}{}\n",
                                 program,
                                 condition,
                                 is_long ? "l" : "s",
                                 name.substr(is_long ? 2 : 1),
-                                shell_quote(description));
+                                shell_quote(description),
+                                values.empty() ? "" : fmt::format(" -x -a '{}'", values));
+        }
+        if (!words.arguments.empty()) {
+            text += fmt::format(
+                "complete -c {} -f -n '{}' -a '{}'\n", program, condition, words.arguments);
         }
     }
     return text;

@@ -14,6 +14,8 @@ struct VerbWords {
     std::string description;
     std::vector<std::pair<std::string, std::string>> verbs;
     std::vector<std::pair<std::string, std::string>> options;
+    std::vector<std::pair<std::string, std::string>> values; ///< an option, and its words in a line
+    std::string arguments = {}; ///< words of its first argument in a line; empty: a file
 };
 
 /// The completion script of `shell` (bash, zsh or fish) for `program`. The first one of `all` has

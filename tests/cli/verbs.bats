@@ -49,6 +49,37 @@ teardown() { leave_place; }
     assert_line --regexp '^verify ?$'
 }
 
+# completed WORD…: what bash proposes for the last word.
+completed() {
+    # shellcheck disable=SC2016
+    bash -c '. <("$1" completion bash); shift; COMP_WORDS=(cybelectl "$@"); COMP_CWORD=$#; _cybelectl
+        printf "%s\n" "${COMPREPLY[@]}"' sh "$CYBELECTL" "$@"
+}
+
+@test "bash completes the words of options and arguments, and files where any file may stand" {
+    touch sluice
+    run completed submit --scheduler sl
+    assert_output $'slurm\nslurm-torque'
+    run completed submit --scheduler = sl
+    assert_line slurm
+    run completed job list --state fa
+    assert_output failed
+    run completed job list --format js
+    assert_output json
+    run completed completion ba
+    assert_output bash
+    run completed help jo
+    assert_output job
+    run completed explain exit-co
+    assert_output exit-codes
+    run completed submit slu
+    assert_output sluice
+    run completed job check --site sl
+    assert_output sluice
+    "$CYBELECTL" completion fish >c.fish
+    grep -qE -- "-l scheduler .*-x -a '[^']*slurm" c.fish
+}
+
 @test "config show gives each value with its origin" {
     CYBELE_SCHEDULER=torque run "$CYBELECTL" config show
     assert_success
