@@ -3,6 +3,7 @@
 
 #include "images/sif/sif.hpp"
 #include "runtime/containers/action_script.hpp"
+#include "runtime/containers/bind_sources.hpp"
 #include "runtime/containers/fuse_request.hpp"
 #include "runtime/containers/gpu.hpp"
 #include "runtime/containers/holder.hpp"
@@ -81,47 +82,6 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
     CYBELE_TRY(all.security, read_security(request.user.security, request.manner.is_compatible));
     CYBELE_TRY(all.fuse, read_fuse_requests(request.devices.fuse_mounts));
     return all;
-}
-
-/// Where the words of a bind were swapped, what lies on this machine is the second one.
-std::string help_for_bind(const Mount& mount, int failed) {
-    std::error_code error;
-    const bool is_swapped = failed == ENOENT && std::filesystem::exists(mount.target, error);
-    return is_swapped ? "write `" + printable(mount.target.string() + ":" + mount.source.string()) +
-                            "` in place of `" +
-                            printable(mount.source.string() + ":" + mount.target.string()) + "`"
-                      : "check the source of the bind";
-}
-
-/// Sources are opened in the new mount namespace and before the stage covers anything.
-Result<std::vector<UniqueFd>> open_sources(std::vector<Mount>& mounts) {
-    std::vector<UniqueFd> opened;
-    std::vector<Mount> found;
-    for (Mount& mount : mounts) {
-        if (mount.kind == Mount::Kind::kBind && mount.image_source.empty()) {
-            UniqueFd fd(open(mount.source.c_str(), O_PATH | O_CLOEXEC));
-            if (!fd.valid() && mount.is_optional) {
-                continue;
-            }
-            if (!fd.valid()) {
-                const int saved_errno = errno;
-                Fault fault;
-                fault.code = ErrorCode::kInput;
-                fault.set(
-                    problem(saved_errno == ENOENT ? "bind-source-missing" : "bind-source-failed",
-                            "cannot bind '" + printable(mount.source.string()) + "'"));
-                fault.because = system_error("", saved_errno).faults().front().because;
-                fault.help = help_for_bind(mount, saved_errno);
-                fault.subject = mount.target.native();
-                return fail(Error(std::move(fault)));
-            }
-            mount.source_fd = fd.get();
-            opened.push_back(std::move(fd));
-        }
-        found.push_back(mount);
-    }
-    mounts = std::move(found);
-    return opened;
 }
 
 bool can_execute(const std::string& path) {
