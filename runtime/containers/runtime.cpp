@@ -118,6 +118,14 @@ void set_pwd(Sandbox& inside) {
     }
 }
 
+void set_capabilities(Sandbox& sandbox, const Request& request, const Preparation& all) {
+    sandbox.kept_capabilities = all.kept_capabilities;
+    sandbox.passes_capabilities = request.manner.is_compatible;
+    sandbox.given_capabilities = all.given_capabilities;
+    const bool is_wanted = request.user.no_privs || (request.user.fakeroot && !all.is_root);
+    sandbox.forbids_new_privileges = request.manner.is_compatible && is_wanted;
+}
+
 /// What every program of the container has, the first as the members that join. It refers to both.
 Sandbox make_sandbox(const Request& request, Preparation& all) {
     Sandbox sandbox;
@@ -139,12 +147,7 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
             return secured && next ? next() : secured;
         };
     }
-    sandbox.kept_capabilities = all.kept_capabilities;
-    sandbox.passes_capabilities = request.manner.is_compatible;
-    sandbox.given_capabilities = all.given_capabilities;
-    sandbox.forbids_new_privileges =
-        request.manner.is_compatible &&
-        (request.user.no_privs || (request.user.fakeroot && !all.is_root));
+    set_capabilities(sandbox, request, all);
     if (request.user.no_umask) {
         sandbox.umask = kUsualMask;
     }
