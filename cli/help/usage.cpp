@@ -123,6 +123,10 @@ constexpr OptionHint kOptionHints[] = {
     {"cybelectl image push",
      "--sign-key",
      "sign the image first: `cybelectl sign --key KEY IMAGE`"},
+    {"cybelectl job collect", "-o", "write --to DIR"},
+    {"cybelectl job collect", "--output", "write --to DIR"},
+    {"cybelectl job list", "-u", "leave it out: your own jobs are listed"},
+    {"cybelectl job list", "--user", "leave it out: your own jobs are listed"},
     {"cybelectl image pull", "--key", "did you mean '--verify'?"},
     {"cybelectl image push", "--verify", "verify it first: `cybelectl verify --key KEY IMAGE`"},
 };
@@ -197,7 +201,9 @@ std::optional<Usage> unknown_option(const Called& called, std::string_view messa
             }
         }
     }
-    const std::string_view own = hint_for(called.path, word);
+    const bool has_format = std::find(names.begin(), names.end(), "--format") != names.end();
+    const std::string_view own =
+        word == "--json" && has_format ? "write --format json" : hint_for(called.path, word);
     if (const auto hint = own.empty() ? field_for(names, word) : own; !hint.empty()) {
         return Usage{called.path + " has no option '" + printable(word) + "'",
                      std::string(hint),

@@ -6,8 +6,10 @@
 #include "submission/submit/runs.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 
 #include <nlohmann/json.hpp>
@@ -60,7 +62,24 @@ std::string runs_json(const std::vector<submission::Run>& runs) {
     return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
 
+/// `--plot x=a,y=b -o plot.png`
+Result<void> check_drawing(const ResultsOptions& options) {
+    const std::filesystem::path file = options.output;
+    const std::string extension = text::lowered(file.extension().native());
+    if (options.plot.empty() || extension.empty() || extension == ".svg") {
+        return {};
+    }
+    return fail(
+        ErrorCode::kUsage,
+        problem("plot-not-svg", "--plot does not write " + printable(extension)),
+        "it draws SVG, which browsers show and other programs convert",
+        "write `-o " +
+            printable(shell_quote(std::filesystem::path(file).replace_extension(".svg").native())) +
+            "`");
+}
+
 Result<int> show_results(const Session& session, const ResultsOptions& options) {
+    CYBELE_CHECK(check_drawing(options));
     submission::PlotChoice plot;
     if (!options.plot.empty()) {
         CYBELE_TRY(plot, submission::read_plot(options.plot));

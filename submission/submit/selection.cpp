@@ -109,7 +109,9 @@ Result<Selection> read_selection(const std::string& states,
             faults.add(selection_fault(
                 problem("state-unknown", "there is no state '" + printable(word) + "'"),
                 "jobs are " + all_states(),
-                "name one, or several with commas: --state failed,timeout"));
+                state_of_text(text::lowered(text::trimmed(word)))
+                    ? "did you mean '" + text::lowered(text::trimmed(word)) + "'?"
+                    : "name one, or several with commas: --state failed,timeout"));
         }
     }
     if (!since.empty()) {

@@ -822,3 +822,17 @@ PATTERNS
     assert_line 'because: -q is --quiet, and the queue is named by -p'
     assert_line 'help: write `-p gpu job.yaml`'
 }
+
+@test "options of other programs for lists and results are answered with ours" {
+    refuses 2 "$CYBELECTL" job list --json
+    assert_line 'help: write --format json'
+    refuses 2 "$CYBELECTL" job list -u anna
+    assert_line 'help: leave it out: your own jobs are listed'
+    refuses 2 "$CYBELECTL" job collect 1 -o results
+    assert_line 'help: write --to DIR'
+    run "$CYBELECTL" job list --state FAILED
+    assert_failure
+    assert_line "help: did you mean 'failed'?"
+    refuses 2 "$CYBELECTL" job results 1 --plot x=a,y=b -o plot.png
+    assert_line 'help: write `-o plot.svg`'
+}
