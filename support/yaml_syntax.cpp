@@ -212,7 +212,7 @@ std::optional<Refusal> unindented_text(std::string_view text, const Stop& stop) 
         if (!field.empty()) {
             return Refusal{{below, begin + 1, 0},
                            "the text of `" + field + "` is not indented",
-                           "lines that belong to a field begin behind its first column",
+                           "lines that belong to a field are indented further than it is",
                            "indent the lines of `" + field + "` by two blanks"};
         }
     }
