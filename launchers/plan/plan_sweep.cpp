@@ -13,10 +13,10 @@
 namespace cybele::launchers {
 namespace {
 
-constexpr std::string_view kSweepVariable = "CYBELE_SWEEP_";
+constexpr std::string_view kVariablePrefix = "CYBELE_SWEEP_";
 
 /// Texts of the Job where a parameter may stand, as `@{NAME}` or as a variable.
-std::vector<std::string_view> texts_of(const Job& job) {
+std::vector<std::string_view> texts_with_parameters(const Job& job) {
     std::vector<std::string_view> texts{job.script,
                                         job.workdir,
                                         job.expanded_workdir,
@@ -44,11 +44,11 @@ std::vector<std::string_view> texts_of(const Job& job) {
     return texts;
 }
 
-bool is_used(const Job& job, const std::string& name) {
+bool is_read_parameter(const Job& job, const std::string& name) {
     const std::string mark = fmt::format("@{{{}}}", name);
-    const auto texts = texts_of(job);
+    const auto texts = texts_with_parameters(job);
     return std::any_of(texts.begin(), texts.end(), [&](std::string_view text) {
-        return text.find(mark) != text.npos || text.find(kSweepVariable) != text.npos;
+        return text.find(mark) != text.npos || text.find(kVariablePrefix) != text.npos;
     });
 }
 
@@ -59,49 +59,41 @@ bool has_several_values(const Sweep& sweep, std::size_t column) {
     });
 }
 
-void warn(const Job& job,
-          const std::string& field,
-          Problem problem,
-          std::string because,
-          std::string help,
-          Faults& faults) {
-    Fault note = job.fault_at(field, std::move(problem), std::move(because), std::move(help));
+void add_warning(Fault note, Faults& faults) {
     note.is_warning = true;
     faults.add(std::move(note));
 }
 
 /// `atonce: 2` is a parameter of the sweep, and was hardly meant as one; others change nothing.
-void check_unused(const Job& job, Faults& faults) {
-    constexpr std::array<std::string_view, 4> kSettings{"table", "exclude", "pack", "at-once"};
-    const Sweep& sweep = *job.sweep;
+void check_unused_parameters(const Job& job, const Sweep& sweep, Faults& faults) {
+    constexpr std::array<std::string_view, 4> kSweepWords{"table", "exclude", "pack", "at-once"};
     for (std::size_t column = 0; column < sweep.names.size(); ++column) {
         const std::string& name = sweep.names[column];
-        const std::string near = nearest(name, kSettings);
+        const std::string near = nearest(name, kSweepWords);
         const bool is_list = job.marks.contains("sweep." + name);
-        if (is_used(job, name) ||
+        if (is_read_parameter(job, name) ||
             (near.empty() && (!is_list || !has_several_values(sweep, column)))) {
             continue;
         }
-        warn(
-            job,
-            "sweep." + name,
-            problem("sweep-parameter-unused",
-                    fmt::format("'{}' is a parameter of the sweep, and nothing uses it", name)),
-            near.empty()
-                ? fmt::format("runs that differ in it alone are the same, unless the program reads "
-                              "${}",
-                              variable_of_sweep(name))
-                : fmt::format("words that vary have `@{{{}}}`", name),
-            near.empty() ? fmt::format("write `'@{{{}}}'` as a word of `command` or a value of "
-                                       "`environment`, or remove it",
-                                       name)
-                         : fmt::format("did you mean `{}`?", near),
+        add_warning(
+            job.fault_at(
+                "sweep." + name,
+                problem("sweep-parameter-unused",
+                        fmt::format("'{}' is a parameter of the sweep, and nothing uses it", name)),
+                near.empty() ? fmt::format("runs that differ in it alone are the same, unless the "
+                                           "program reads ${}",
+                                           variable_of_sweep(name))
+                             : fmt::format("words that vary have `@{{{}}}`", name),
+                near.empty() ? fmt::format("write `'@{{{}}}'` as a word of `command` or a value of "
+                                           "`environment`, or remove it",
+                                           name)
+                             : fmt::format("did you mean `{}`?", near)),
             faults);
     }
 }
 
 /// The names of `@{NAME}` in a text.
-std::set<std::string> names_in(std::string_view text) {
+std::set<std::string> marked_names(std::string_view text) {
     std::set<std::string> names;
     for (auto at = text.find("@{"); at != text.npos; at = text.find("@{", at + 2)) {
         const std::string_view name = text.substr(at + 2, text.find('}', at) - at - 2);
@@ -115,27 +107,28 @@ std::set<std::string> names_in(std::string_view text) {
 }
 
 /// `@{NAME}` stays as it is in a script.
-void check_script(const Job& job, Faults& faults) {
-    const auto& known = job.sweep->names;
-    for (const std::string& name : names_in(job.script)) {
+void check_marks_in_script(const Job& job, const Sweep& sweep, Faults& faults) {
+    const auto& known = sweep.names;
+    for (const std::string& name : marked_names(job.script)) {
         const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
         const std::string near =
             nearest(name, std::vector<std::string_view>(known.begin(), known.end()));
         const std::string meant = is_known || near.empty() ? name : near;
-        warn(job,
-             "script",
-             problem("sweep-name-in-script",
-                     fmt::format("`@{{{}}}` is not replaced in `script`", name)),
-             is_known ? "its shell reads the value from a variable"
-                      : fmt::format("its shell reads values from variables, and the sweep has no "
-                                    "parameter '{}'",
-                                    name),
-             is_known || !near.empty()
-                 ? fmt::format("write `${}` in its place", variable_of_sweep(meant))
-                 : fmt::format("add `{}` to `sweep`, and write `${}` in its place",
-                               name,
-                               variable_of_sweep(name)),
-             faults);
+        add_warning(
+            job.fault_at(
+                "script",
+                problem("sweep-name-in-script",
+                        fmt::format("`@{{{}}}` is not replaced in `script`", name)),
+                is_known ? "its shell reads the value from a variable"
+                         : fmt::format("its shell reads values from variables, and the sweep has "
+                                       "no parameter '{}'",
+                                       name),
+                is_known || !near.empty()
+                    ? fmt::format("write `${}` in its place", variable_of_sweep(meant))
+                    : fmt::format("add `{}` to `sweep`, and write `${}` in its place",
+                                  name,
+                                  variable_of_sweep(name))),
+            faults);
     }
 }
 
@@ -145,15 +138,16 @@ void check_sweep(const Job& job, Faults& faults) {
     if (!job.sweep || job.sweep->rows.empty()) {
         return;
     }
+    const Sweep& sweep = *job.sweep;
     const std::size_t before = faults.all().size();
-    check_script(job, faults);
+    check_marks_in_script(job, sweep, faults);
     const bool has_wrong_name =
         faults.all().size() != before ||
         std::any_of(faults.all().begin(), faults.all().end(), [](const Fault& fault) {
             return fault.id == "sweep-name-unknown";
         });
     if (!has_wrong_name) { // what is written in its place is corrected first
-        check_unused(job, faults);
+        check_unused_parameters(job, sweep, faults);
     }
 }
 

@@ -16,26 +16,26 @@ constexpr std::string_view kNameLetters =
 
 /// Programs for which operators and patterns are ordinary words.
 bool has_own_operators(std::string_view program) {
-    constexpr std::array<std::string_view, 12> kPrograms{"find",
-                                                         "expr",
-                                                         "test",
-                                                         "[",
-                                                         "sh",
-                                                         "bash",
-                                                         "dash",
-                                                         "ksh",
-                                                         "zsh",
-                                                         "ash",
-                                                         "busybox",
-                                                         "printf"};
+    constexpr std::array<std::string_view, 12> kOwnReaders{"find",
+                                                           "expr",
+                                                           "test",
+                                                           "[",
+                                                           "sh",
+                                                           "bash",
+                                                           "dash",
+                                                           "ksh",
+                                                           "zsh",
+                                                           "ash",
+                                                           "busybox",
+                                                           "printf"};
     program = program.substr(program.rfind('/') + 1);
-    return std::find(kPrograms.begin(), kPrograms.end(), program) != kPrograms.end();
+    return std::find(kOwnReaders.begin(), kOwnReaders.end(), program) != kOwnReaders.end();
 }
 
 bool is_operator(std::string_view word) {
-    constexpr std::array<std::string_view, 11> kOperators{
+    constexpr std::array<std::string_view, 11> kShellOperators{
         "|", ">", ">>", "<", "<<", "&&", "||", "&", ";", "2>&1", "2>"};
-    return std::find(kOperators.begin(), kOperators.end(), word) != kOperators.end();
+    return std::find(kShellOperators.begin(), kShellOperators.end(), word) != kShellOperators.end();
 }
 
 /// `$HOME/data`, `${SCRATCH}/run`, `$SLURM_JOB_ID`: a path, or a variable that jobs have.
@@ -47,10 +47,12 @@ bool begins_with_variable(std::string_view word) {
     const std::string_view rest =
         name.substr(std::min(name.find_first_not_of(kNameLetters), name.size()));
     name.remove_suffix(rest.size());
-    constexpr std::array<std::string_view, 5> kNames{"HOME", "USER", "PWD", "TMPDIR", "SCRATCH"};
-    const bool is_known = std::find(kNames.begin(), kNames.end(), name) != kNames.end() ||
-                          ((name.starts_with("SLURM_") || name.starts_with("PBS_")) &&
-                           name.find("ARRAY") == name.npos); // an error of its own
+    constexpr std::array<std::string_view, 5> kPathVariables{
+        "HOME", "USER", "PWD", "TMPDIR", "SCRATCH"};
+    const bool is_known =
+        std::find(kPathVariables.begin(), kPathVariables.end(), name) != kPathVariables.end() ||
+        ((name.starts_with("SLURM_") || name.starts_with("PBS_")) &&
+         name.find("ARRAY") == name.npos); // an error of its own
     return !name.empty() && (is_known || rest.starts_with('/') || rest.starts_with("}/"));
 }
 
@@ -64,7 +66,7 @@ bool is_file_pattern(std::string_view word, std::string_view before) {
 }
 
 /// The words as a line of a shell, as far as they are no operators, variables or patterns.
-std::string line_of(const std::vector<std::string>& words) {
+std::string shell_line_of(const std::vector<std::string>& words) {
     std::string line;
     for (const std::string& word : words) {
         const bool is_for_shell =
@@ -74,7 +76,7 @@ std::string line_of(const std::vector<std::string>& words) {
     return line;
 }
 
-std::string in_single_quotes(const std::string& text) {
+std::string yaml_single_quoted(const std::string& text) {
     std::string quoted = "'";
     for (const char c : text) {
         quoted += c == '\'' ? "''" : std::string(1, c);
@@ -101,7 +103,7 @@ void check_words(const Job& job, Faults& faults) {
                                 printable(word))),
             "each item is one word of the program",
             fmt::format("write `[sh, -c, {}]`, or a `script`",
-                        printable(in_single_quotes(line_of(job.command)))));
+                        printable(yaml_single_quoted(shell_line_of(job.command)))));
         note.is_warning = true;
         faults.add(std::move(note));
         return;

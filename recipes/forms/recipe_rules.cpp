@@ -50,7 +50,7 @@ bool is_hex(std::string_view text, std::size_t length) {
 
 /// A release of the distribution that is named without one.
 std::string_view release_for(std::string_view name) {
-    constexpr std::pair<std::string_view, std::string_view> kReleases[] = {
+    constexpr std::pair<std::string_view, std::string_view> kCommonReleases[] = {
         {"ubuntu", "ubuntu:24.04"},
         {"rocky", "rocky:9"},
         {"rockylinux", "rocky:9"},
@@ -63,10 +63,10 @@ std::string_view release_for(std::string_view name) {
         {"opensuse-leap", "opensuse-leap:16.0"},
         {"alpine", "alpine:3.24"},
     };
-    const auto* const row = std::find_if(std::begin(kReleases),
-                                         std::end(kReleases),
+    const auto* const row = std::find_if(std::begin(kCommonReleases),
+                                         std::end(kCommonReleases),
                                          [&](const auto& each) { return each.first == name; });
-    return row == std::end(kReleases) ? "debian:12" : row->second;
+    return row == std::end(kCommonReleases) ? "debian:12" : row->second;
 }
 
 } // namespace

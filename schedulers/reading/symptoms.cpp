@@ -114,7 +114,7 @@ void note(const Sign& sign,
     findings.push_back({{find_symptom(sign.symptom), line, 1, std::string(text)}, sign.least});
 }
 
-std::vector<std::string_view> lines_of(std::string_view log) {
+std::vector<std::string_view> log_lines(std::string_view log) {
     std::vector<std::string_view> lines;
     while (!log.empty()) {
         lines.push_back(log.substr(0, log.find('\n')));
@@ -168,7 +168,7 @@ std::span<const Symptom> symptoms() {
 
 std::vector<Finding> find_symptoms(std::string_view log, bool is_one_message) {
     std::vector<Candidate> candidates;
-    const std::vector<std::string_view> lines = lines_of(log);
+    const std::vector<std::string_view> lines = log_lines(log);
     for (std::size_t line = 1; line <= lines.size(); ++line) {
         const std::string_view text = lines[line - 1];
         const std::string low = with_exit_codes(text::lowered(text));
