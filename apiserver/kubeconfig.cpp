@@ -3,6 +3,7 @@
 
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/presence.hpp"
 #include "support/quote.hpp"
 
 namespace cybele::apiserver {
@@ -61,7 +62,11 @@ Result<void> KubeconfigReader::open(const std::string& files) {
         const fs::path path = files.substr(from, end - from);
         from = end + 1;
         std::error_code error;
-        if (path.empty() || !fs::exists(path, error)) {
+        if (path.empty()) {
+            continue;
+        }
+        CYBELE_TRY(const bool is_there, is_present(path, "a kubeconfig"));
+        if (!is_there) {
             continue; // as kubectl: one of several may be missing
         }
         CYBELE_TRY(std::string text, read_file(path, kLongestKubeconfig));

@@ -4,6 +4,7 @@
 #include "registry/oci/credentials.hpp"
 #include "support/file.hpp"
 #include "support/http.hpp"
+#include "support/presence.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -78,8 +79,15 @@ Finding logins(const Environment& environment) {
     constexpr const char* kSubject = "registry logins";
     const fs::path file = registry::login_file({}, environment);
     const std::string shown = printable(file.native());
-    std::error_code error;
-    if (!fs::exists(file, error)) {
+    const auto is_there = is_present(file, "a login");
+    if (!is_there) {
+        const Fault& fault = is_there.error().faults().front();
+        return lacks(kSubject,
+                     fault.message + ": " + fault.because,
+                     "logins that are there are not used",
+                     fault.help);
+    }
+    if (!*is_there) {
         return works(kSubject, "none in " + shown + "; public images need none");
     }
     const auto text = read_file(file);

@@ -2,6 +2,7 @@
 #include "pipeline/settings.hpp"
 
 #include "support/own_path.hpp"
+#include "support/presence.hpp"
 #include "support/quote.hpp"
 #include "support/trusted_folders.hpp"
 #include "support/yaml.hpp"
@@ -145,9 +146,9 @@ Result<Values> read_values(std::string text, const fs::path& path) {
 }
 
 /// A file of the user's, the machine's or an allowed folder; missing: no values.
-Result<std::optional<Values>> read_trusted(const fs::path& path) {
-    std::error_code error;
-    if (!fs::exists(fs::symlink_status(path, error))) {
+Result<std::optional<Values>> read_trusted(const fs::path& path, std::string_view whose) {
+    CYBELE_TRY(const bool is_there, is_present(path, whose));
+    if (!is_there) {
         return std::nullopt;
     }
     CYBELE_TRY(std::string text, read_own_file(path));
@@ -156,7 +157,7 @@ Result<std::optional<Values>> read_trusted(const fs::path& path) {
 }
 
 /// The `.cybelectl.yaml` files in the folder and above it, the nearest first.
-std::vector<fs::path> project_files(const fs::path& folder) {
+Result<std::vector<fs::path>> project_files(const fs::path& folder, const TrustedFolders& trusted) {
     std::vector<fs::path> files;
     std::error_code error;
     fs::path place = fs::absolute(folder, error).lexically_normal();
@@ -165,7 +166,11 @@ std::vector<fs::path> project_files(const fs::path& folder) {
     }
     for (;; place = place.parent_path()) {
         fs::path file = place / ".cybelectl.yaml";
-        if (fs::exists(fs::symlink_status(file, error))) {
+        const auto is_there = is_present(file, "the settings of a folder that you trust");
+        if (!is_there && trusted.allows(place)) {
+            return fail(is_there.error());
+        }
+        if (is_there.value_or(false)) {
             files.push_back(std::move(file));
         }
         if (place == place.root_path()) {
@@ -230,9 +235,10 @@ struct ProjectLayers {
 /// An allowed file rules, whatever lies nearer: another one could hide it.
 Result<ProjectLayers> read_project(const fs::path& folder, const TrustedFolders& trusted) {
     ProjectLayers found;
-    for (const fs::path& file : project_files(folder)) {
+    CYBELE_TRY(const std::vector<fs::path> files, project_files(folder, trusted));
+    for (const fs::path& file : files) {
         if (trusted.allows(file.parent_path())) {
-            auto values = read_trusted(file);
+            auto values = read_trusted(file, "the settings of a folder that you trust");
             if (!values && values.error().code() == ErrorCode::kInput) {
                 return fail(std::move(values).error());
             }
@@ -261,16 +267,21 @@ Result<Settings> Settings::load(const Environment& environment,
     Settings settings;
     Faults faults;
     std::vector<std::pair<fs::path, Values>> layers; // the strongest last
-    for (const fs::path& file : {machine_file, environment.config_directory() / "config.yaml"}) {
-        auto values = read_trusted(file);
+    for (const auto& [file, whose] :
+         {std::pair(machine_file, "the settings of this machine"),
+          std::pair(environment.config_directory() / "config.yaml", "your settings")}) {
+        auto values = read_trusted(file, whose);
         if (!values) {
             faults.add(values.error());
         } else if (*values) {
             layers.emplace_back(file, std::move(**values));
         }
     }
-    CYBELE_TRY(const TrustedFolders trusted, TrustedFolders::load(environment));
-    auto project = read_project(folder, trusted);
+    const auto trusted = TrustedFolders::load(environment);
+    if (!trusted) { // in the same folder as the user's file, whose error says so already
+        return fail(faults.has_errors() ? faults.take() : trusted.error());
+    }
+    auto project = read_project(folder, *trusted);
     if (!project) {
         faults.add(project.error());
     } else {

@@ -5,6 +5,7 @@
 #include "support/lock.hpp"
 #include "support/own_folder.hpp"
 #include "support/own_path.hpp"
+#include "support/presence.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -31,8 +32,8 @@ struct ListChange {
 
 Result<std::vector<fs::path>> read_list(const fs::path& path) {
     std::vector<fs::path> folders;
-    std::error_code error;
-    if (!fs::exists(path, error)) {
+    CYBELE_TRY(const bool is_there, is_present(path, "the list of trusted folders"));
+    if (!is_there) {
         return folders;
     }
     CYBELE_TRY(const std::string text, read_own_file(path));

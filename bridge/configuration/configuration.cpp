@@ -6,6 +6,7 @@
 #include "launchers/documents/site.hpp"
 #include "support/document.hpp"
 #include "support/file.hpp"
+#include "support/presence.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -91,8 +92,8 @@ launchers::BridgeWay reader_of(const launchers::Bridge& document) {
 Result<Configuration> read_configuration(const std::filesystem::path& file) {
     Configuration configuration;
     configuration.file = file;
-    std::error_code error;
-    if (!std::filesystem::exists(file, error)) {
+    CYBELE_TRY(const bool is_there, is_present(file, "the Bridge"));
+    if (!is_there) {
         return fail(
             ErrorCode::kInput,
             problem("bridge-missing", "there is no Bridge document " + printable(file.native())),

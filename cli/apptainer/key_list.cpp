@@ -4,6 +4,7 @@
 #include "cli/common/date_text.hpp"
 #include "images/openpgp/key_directory.hpp"
 #include "support/file.hpp"
+#include "support/presence.hpp"
 #include "support/quote.hpp"
 
 #include <charconv>
@@ -50,8 +51,8 @@ std::string listing_of(const pgp::Keyring& ring) {
 }
 
 Result<pgp::Keyring> global_ring() {
-    std::error_code failed;
-    if (!std::filesystem::exists(pgp::kGlobalKeyring, failed)) {
+    CYBELE_TRY(const bool is_there, is_present(pgp::kGlobalKeyring, "the keyring of this machine"));
+    if (!is_there) {
         return pgp::Keyring();
     }
     CYBELE_TRY(const std::string bytes, read_file(pgp::kGlobalKeyring, pgp::kMaximumKeyring));

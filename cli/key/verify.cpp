@@ -12,6 +12,7 @@
 #include "support/file.hpp"
 #include "support/http.hpp"
 #include "support/other_file.hpp"
+#include "support/presence.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -137,9 +138,9 @@ make_request(const Session& session, VerifyVerbOptions& options, const HttpClien
     if (request.is_empty()) { // as Apptainer: whoever the keyring knows
         CYBELE_TRY(const images::openpgp::Keyring ring,
                    images::openpgp::KeyDirectory::of(session.environment).public_ring());
-        std::error_code error;
-        if (ring.certificates().empty() &&
-            !std::filesystem::exists(images::openpgp::kGlobalKeyring, error)) {
+        CYBELE_TRY(const bool has_global,
+                   is_present(images::openpgp::kGlobalKeyring, "the keyring of this machine"));
+        if (ring.certificates().empty() && !has_global) {
             return fail(ErrorCode::kUsage,
                         problem("verify-without-key", "no key to verify with"),
                         "a signature proves nothing without the key of a trusted signer, and "

@@ -3,6 +3,7 @@
 
 #include "support/file.hpp"
 #include "support/lock.hpp"
+#include "support/presence.hpp"
 #include "support/quote.hpp"
 #include "support/secret.hpp"
 
@@ -25,8 +26,8 @@ constexpr unsigned kFileMode = 0600;
 constexpr unsigned kFolderMode = 0700;
 
 Result<Keyring> read_ring(const fs::path& path) {
-    std::error_code error;
-    return fs::exists(path, error) ? Keyring::read(path) : Keyring();
+    CYBELE_TRY(const bool is_there, is_present(path, "the keyring"));
+    return is_there ? Keyring::read(path) : Keyring();
 }
 
 /// Held until the descriptor closes. The file stays: removing it would let two in.
@@ -102,8 +103,8 @@ Result<std::vector<KeyDirectory::Imported>> KeyDirectory::import(const Keyring& 
 
 Result<bool>
 KeyDirectory::remove(const std::string& fingerprint, bool is_public, bool is_secret) const {
-    std::error_code error;
-    if (!fs::exists(path_, error)) {
+    CYBELE_TRY(const bool is_there, is_present(path_, "the keyring"));
+    if (!is_there) {
         return false;
     }
     CYBELE_TRY(const UniqueFd held, lock(path_));

@@ -9,6 +9,7 @@
 #include "support/document.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/presence.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -33,9 +34,10 @@ Result<openpgp::Keyring> load_keyrings(const TrustRequest& request,
             all.add(certificate);
         }
     };
-    std::error_code error;
     if (request.use_default_keyrings) {
-        if (fs::exists(openpgp::kGlobalKeyring, error)) {
+        CYBELE_TRY(const bool has_global,
+                   is_present(openpgp::kGlobalKeyring, "the keyring of this machine"));
+        if (has_global) {
             CYBELE_TRY(const openpgp::Keyring global,
                        openpgp::Keyring::read(openpgp::kGlobalKeyring));
             take(global);
@@ -174,9 +176,11 @@ Result<void> add_policy(const Policy& policy, TrustRequest& request) {
                          std::vector<fs::path>& to) {
         for (std::size_t i = 0; i < from.size(); ++i) {
             to.push_back((policy.folder / from[i]).lexically_normal());
-            std::error_code error;
-            if (!fs::exists(to.back(), error)) {
-                missing.push_back(missing_file(policy, fmt::format("{}[{}]", field, i), from[i]));
+            if (auto absent =
+                    why_absent(to.back(),
+                               from[i],
+                               missing_file(policy, fmt::format("{}[{}]", field, i), from[i]))) {
+                missing.push_back(std::move(*absent));
             }
         }
     };
@@ -233,10 +237,13 @@ Result<std::string> identity_of(const TrustRequest& request, const Environment& 
     for (const PublicKey& key : request.read_keys) {
         text += fmt::format("key {}\n", key.fingerprint());
     }
-    std::error_code error;
+    if (!request.use_default_keyrings) {
+        return text;
+    }
     for (const fs::path& ring : {fs::path(openpgp::kGlobalKeyring),
                                  openpgp::KeyDirectory::of(environment).public_file()}) {
-        if (request.use_default_keyrings && fs::exists(ring, error)) {
+        CYBELE_TRY(const bool is_there, is_present(ring, "a keyring"));
+        if (is_there) {
             CYBELE_CHECK(add("keyring", ring));
         }
     }

@@ -4,6 +4,7 @@
 #include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/json.hpp"
+#include "support/presence.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -175,6 +176,16 @@ std::vector<fs::path> files_of(const Environment& environment) {
     return files;
 }
 
+/// Logins that cannot be seen are an error, not an anonymous request. The runtime folder is that of
+/// another user where `su` has kept the variable.
+Result<void> check_absent(const fs::path& file, const Environment& environment) {
+    const auto run = environment.get_absolute("XDG_RUNTIME_DIR");
+    if (!run || file != *run / "containers" / "auth.json") {
+        CYBELE_CHECK(is_present(file, "a login"));
+    }
+    return {};
+}
+
 } // namespace
 
 Result<std::optional<Login>> find_login(const std::string& host,
@@ -194,6 +205,7 @@ Result<std::optional<Login>> find_login(const std::string& host,
     std::error_code error;
     for (const fs::path& file : files_of(environment)) {
         if (!fs::is_regular_file(file, error)) {
+            CYBELE_CHECK(check_absent(file, environment));
             continue;
         }
         CYBELE_TRY(auto login, look_into(file, keys, environment));
@@ -227,8 +239,8 @@ fs::path login_file(const fs::path& authfile, const Environment& environment) {
 
 Result<std::vector<std::string>> login_hosts(const fs::path& file) {
     std::vector<std::string> hosts;
-    std::error_code error;
-    if (!fs::exists(file, error)) {
+    CYBELE_TRY(const bool is_there, is_present(file, "a login"));
+    if (!is_there) {
         return hosts;
     }
     CYBELE_TRY(const Json document, read_json(file));
@@ -258,6 +270,7 @@ Result<void> write_login(const fs::path& file, const std::string& host, const Lo
     const auto named = [&](const Error& error) { return not_stored(error, file); };
     Json document = Json::object();
     std::error_code error;
+    CYBELE_CHECK(is_present(file, "a login"));
     if (fs::exists(file, error)) {
         CYBELE_TRY(document, read_json(file));
     }
@@ -273,8 +286,8 @@ Result<void> write_login(const fs::path& file, const std::string& host, const Lo
 }
 
 Result<bool> erase_login(const fs::path& file, const std::string& host) {
-    std::error_code error;
-    if (!fs::exists(file, error)) {
+    CYBELE_TRY(const bool is_there, is_present(file, "a login"));
+    if (!is_there) {
         return false;
     }
     CYBELE_TRY(Json document, read_json(file));

@@ -5,6 +5,7 @@
 #include "runtime/containers/extended_file.hpp"
 #include "runtime/containers/isolation.hpp"
 #include "support/file.hpp"
+#include "support/presence.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -290,7 +291,11 @@ Result<std::optional<SiteSettings>> find_site_settings(const std::string& named)
     }
     for (const std::filesystem::path folder : kSettingsFolders) {
         const std::string place = folder / (folder.filename().string() + ".conf");
-        if (!text && access(place.c_str(), R_OK) == 0) {
+        if (text) {
+            break;
+        }
+        CYBELE_TRY(const bool is_there, is_present(place, "the settings of this host"));
+        if (is_there) {
             file = place;
             CYBELE_TRY(text, read_file(place, kMostSettings));
         }
@@ -391,13 +396,12 @@ Result<void> apply_site_settings(const SiteSettings& settings,
 }
 
 Result<void> check_control_list(const Request& request, const std::filesystem::path& file) {
-    const auto text = read_file(file, kMostSettings);
-    if (!text) {
-        std::error_code unknown;
-        return std::filesystem::exists(file, unknown) ? Result<void>(fail(text.error()))
-                                                      : Result<void>();
+    CYBELE_TRY(const bool is_there, is_present(file, "the list of signers whose images may start"));
+    if (!is_there) {
+        return {};
     }
-    for (const std::string_view line : text::split_terminated(*text, '\n')) {
+    CYBELE_TRY(const std::string text, read_file(file, kMostSettings));
+    for (const std::string_view line : text::split_terminated(text, '\n')) {
         const std::string_view setting = text::trimmed(line.substr(0, line.find('#')));
         if (setting.starts_with('[')) {
             break; // a group; the switch stands before them

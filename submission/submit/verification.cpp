@@ -5,6 +5,7 @@
 #include "schedulers/scripts/verification.hpp"
 #include "support/document_view.hpp"
 #include "support/file.hpp"
+#include "support/presence.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -64,18 +65,17 @@ public:
 
 private:
     void look(const schedulers::Demand& demand, const std::string& field, const std::string& path) {
-        std::error_code error;
         const fs::path place = verification_place(path, demand.folder, environment_);
-        if (fs::exists(place, error)) {
-            return;
-        }
         const bool is_of_site = demand.who != "job" && input_.site.has_value();
-        faults_.add(document::fault_at(
+        Fault fault = document::fault_at(
             is_of_site ? input_.site->source : input_.job.source,
             document::mark_of(is_of_site ? input_.site->marks : input_.job.marks, field),
             problem("verification-file-missing", "'" + printable(path) + "' is not there"),
             "it would be " + printable(place.native()),
-            "correct the path, or put the file there"));
+            "correct the path, or put the file there");
+        if (auto absent = why_absent(place, path, std::move(fault))) {
+            faults_.add(std::move(*absent));
+        }
     }
 
     const JobInput& input_;

@@ -110,6 +110,63 @@ setting() { "$CYBELECTL" config show --format json | jq -r --arg name "$1" '.set
     grep -q login.hall.example "$place/called"
 }
 
+# closed_etc COMMAND…: as the victim, on a machine whose /etc/cybelectl only root may enter.
+closed_etc() {
+    cp -a /etc "$place/etc"
+    mkdir -p "$place/etc/cybelectl"
+    printf 'verify-key: /etc/cybelectl/centre.pub\n' >"$place/etc/cybelectl/config.yaml"
+    chmod 700 "$place/etc/cybelectl"
+    # shellcheck disable=SC2016
+    unshare --mount sh -c 'mount --bind "$0/etc" /etc && exec setpriv --reuid "$1" --regid "$1" --clear-groups env "HOME=$0/home" "$0/scratch/bin/cybelectl" config show' \
+        "$place" $victim
+}
+
+@test "settings of the machine or the user that cannot be looked for are an error, not an absence" {
+    chmod 711 "$place"
+    chmod -R a+rX scratch
+    printf 'verify-key: centre.pub\n' >config/config.yaml
+    printf '%s\n' 'kind: Job' 'name: j' 'command: ["true"]' >j.yaml
+    run -0 as_uid $victim scratch/bin/cybelectl config show
+    assert_line --regexp "^verify-key +$place/config/centre.pub"
+    for mode in 700 750; do
+        chmod $mode config
+        for verb in 'config show' doctor 'job check j.yaml' 'submit j.yaml'; do
+            # shellcheck disable=SC2086
+            run -5 as_uid $victim scratch/bin/cybelectl $verb
+            assert_line "error: cannot look into $place/config"
+            assert_line 'because: Permission denied; your settings may be there'
+        done
+    done
+    chown $victim config
+    chmod 0 config
+    run -5 as_uid $victim scratch/bin/cybelectl config show
+    assert_line "help: allow yourself to enter it: chmod u+rx $place/config"
+    as_uid $victim chmod u+rx config
+    as_uid $victim scratch/bin/cybelectl config show
+
+    export CYBELE_CONFIG_DIR=/nonexistent
+    run -5 closed_etc
+    assert_line 'error: cannot look into /etc/cybelectl'
+    assert_line 'because: Permission denied; the settings of this machine may be there'
+    assert_line 'help: ask the administrator: chmod 755 /etc/cybelectl'
+}
+
+@test "a key of a Site in a folder that may not be entered is not called missing" {
+    chmod 711 "$place"
+    chmod -R a+rX scratch
+    mkdir -p site/keys
+    "$CYBELECTL" key new site/keys/centre.pem >/dev/null
+    printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: slurm' 'verify: {keys: [keys/centre.pub]}' >site/site.yaml
+    printf '%s\n' 'kind: Job' 'name: j' 'image: app.sif' 'command: ["true"]' >site/j.yaml
+    chmod 700 site/keys
+    cd site
+    run as_uid $victim "$place/scratch/bin/cybelectl" job check j.yaml --site site.yaml
+    assert_failure
+    assert_output --partial "cannot look for 'keys/centre.pub'"
+    assert_output --partial "because: Permission denied: it would be in $place/site/keys"
+    refute_output --partial 'is not there'
+}
+
 @test "C-F2: of another user, or open to others, a file counts for nothing, also where the folder is allowed" {
     mkdir project
     printf 'mirror: http://evil.invalid\nstall-limit: 7 s\n' >project/.cybelectl.yaml

@@ -129,6 +129,30 @@ TEST_CASE("settings that others can write do not count") {
     CHECK(refused.error().faults().size() == 2);
 }
 
+TEST_CASE("settings that cannot be looked for are an error, not an absence") {
+    SettingsPlace place;
+    std::filesystem::create_symlink("loop", place.root / "loop");
+    const auto refused = [](const Result<pipeline::Settings>& settings) {
+        return !settings && settings.error().code() == ErrorCode::kEnvironment &&
+               settings.error().faults().front().id == "settings-not-visible";
+    };
+    const auto sub = place.root / "project/sub";
+    const auto machine_file = place.root / "machine.yaml";
+    CHECK(pipeline::Settings::load(place.environment, sub, place.root / "none/config.yaml"));
+    CHECK(
+        refused(pipeline::Settings::load(place.environment, sub, place.root / "loop/config.yaml")));
+    place.environment.set("CYBELE_CONFIG_DIR", (place.root / "none").native());
+    CHECK(pipeline::Settings::load(place.environment, sub, machine_file));
+    place.environment.set("CYBELE_CONFIG_DIR", (place.root / "loop").native());
+    CHECK(refused(pipeline::Settings::load(place.environment, sub, machine_file)));
+    CHECK(pipeline::Settings::load(place.environment, sub, machine_file)
+              .error()
+              .faults()
+              .front()
+              .because.ends_with("; your settings may be there"));
+    CHECK_FALSE(TrustedFolders::load(place.environment));
+}
+
 TEST_CASE("unknown settings are refused with their place, all at once") {
     const auto directory = TempDirectory::make("/var/tmp", "cybele-test").value();
     const auto file = directory.path() / "config.yaml";

@@ -138,6 +138,26 @@ TEST_CASE("a login by variables needs both, and is not one that is kept for a ho
     CHECK(find_kept_login("a.example", home.file, home.environment).value()->user == "file");
 }
 
+TEST_CASE("logins that cannot be looked for are an error, not an anonymous request") {
+    Home home;
+    const fs::path root = home.folder.path();
+    const auto find = [&] { return find_login("a.example", "x", {}, home.environment); };
+    CHECK_FALSE(find().value());
+    fs::create_symlink(".docker", root / ".docker"); // leads to itself
+    const auto refused = find();
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().code() == ErrorCode::kEnvironment);
+    CHECK(refused.error().faults().front().id == "settings-not-visible");
+    const fs::path file = root / ".docker/config.json";
+    CHECK_FALSE(login_hosts(file));
+    CHECK_FALSE(erase_login(file, "a.example"));
+    CHECK_FALSE(write_login(file, "a.example", {"u", "p", {}, {}}));
+    fs::remove(root / ".docker");
+    fs::create_symlink("run", root / "run"); // as one of another user
+    home.environment.set("XDG_RUNTIME_DIR", (root / "run").native());
+    CHECK_FALSE(find().value());
+}
+
 TEST_CASE("where a login is written: the named file, Apptainer's where there is one, docker's") {
     Home home;
     const fs::path root = home.folder.path();

@@ -322,6 +322,8 @@ TEST_CASE("settings: an execution control list that is active is not passed over
     CHECK_FALSE(is_active("activated = true\n"));
     CHECK(fs::is_directory(folder.path()));
     CHECK_FALSE(check_control_list(request, folder.path())); // it is there and cannot be read
+    fs::create_symlink("loop", folder.path() / "loop");
+    CHECK_FALSE(check_control_list(request, folder.path() / "loop/ecl.toml"));
 }
 
 } // namespace cybele::runtime
