@@ -2,6 +2,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/session.hpp"
 #include "diagnostics/site_probe.hpp"
+#include "submission/submit/own_site.hpp"
 #include "support/counted.hpp"
 #include "support/file.hpp"
 
@@ -40,8 +41,14 @@ Result<int> probe(Session& session, const SiteOptions& options) {
 Result<int> check_site(Session& session, const SiteOptions& options) {
     CYBELE_TRY(std::string text, read_file(options.file).map_error(during("reading the Site")));
     CYBELE_TRY(const launchers::Site site, launchers::read_site(std::move(text), options.file));
-    const Faults faults =
-        diagnostics::compare_site(site, diagnostics::probe_site(session.environment));
+    Faults faults = diagnostics::compare_site(site, diagnostics::probe_site(session.environment));
+    const Faults foreign = submission::find_foreign_files(
+        submission::files_of_site(site, session.environment.home()), {});
+    for (Fault fault : foreign.all()) {
+        fault.is_warning = true;
+        fault.help += "; settings that name this Site end with an error for its users";
+        faults.add(std::move(fault));
+    }
     session.note(faults.all());
     if (faults.has_errors() || (options.is_strict && !faults.empty())) {
         return static_cast<int>(ErrorCode::kInput);

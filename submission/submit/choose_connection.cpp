@@ -4,6 +4,8 @@
 #include "support/own_path.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
+
 namespace cybele::submission {
 namespace {
 
@@ -20,7 +22,34 @@ check_own_site(const launchers::Site& site, const std::string& what, const std::
                 problem("site-command-not-trusted",
                         "the `" + what + "` of " + printable(site.source.file()) + " is not used"),
                 fault.because.empty() ? fault.message : fault.because,
-                "give it yourself (" + option + "), or copy the Site into a folder of your own");
+                (option.empty() ? std::string() : "give it yourself (" + option + "), or ") +
+                    "copy the Site into a folder of your own");
+}
+
+/// The field of a Site that decides what a job runs, or whose images; empty: it has none.
+std::string deciding_field(const launchers::Site& site) {
+    const auto has_commands = [](const launchers::SiteQueue& queue) {
+        return !queue.setup.empty() || !queue.teardown.empty();
+    };
+    const bool has_queue = std::any_of(site.queues.begin(), site.queues.end(), has_commands);
+    return !site.setup.empty() || has_queue                           ? "setup"
+           : !site.teardown.empty()                                   ? "teardown"
+           : !site.verify_keys.empty() || !site.verify_policy.empty() ? "verify"
+           : !site.templates.empty()                                  ? "templates"
+           : !site.binds.empty()                                      ? "binds"
+                                                                      : "";
+}
+
+Result<void> check_own_fields(const launchers::Site& site) {
+    const std::string field = deciding_field(site);
+    if (field.empty()) {
+        return {};
+    }
+    CYBELE_CHECK(check_own_site(site, field, {}));
+    for (const launchers::SiteTemplate& one : site.templates) {
+        CYBELE_CHECK(open_own(one.file, {.group_above = true}));
+    }
+    return {};
 }
 
 Result<Connection> connection_of_site(const launchers::Site& site, bool has_command) {
@@ -56,6 +85,9 @@ Result<Connection> choose_connection(const JobInput& input, const ConnectionChoi
                !choice.host.empty() ? read_connection(choice.host)
                : input.site         ? connection_of_site(*input.site, has_command)
                                     : Result<Connection>(Connection()));
+    if (input.site) {
+        CYBELE_CHECK(check_own_fields(*input.site));
+    }
     if (!has_command) {
         return connection;
     }

@@ -413,7 +413,8 @@ read_documents(const JobRequest& request, std::string text, const fs::path& file
         faults.add(job.error());
     }
     if (!request.site.empty()) {
-        auto site = read_named_site(request.site, request.site_from, request.site_place);
+        auto site =
+            read_named_site(request.site, request.site_from, request.site_place, request.home);
         if (site) {
             input.site = std::move(*site);
         } else {

@@ -73,9 +73,11 @@ struct JobRequest {
 [[nodiscard]] Result<JobInput> read_job_input(const JobRequest& request);
 
 /// The Site in a file; the error where it is missing says what names it: `named_by`, at `place`.
+/// One that a file of settings names must follow their rule (own_site.hpp).
 [[nodiscard]] Result<launchers::Site> read_named_site(const std::filesystem::path& file,
                                                       const std::string& named_by,
-                                                      const std::optional<Place>& place);
+                                                      const std::optional<Place>& place,
+                                                      const std::filesystem::path& home);
 
 /// What the labels of a foreign image do not say of its MPI, PMI and C library is looked for in its
 /// files, without mounting or running it.

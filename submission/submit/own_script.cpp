@@ -407,8 +407,9 @@ Result<RenderedJob> ready_script(const OwnScriptRequest& script,
                                  const Environment& environment) {
     RenderedJob ready;
     if (!script.site.empty()) {
-        CYBELE_TRY(ready.input.site,
-                   read_named_site(script.site, script.site_from, script.site_place));
+        CYBELE_TRY(
+            ready.input.site,
+            read_named_site(script.site, script.site_from, script.site_place, environment.home()));
     }
     ready.input.dialect = !script.scheduler.empty() ? script.scheduler
                           : ready.input.site        ? ready.input.site->dialect

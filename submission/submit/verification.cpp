@@ -3,6 +3,7 @@
 
 #include "images/signatures/trust.hpp"
 #include "schedulers/scripts/verification.hpp"
+#include "submission/submit/own_site.hpp"
 #include "support/document_view.hpp"
 #include "support/file.hpp"
 #include "support/presence.hpp"
@@ -35,12 +36,24 @@ trust_of(const schedulers::Demand& demand, const Environment& environment, std::
     for (const auto& key : demand.keys) {
         request.keys.push_back(verification_place(key, demand.folder, environment));
     }
+    std::vector<fs::path> files;
     if (!demand.policy.empty()) {
         const fs::path file = verification_place(demand.policy, demand.folder, environment);
+        files.push_back(file);
         CYBELE_TRY(std::string text,
                    read_file(file).map_error(during("reading the Policy of the Site")));
         CYBELE_TRY(const images::Policy policy, images::read_policy(std::move(text), file));
         CYBELE_CHECK(images::add_policy(policy, request));
+    }
+    for (const auto* list :
+         {&request.keys, &request.authorities.roots, &request.authorities.intermediates}) {
+        files.insert(files.end(), list->begin(), list->end());
+    }
+    if (demand.who != "job") { // a Site's, which others shall not be able to replace
+        Faults foreign = find_foreign_files(files, {.group_above = true});
+        if (foreign.has_errors()) {
+            return fail(foreign.take());
+        }
     }
     return images::load_trust(request, environment);
 }

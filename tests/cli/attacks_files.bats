@@ -96,16 +96,17 @@ setting() { "$CYBELECTL" config show --format json | jq -r --arg name "$1" '.set
     assert_failure
     grep -q login.hall.example "$place/called"
     rm "$place/called"
-    chmod o+w site.yaml # others can name a login of theirs
-    for with in '' "--site=$place/shared/site.yaml"; do
-        run "$CYBELECTL" submit j.yaml ${with:+"$with"}
-        assert_failure 5
-        assert_line "error: the \`ssh\` of $place/shared/site.yaml is not used"
-        assert_line --regexp '^because: .*mode 0646'
-        assert_line 'help: give it yourself (--host), or copy the Site into a folder of your own'
-        assert_file_not_exist "$place/called"
-    done
-    run "$CYBELECTL" submit j.yaml --host login.hall.example # as the help says
+    chmod o+w site.yaml               # others can name a login of theirs
+    run -5 "$CYBELECTL" submit j.yaml # which the settings name
+    assert_line --partial "$place/shared/site.yaml is not trusted"
+    assert_line --regexp '^because: .*mode 0646'
+    assert_file_not_exist "$place/called"
+    run -5 "$CYBELECTL" submit j.yaml --site "$place/shared/site.yaml"
+    assert_line "error: the \`ssh\` of $place/shared/site.yaml is not used"
+    assert_line --regexp '^because: .*mode 0646'
+    assert_line 'help: give it yourself (--host), or copy the Site into a folder of your own'
+    assert_file_not_exist "$place/called"
+    run "$CYBELECTL" submit j.yaml --site "$place/shared/site.yaml" --host login.hall.example # as the help says
     assert_failure
     grep -q login.hall.example "$place/called"
 }
@@ -165,6 +166,41 @@ closed_etc() {
     assert_output --partial "cannot look for 'keys/centre.pub'"
     assert_output --partial "because: Permission denied: it would be in $place/site/keys"
     refute_output --partial 'is not there'
+}
+
+@test "a Site of the settings, its Policy and its keys decide nothing where others can write them" {
+    mkdir -p site/keys
+    "$CYBELECTL" key new site/keys/centre.pem >/dev/null
+    printf '%s\n' 'kind: Policy' 'name: hall' 'keys: [keys/centre.pub]' >site/policy.yaml
+    printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: slurm' 'verify: policy.yaml' >site/site.yaml
+    printf '%s\n' 'kind: Job' 'name: j' 'command: ["true"]' >j.yaml
+    printf 'site: %s\n' "$place/site/site.yaml" >config/config.yaml
+    run "$CYBELECTL" job check j.yaml
+    refute_output --partial 'is not trusted'
+    for file in site.yaml policy.yaml keys/centre.pub keys; do
+        chmod o+w "site/$file"
+        run -5 "$CYBELECTL" job check j.yaml
+        assert_line --regexp "^error: $place/site/$file.* is not trusted"
+        assert_line --regexp '^because: other users can write .*mode 0'
+        assert_line "help: remove that permission: chmod go-w $place/site/$file"
+        run "$CYBELECTL" submit j.yaml
+        assert_failure 5
+        run "$CYBELECTL" site check site/site.yaml
+        assert_output --partial 'warning: '
+        assert_output --partial "other users can write $place/site/$file"
+        chmod o-w "site/$file"
+    done
+}
+
+@test "a Site by --site that others can write sets up no job and names no signer" {
+    printf '%s\n' 'kind: Job' 'name: j' 'command: ["true"]' >j.yaml
+    for field in 'setup: touch here' 'teardown: touch here' 'verify: {keys: [a.pub]}' 'binds: [/scratch]'; do
+        printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: slurm' "$field" >site.yaml
+        chmod 646 site.yaml
+        run -5 "$CYBELECTL" submit j.yaml --site site.yaml
+        assert_line "error: the \`${field%%:*}\` of site.yaml is not used"
+        assert_line 'help: copy the Site into a folder of your own'
+    done
 }
 
 @test "C-F2: of another user, or open to others, a file counts for nothing, also where the folder is allowed" {
