@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 #include <openssl/pem.h>
 #include <openssl/pkcs12.h>
+#include <sys/stat.h>
 
 namespace cybele::images {
 
@@ -237,8 +238,33 @@ bool PublicKey::verifies(std::string_view bytes, std::string_view signature) con
     return holds;
 }
 
+namespace {
+
+/// A key without a passphrase in a file that other users may read.
+void warn_of_readers(const fs::path& path, const PassphraseSource& source) {
+    struct stat status {};
+    if (!source.on_warning || ::stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode) ||
+        (status.st_mode & (S_IRGRP | S_IROTH)) == 0) {
+        return;
+    }
+    const std::string name = printable(path.native());
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.set(problem("private-key-not-secret",
+                      fmt::format("the private key in {} is not secret", name)));
+    fault.because = "other users may read the file";
+    fault.help = fmt::format("close it: chmod 600 {}", shell_quote(path.native()));
+    fault.is_warning = true;
+    source.on_warning(std::move(fault));
+}
+
+} // namespace
+
 Result<PrivateKey> PrivateKey::read(const fs::path& path, const PassphraseSource& passphrase) {
     CYBELE_TRY(const PemBlock block, read_pem(path, KeyUse::kPrivate));
+    if (block.form == KeyForm::kPlain) {
+        warn_of_readers(path, passphrase);
+    }
     CYBELE_TRY(KeyHandle handle,
                block.form == KeyForm::kPlain ? read_plain(block, path)
                                              : read_encrypted(block, passphrase, path));

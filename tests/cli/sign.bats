@@ -132,6 +132,22 @@ state() { jq -r "$1" <<<"$output"; }
     assert_line --partial 'the passphrase in open is not secret'
 }
 
+@test "a private key that others may read gives a warning, unless a passphrase protects it" {
+    cp alice.pem open.pem
+    chmod 640 open.pem
+    run -0 "$CYBELECTL" sign "$image" --key open.pem
+    assert_line 'warning: the private key in open.pem is not secret'
+    assert_line 'because: other users may read the file'
+    assert_line 'help: close it: chmod 600 open.pem'
+    chmod 600 open.pem
+    run -0 "$CYBELECTL" sign -F "$image" --key open.pem
+    refute_output --partial warning
+    openssl pkey -in alice.pem -aes256 -passout pass:secret -out open.pem
+    chmod 644 open.pem
+    CYBELE_PASSPHRASE=secret run -0 "$CYBELECTL" sign -F "$image" --key open.pem
+    refute_output --partial warning
+}
+
 @test "a policy decides: any, all, a number" {
     "$CYBELECTL" sign "$image" --key alice.pem --key bob.pem
     printf 'kind: Policy\nkeys: [alice.pub, eve.pub]\n' >any.yaml
