@@ -39,10 +39,34 @@ struct SignVerbOptions {
     PassphraseOptions passphrase;
 };
 
+/// Not even a time stamp helps who signs after the end of a certificate.
+void warn_of_end(const Session& session, const images::Chain& chain) {
+    for (const images::CertificateHandle& certificate : chain.certificates()) {
+        const std::string end = images::expired_on(certificate, Session::clock());
+        if (end.empty()) {
+            continue;
+        }
+        Fault fault;
+        fault.code = ErrorCode::kInput;
+        fault.is_warning = true;
+        fault.set(problem(
+            "signing-certificate-expired",
+            fmt::format("a certificate in {} has expired", printable(chain.path().native()))));
+        fault.because =
+            fmt::format("'{}' expired on {}, and signatures made after that do not count",
+                        printable(images::subject_of(certificate)),
+                        end);
+        fault.help = "ask the issuer to renew it, and sign again with the new one";
+        session.note({std::move(fault)});
+    }
+}
+
 /// Puts each chain beside the key that its leaf certifies.
-Result<void> add_chains(const SignVerbOptions& options, images::Signers& signers) {
+Result<void>
+add_chains(const Session& session, const SignVerbOptions& options, images::Signers& signers) {
     for (const std::string& file : options.certificates) {
         CYBELE_TRY(const images::Chain chain, images::Chain::read(file));
+        warn_of_end(session, chain);
         CYBELE_TRY(const images::PublicKey leaf, chain.leaf_key());
         bool is_used = false;
         for (images::EnvelopeSigner& signer : signers.keys) {
@@ -108,7 +132,7 @@ Result<images::Signers> load_signers(Session& session, SignVerbOptions& options)
                    images::PrivateKey::read(file, passphrase_source(session, options.passphrase)));
         signers.keys.push_back({std::move(key), {}});
     }
-    CYBELE_CHECK(add_chains(options, signers));
+    CYBELE_CHECK(add_chains(session, options, signers));
     if (options.use_pgp) {
         CYBELE_CHECK(add_pgp(session, options, signers));
     }

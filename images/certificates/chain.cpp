@@ -108,6 +108,11 @@ std::string issuer_of(const CertificateHandle& certificate) {
     return shown_name(X509_get_issuer_name(certificate.get()));
 }
 
+std::string expired_on(const CertificateHandle& certificate, std::int64_t now) {
+    const std::int64_t end = x509::unix_time(X509_get0_notAfter(certificate.get()));
+    return end < now ? x509::shown_time(end) : std::string();
+}
+
 std::string identity_of(const CertificateHandle& certificate) {
     const auto key = x509::der_of(X509_get_X509_PUBKEY(certificate.get()), i2d_X509_PUBKEY);
     const auto subject = x509::der_of(X509_get_subject_name(certificate.get()), i2d_X509_NAME);

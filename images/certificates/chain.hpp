@@ -57,6 +57,8 @@ private:
 /// SHA-256 over public key and subject, lower-case hexadecimal: equal for all certificates of one
 /// authority, of however many issuers and years.
 [[nodiscard]] std::string identity_of(const CertificateHandle& certificate);
+/// Its end, as people read it, where it is before `now` (Unix seconds); else empty.
+[[nodiscard]] std::string expired_on(const CertificateHandle& certificate, std::int64_t now);
 /// SHA-256 over the DER form, lower-case hexadecimal.
 [[nodiscard]] std::string fingerprint_of(const CertificateHandle& certificate);
 

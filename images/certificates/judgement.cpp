@@ -45,8 +45,8 @@ constexpr VerdictSentence kVerdictSentences[] = {
     {X509_V_ERR_CERT_REJECTED, "'{0}' is marked as rejected", kAskIssuer},
     {X509_V_ERR_CERT_HAS_EXPIRED,
      "'{0}' expired on {3}",
-     "sign again with a certificate that is valid; a time stamp (sign --timestamp-url URL) keeps a "
-     "signature good after its certificate expires"},
+     "ask the signer to sign again with a renewed certificate; with `sign --timestamp-url URL` a "
+     "signature stays valid after its certificate expires"},
     {X509_V_ERR_CERT_NOT_YET_VALID,
      "'{0}' is valid from {2} only",
      "check the clock of this machine"},

@@ -28,7 +28,9 @@ void conclude(RevocationStatus status, Revocation mode, CertificateVerdict& verd
                                status.because);
         if (mode == Revocation::kHard) {
             verdict.because = std::move(sentence);
-            verdict.help = "try again when the responder answers, or give its list: --crl FILE";
+            verdict.help =
+                "give the list of revoked certificates (--crl FILE), or ask the signer for "
+                "a certificate that names a responder which answers";
         } else {
             verdict.warnings.push_back(std::move(sentence));
         }

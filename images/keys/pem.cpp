@@ -204,6 +204,10 @@ Result<PemBlock> find_pem(std::string_view text, const fs::path& path, KeyUse us
                          printable(path.native()) + "`"
                    : "give the private half of the pair";
     }
+    if (use == KeyUse::kPrivate && block.label == "CERTIFICATE") {
+        help = "give the private key that belongs to this certificate, and the certificate by "
+               "--certificate";
+    }
     const auto other = block.label.empty() ? recognize_file(text) : std::nullopt;
     if (other && !other->command.empty()) {
         help = help_for_other_file(*other, path.native());

@@ -36,6 +36,7 @@ Result<std::optional<CertificateFinding>> check_chain(const Chain& chain,
     }
     finding.is_valid = verdict.is_valid;
     finding.because = verdict.because;
+    finding.help = verdict.help;
     finding.warnings = verdict.warnings;
     return std::optional(std::move(finding));
 }

@@ -323,8 +323,14 @@ std::string_view remedy_of(const Verification& verification) {
     const bool has_some = std::any_of(groups.begin(), groups.end(), [&](const GroupState& state) {
         return has_valid(verification, state.group);
     });
-    return has_some ? "ask the missing signers to sign it: cybelectl sign IMAGE --key KEY"
-                    : "name the public key of its signer; its publisher has it";
+    if (has_some) {
+        return "ask the missing signers to sign it: cybelectl sign IMAGE --key KEY";
+    }
+    const auto helped = std::find_if(states.begin(), states.end(), [](const SignatureState& state) {
+        return !state.is_valid && !state.help.empty();
+    });
+    return helped != states.end() ? std::string_view(helped->help)
+                                  : "name the public key of its signer; its publisher has it";
 }
 
 } // namespace cybele::images

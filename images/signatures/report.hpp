@@ -40,6 +40,7 @@ struct SignatureState {
         false; ///< somebody known signed it, and what it signed was changed since
     bool is_by_other_key = false; ///< none of the given keys is the one that it names
     std::string because;          ///< why not
+    std::string help;             ///< what to do about its certificate; empty: remedy_of() knows
     std::vector<std::string> warnings;
 };
 

@@ -17,6 +17,7 @@ void take(const CertificateFinding& found, SignatureState& state) {
     state.stamped = found.stamped;
     state.warnings = found.warnings;
     state.because = found.is_valid ? "" : found.because;
+    state.help = found.is_valid ? "" : found.help;
 }
 
 } // namespace

@@ -29,6 +29,7 @@ struct CertificateFinding {
     std::optional<std::int64_t> stamped;
     bool is_valid = false;
     std::string because;
+    std::string help;
     std::vector<std::string> warnings;
 };
 

@@ -118,6 +118,11 @@ std::string demanded(const JobInput& input, const schedulers::Demand& demand) {
 /// correct.
 std::string help_of(const images::Verification& verification, const JobInput& input) {
     const auto& states = verification.signatures;
+    if (std::any_of(states.begin(), states.end(), [](const images::SignatureState& state) {
+            return !state.is_valid && !state.help.empty();
+        })) {
+        return std::string(images::remedy_of(verification));
+    }
     const bool is_by_others =
         std::none_of(states.begin(), states.end(), [](const images::SignatureState& state) {
             return state.is_valid || state.is_of_other_bytes;

@@ -36,7 +36,7 @@ teardown_file() {
 # signed NAME [OPTION…]: an image signed with a key and its chain.
 signed() {
     cp plain.sif "$1.sif"
-    "$CYBELECTL" sign "$1.sif" --key "pki/$1.key" --certificate "pki/$1-chain.pem" "${@:2}" >log
+    "$CYBELECTL" sign "$1.sif" --key "pki/$1.key" --certificate "pki/$1-chain.pem" "${@:2}" >log 2>&1
 }
 
 later=() # what moves the program's clock
@@ -64,6 +64,25 @@ verify() {
 server purpose
 old expired on 2021-01-01
 ROWS
+}
+
+@test "the help of a certificate that does not count is about the certificate" {
+    signed old
+    assert_file_contains log 'warning: a certificate in pki/old-chain.pem has expired'
+    verify old.sif
+    assert_equal "$status" 4
+    assert_regex "$stderr" 'help: ask the signer to sign again with a renewed certificate'
+    signed good
+    assert_equal "$(<log)" 'signed good.sif with pki/good.key'
+    run -4 "$CYBELECTL" verify good.sif --certificate-roots pki/self.pem
+    assert_line --regexp '^help: .*--certificate-roots FILE'
+    refute_output --partial 'name the public key'
+    signed unreachable
+    run -4 "$CYBELECTL" verify unreachable.sif --certificate-roots pki/root.pem --revocation hard
+    assert_line --regexp '^help: .*--crl FILE'
+    refute_output --partial 'name the public key'
+    run -3 "$CYBELECTL" sign good.sif --key pki/good.pem
+    assert_line --partial 'help: give the private key that belongs to this certificate'
 }
 
 @test "a certificate that is named makes nobody else under its root count" {

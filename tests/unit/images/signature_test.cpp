@@ -91,6 +91,18 @@ TEST_CASE("the remedy for an image that is not verified is that of its cause") {
     CHECK(remedy_of(signed_image.verify()).starts_with("sign it, if it is yours"));
 }
 
+TEST_CASE("the remedy for a certificate that does not count is the certificate's") {
+    Verification verification;
+    verification.groups.emplace_back();
+    SignatureState& state = verification.signatures.emplace_back();
+    state.because = "'CN=old' expired";
+    CHECK(remedy_of(verification).starts_with("name the public key"));
+    state.help = "ask the signer to sign again with a renewed certificate";
+    CHECK(remedy_of(verification) == state.help);
+    state.is_of_other_bytes = true;
+    CHECK(remedy_of(verification).starts_with("get the image again"));
+}
+
 TEST_CASE("openssl verifies the signature in our envelope over the protocol's bytes") {
     for (const char* const algorithm : {"ed25519", "rsa"}) {
         CAPTURE(algorithm);
