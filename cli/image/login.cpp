@@ -32,6 +32,21 @@ struct LoginOptions : AccessOptions {
     bool from_stdin = false;
 };
 
+/// What a registry asks for is a password, whatever it is read by.
+Error without_password(const Error& error, const LoginOptions& options) {
+    const Fault& fault = error.faults().front();
+    if (fault.id != "passphrase-source-missing") {
+        return error;
+    }
+    return {ErrorCode::kUsage,
+            problem("password-source-missing",
+                    fmt::format("no password for {} at {}",
+                                printable(options.user),
+                                printable(options.host))),
+            fault.because,
+            fault.help};
+}
+
 Result<registry::Login> read_login(const Session& session, const LoginOptions& options) {
     if (options.user.empty()) {
         return fail(ErrorCode::kUsage,
@@ -55,10 +70,11 @@ Result<registry::Login> read_login(const Session& session, const LoginOptions& o
     if (session.is_terminal && !source.value && source.file.empty()) {
         session.doing({}); // its line would be written over the question
     }
-    CYBELE_TRY(const Secret password,
-               read_passphrase(source,
-                               fmt::format("{} at {}", options.user, options.host),
-                               PassphraseUse::kOpen));
+    CYBELE_TRY(
+        const Secret password,
+        read_passphrase(
+            source, fmt::format("{} at {}", options.user, options.host), PassphraseUse::kOpen)
+            .map_error([&](const Error& error) { return without_password(error, options); }));
     return registry::Login{options.user, std::string(password.view()), {}, "this login"};
 }
 

@@ -91,9 +91,21 @@ struct Pushed {
     std::size_t attached = 0;
 };
 
+/// Where an image goes. A Docker image is what a build begins with, never what an image becomes.
+Result<registry::Reference> push_target(const std::string& text) {
+    constexpr std::string_view kDocker = "docker://";
+    if (!text.starts_with(kDocker)) {
+        return registry::read_reference(text);
+    }
+    return fail(ErrorCode::kInput,
+                problem("push-target-docker", "'" + printable(text) + "' cannot be pushed to"),
+                "images are pushed as SIF files, which Docker's registries hold as oras://",
+                "write `oras://" + printable(text.substr(kDocker.size())) + "`");
+}
+
 Result<Pushed> push_one(const Session& session, const TransferOptions& options) {
     registry::PushRequest request;
-    CYBELE_TRY(request.reference, registry::read_reference(options.target));
+    CYBELE_TRY(request.reference, push_target(options.target));
     request.file = options.source;
     request.title = base_name(options.source);
     CYBELE_TRY(const registry::StoreFolder root, store_root(session));
@@ -238,7 +250,7 @@ Result<int> push_all(const Session& session, const TransferOptions& given) {
         wanted[i].source = options.sources[i];
         wanted[i].target =
             is_folder ? place_in_folder(options, options.sources[i]) : options.target;
-        CYBELE_CHECK(registry::read_reference(wanted[i].target)); // before the first is sent
+        CYBELE_CHECK(push_target(wanted[i].target)); // before the first is sent
         const auto [other, is_new] = known.emplace(wanted[i].target, wanted[i].source);
         if (!is_new) {
             return fail(ErrorCode::kUsage,

@@ -32,6 +32,14 @@ Complaint check_namespace(std::string_view text) {
                                "write it like `kubectl get namespaces` shows it"};
 }
 
+Complaint check_node_prefix(std::string_view text) {
+    const Complaint wrong = check_namespace(text); // names of nodes have the same letters
+    return wrong.because.empty()
+               ? Complaint{}
+               : Complaint{"names of nodes have up to 63 lower-case letters, digits and hyphens",
+                           "write it like `kubectl get nodes` shows names, for example `hall-a`"};
+}
+
 Complaint check_account(std::string_view text) {
     constexpr std::string_view kOthers = "._-ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const bool is_good = !text.empty() && text.size() <= kLongestBridgeName &&
@@ -46,8 +54,11 @@ Complaint check_account(std::string_view text) {
 
 constexpr Rule kNamespaceRule{
     "a namespace", "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", check_namespace};
+constexpr Rule kNodePrefixRule{
+    "the beginning of a node's name", "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$", check_node_prefix};
 constexpr Rule kAccountRule{"an account", "^[A-Za-z0-9_][A-Za-z0-9._-]{0,62}$", check_account};
 constexpr Shape kNamespace{.type = Type::kText, .rule = &kNamespaceRule};
+constexpr Shape kNodePrefix{.type = Type::kText, .rule = &kNodePrefixRule};
 constexpr Shape kNamespaces{.type = Type::kList, .item = &kNamespace};
 constexpr Shape kAccountName{.type = Type::kText, .rule = &kAccountRule};
 constexpr Shape kSwitch{.type = Type::kFlag};
@@ -86,7 +97,7 @@ constexpr Shape kAccounts{.type = Type::kList, .item = &kAccountItem};
 constexpr Table kNodeLabelTable{.title = "labels", .rest = &kText};
 constexpr Shape kNodeLabels{.type = Type::kMap, .table = &kNodeLabelTable};
 constexpr Field kVirtualNodesFields[] = {
-    {"prefix", &kNamespace, "beginning of the name of each node, as PREFIX-QUEUE", true},
+    {"prefix", &kNodePrefix, "beginning of the name of each node, as PREFIX-QUEUE", true},
     {"labels", &kNodeLabels, "further labels of each node"},
 };
 constexpr Table kVirtualNodesTable{.title = "virtual-nodes", .fields = kVirtualNodesFields};

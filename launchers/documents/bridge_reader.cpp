@@ -145,6 +145,17 @@ void check_accounts(Reading& reading, const std::vector<View>& views, const Brid
     }
 }
 
+/// No namespace at all is not meant to be each of the cluster.
+void check_namespaces_given(Reading& reading, const View& root) {
+    const yaml::Node* const list = root.find("namespaces");
+    if (list != nullptr && list->kind == yaml::Node::Kind::kSequence && list->items.empty()) {
+        reading.complain("namespaces",
+                         problem("bridge-namespaces-empty", "`namespaces` lists no namespace"),
+                         "the bridge would serve none; without the field it serves all of them",
+                         "list the namespaces, or remove `namespaces` to serve all");
+    }
+}
+
 /// A namespace that is served has an account, else each of its objects would be refused.
 void check_namespaces(Reading& reading, const Bridge& bridge) {
     for (std::size_t at = 0; at < bridge.namespaces.size(); ++at) {
@@ -230,6 +241,7 @@ Result<Bridge> read_bridge(std::string text, const std::filesystem::path& file) 
     }
     check_accounts(reading, accounts, bridge);
     check_namespaces(reading, bridge);
+    check_namespaces_given(reading, root);
     bridge.poll = root.duration("poll");
     bridge.hand_over_patience = root.duration("hand-over-patience");
     bridge.keep_records = root.duration("keep-records");

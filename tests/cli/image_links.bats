@@ -322,6 +322,9 @@ image() { "$CYBELECTL" image "$@"; }
     assert_line "error: 'a:b' is not a valid user name"
     refuses 3 image push app.sif 'oras://127.0.0.1:1/a b:1'
     assert_line 'help: write oras://HOST/NAME:TAG'
+    refuses 3 image push app.sif docker://127.0.0.1:1/a:1
+    # shellcheck disable=SC2016
+    assert_line 'help: write `oras://127.0.0.1:1/a:1`'
     refuses 3 image copy app.sif two --force
     assert_line 'help: name a file in it: two/app.sif'
 }

@@ -69,6 +69,8 @@ TEST_CASE("bridge: refusals with place and remedy") {
     const Row rows[] = {
         {"  - {namespace: n, account: eve, workdir: w}\n", "", "is not an absolute path", 5},
         {"  - {namespace: N, account: eve, workdir: /w}\n", "", "N", 5},
+        {good, "namespaces: []\n", "`namespaces` lists no namespace", 6},
+        {good, "virtual-nodes: {prefix: NH_1}\n", "the beginning of a node's name", 6},
         {"  - {namespace: n, account: -u, workdir: /w}\n", "", "-u", 5},
         {"  - {namespace: n, account: e, workdir: /w, way: {ssh: -oProxy}}\n",
          "",
