@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/submit/choose_connection.hpp"
 
+#include "submission/submit/own_site.hpp"
 #include "support/own_path.hpp"
 #include "support/quote.hpp"
 
@@ -40,14 +41,16 @@ std::string deciding_field(const launchers::Site& site) {
                                                                       : "";
 }
 
+/// A Site that somebody names may be a colleague's or a group's, but not one that all can write.
 Result<void> check_own_fields(const launchers::Site& site) {
     const std::string field = deciding_field(site);
-    if (field.empty()) {
-        return {};
+    if (!field.empty() && is_open_to_all(site.source.file())) {
+        CYBELE_CHECK(check_own_site(site, field, {}));
     }
-    CYBELE_CHECK(check_own_site(site, field, {}));
     for (const launchers::SiteTemplate& one : site.templates) {
-        CYBELE_CHECK(open_own(one.file, {.group_above = true}));
+        if (is_open_to_all(one.file)) {
+            CYBELE_CHECK(open_own(one.file, {.group_above = true}));
+        }
     }
     return {};
 }

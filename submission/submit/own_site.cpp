@@ -6,6 +6,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <system_error>
 #include <utility>
 
 namespace cybele::submission {
@@ -48,6 +49,12 @@ std::vector<fs::path> files_of_site(const launchers::Site& site, const fs::path&
         add_policy_files(files.back(), files);
     }
     return files;
+}
+
+bool is_open_to_all(const fs::path& file) {
+    std::error_code error;
+    const fs::perms perms = fs::status(file, error).permissions();
+    return !error && (perms & fs::perms::others_write) != fs::perms::none;
 }
 
 Faults find_foreign_files(const std::vector<fs::path>& files, const OwnPathRules& rules) {

@@ -49,7 +49,8 @@ trust_of(const schedulers::Demand& demand, const Environment& environment, std::
          {&request.keys, &request.authorities.roots, &request.authorities.intermediates}) {
         files.insert(files.end(), list->begin(), list->end());
     }
-    if (demand.who != "job") { // a Site's, which others shall not be able to replace
+    if (demand.who != "job") { // a Site's; of one in settings more was checked (own_site.hpp)
+        std::erase_if(files, [](const fs::path& file) { return !is_open_to_all(file); });
         Faults foreign = find_foreign_files(files, {.group_above = true});
         if (foreign.has_errors()) {
             return fail(foreign.take());
