@@ -24,7 +24,7 @@ namespace {
 fs::path closed_folder(const fs::path& path) {
     std::error_code error;
     fs::path place;
-    for (const fs::path& part : fs::absolute(path, error).parent_path()) {
+    for (const fs::path& part : fs::absolute(path, error).lexically_normal().parent_path()) {
         place /= part;
         if (::faccessat(AT_FDCWD, place.c_str(), X_OK, AT_EACCESS) != 0) {
             return place;

@@ -171,7 +171,7 @@ closed_etc() {
 @test "a Site of the settings, its Policy and its keys decide nothing where others can write them" {
     mkdir -p site/keys
     "$CYBELECTL" key new site/keys/centre.pem >/dev/null
-    printf '%s\n' 'kind: Policy' 'name: hall' 'keys: [keys/centre.pub]' >site/policy.yaml
+    printf '%s\n' 'kind: Policy' 'keys: [keys/centre.pub]' >site/policy.yaml
     printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: slurm' 'verify: policy.yaml' >site/site.yaml
     printf '%s\n' 'kind: Job' 'name: j' 'command: ["true"]' >j.yaml
     printf 'site: %s\n' "$place/site/site.yaml" >config/config.yaml
@@ -194,7 +194,7 @@ closed_etc() {
 
 @test "a Site by --site that others can write sets up no job and names no signer" {
     printf '%s\n' 'kind: Job' 'name: j' 'command: ["true"]' >j.yaml
-    for field in 'setup: touch here' 'teardown: touch here' 'verify: {keys: [a.pub]}' 'binds: [/scratch]'; do
+    for field in 'setup: touch here' 'teardown: [{run: touch here}]' 'verify: {keys: [a.pub]}' 'binds: [/scratch]'; do
         printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: slurm' "$field" >site.yaml
         chmod 646 site.yaml
         run -5 "$CYBELECTL" submit j.yaml --site site.yaml

@@ -27,7 +27,7 @@ struct Hall {
         REQUIRE(make_directories(root / "keys", 0755));
         write("scheduler: slurm\nverify: policy.yaml\n");
         REQUIRE(write_file(root / "policy.yaml",
-                           "kind: Policy\nname: hall\nkeys: [keys/a.pub]\n"
+                           "kind: Policy\nkeys: [keys/a.pub]\n"
                            "certificates: {roots: [keys/root.crt]}\n"));
         REQUIRE(write_file(root / "keys/a.pub", "a key"));
         REQUIRE(write_file(root / "keys/root.crt", "a root"));
@@ -107,7 +107,7 @@ TEST_CASE("by --site, fields that decide what runs count only where others canno
     };
     for (const auto& [field, text] :
          std::vector<std::pair<std::string, std::string>>{{"setup", "setup: 'true'"},
-                                                          {"teardown", "teardown: 'true'"},
+                                                          {"teardown", "teardown: [{run: 'true'}]"},
                                                           {"verify", "verify: policy.yaml"},
                                                           {"binds", "binds: [/scratch]"}}) {
         CAPTURE(field);
