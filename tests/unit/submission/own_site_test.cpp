@@ -85,10 +85,8 @@ TEST_CASE(
     }
 }
 
-TEST_CASE("keys that a Site names itself, and its templates, are not others' either") {
+TEST_CASE("keys that a Site names itself are not others' either") {
     const Hall hall;
-    REQUIRE(make_directories(hall.root / "templates/script", 0755));
-    REQUIRE(write_file(hall.root / "templates/script/setup", "true\n"));
     hall.write("scheduler: slurm\nverify: {keys: [keys/a.pub, ~/keys/root.crt]}\n");
     CHECK(files_of_site(hall.read().value(), hall.root) ==
           std::vector<fs::path>{hall.file, hall.root / "keys/a.pub", hall.root / "keys/root.crt"});
