@@ -53,8 +53,12 @@ std::vector<fs::path> files_of_site(const launchers::Site& site, const fs::path&
 
 bool is_open_to_all(const fs::path& file) {
     std::error_code error;
-    const fs::perms perms = fs::status(file, error).permissions();
-    return !error && (perms & fs::perms::others_write) != fs::perms::none;
+    const auto has = [&error](const fs::path& path, fs::perms perms) {
+        return (fs::status(path, error).permissions() & perms) != fs::perms::none && !error;
+    };
+    const fs::path folder = fs::absolute(file, error).parent_path();
+    return has(file, fs::perms::others_write) ||
+           (has(folder, fs::perms::others_write) && !has(folder, fs::perms::sticky_bit));
 }
 
 Faults find_foreign_files(const std::vector<fs::path>& files, const OwnPathRules& rules) {

@@ -21,7 +21,7 @@ namespace cybele::submission {
 [[nodiscard]] Faults find_foreign_files(const std::vector<std::filesystem::path>& files,
                                         const OwnPathRules& rules);
 
-/// Whether every user of the machine can write the file.
+/// Whether every user of the machine can write the file, or put another one in its place.
 [[nodiscard]] bool is_open_to_all(const std::filesystem::path& file);
 
 /// A Site of settings follows their rule, with all its files; the faults are at `place`, which
