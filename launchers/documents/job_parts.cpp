@@ -111,7 +111,7 @@ void check_batch(Reading& reading, const View& root, const Job& job) {
         reading.complain(
             "shell",
             problem("shell-of-ranks", "`shell` belongs to a launch of one process, or of `batch`"),
-            "other launches run `script` in each task, by bash or the /bin/sh of the image",
+            "other launches run `script` by /bin/sh in each task",
             "remove `shell`, or write `launch: batch`");
     } else if (root.has("shell") && !root.has("script")) {
         reading.complain("shell",

@@ -118,8 +118,7 @@ void add_script_words(const launchers::Job& job, std::vector<std::string>& words
         }
         words.emplace_back("-c");
     } else {
-        // The batch script is one of bash; in an image only sh can be relied on.
-        words.insert(words.end(), {job.image ? "/bin/sh" : "bash", "-eu", "-c"});
+        words.insert(words.end(), {"/bin/sh", "-eu", "-c"});
     }
     words.push_back(shell_quote(job.script));
     words.push_back(shell_quote(job.name));

@@ -349,15 +349,6 @@ host_job() {
     assert_line 'help: write the absolute path'
 }
 
-@test "a script of the host is one of bash, in each launch of tasks; that of an image is one of sh" {
-    host_job 'script: "words=(one two); echo ${words[1]}"'
-    run -0 "$CYBELECTL" submit demo.yaml --scheduler local --wait --stdout out
-    assert_equal "$(cat out)" two
-    host_job 'image: app.sif' 'script: echo'
-    run -0 "$CYBELECTL" job render demo.yaml --scheduler local
-    assert_output --partial '/bin/sh -eu -c'
-}
-
 @test "an image of OCI is refused by job check as by submit" {
     host_job 'image: docker://python:3.11' 'command: ["true"]'
     for scheduler in local slurm; do

@@ -95,10 +95,15 @@ enter_setup() { # modules and set-up find the variables of the submission, …
         cybele_values[$cybele_name]=${!cybele_name-}
     done
     cybele_folder=$PWD
+    for cybele_name in $(declare -F | sed -n 's/^declare -f //p'); do
+        readonly -f "$cybele_name" # else a function of that name would replace it
+    done
     eval "$cybele_own"
 }
 
 leave_setup() { # … and this script its own again
+    # shellcheck disable=SC2046 # names
+    unset -f $(compgen -b) apptainer singularity cybelectl # the commands are meant
 cybele_own=''; for cybele_name in $(compgen -e -X '*[^[:lower:]_]*' | grep -v _proxy); do
     cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
 done # programs get these values back, which may have names of this script

@@ -85,7 +85,7 @@ verify_at_start() { # OPTION FILE...: where the runtime is cybelectl
 copy_image() { # NODES: others could exchange the image once it is verified; the copy they cannot
     local folder scratch=''
     local -a folders=("${TMPDIR:-/tmp}" /tmp)
-    verifier=$(command -v cybelectl) || verifier=$runtime
+    verifier=$(type -P cybelectl) || verifier=$runtime
     [ "${#verified[@]}" -eq 0 ] || return 0
     if [ "$1" -gt 1 ]; then
         folders=("$PWD" "${HOME:-/}") # all nodes read them

@@ -354,8 +354,8 @@ TEST_CASE(
         const auto script = render_script(input);
         REQUIRE_FALSE(script.has_value());
         const Fault& fault = script.error().faults().front();
-        CHECK(fault.message == "`~` cannot be carried by a directive, which no shell reads");
-        CHECK(fault.help == "write `of errors/%j`");
+        CHECK(fault.message == "`~` cannot be carried by a directive");
+        CHECK(fault.help == "write the absolute path");
     }
     for (const char* dialect : {"torque", "pbspro"}) {
         CAPTURE(dialect);
