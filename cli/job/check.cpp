@@ -112,6 +112,10 @@ void add_files(const Session& session,
                JobFindings& findings) {
     add_places(session, input, connection, findings.faults);
     if (auto fault = submission::unstartable_image(input)) {
+        fault->is_warning = !is_named || input.dialect != "local"; // its script may be rendered
+        if (fault->is_warning) {
+            fault->message.insert(0, "`cybelectl submit` refuses this Job: ");
+        }
         findings.faults.add(std::move(*fault));
     }
     add_missing_image(input, connection, is_named, findings.faults);

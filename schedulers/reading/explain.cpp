@@ -48,7 +48,8 @@ line_text(const Explanation& explanation, const std::string& field, const std::s
     const bool is_other = directive != nullptr && directive->value != value;
     return fmt::format(" line {}{}",
                        line->second,
-                       is_other ? fmt::format(", written as `{}`", printable(directive->value)) : "");
+                       is_other ? fmt::format(", written as `{}`", printable(directive->value))
+                                : "");
 }
 
 } // namespace

@@ -165,7 +165,7 @@ closed_etc() {
     assert_failure
     assert_output --partial "cannot look for 'keys/centre.pub'"
     assert_output --partial "because: Permission denied: it would be in $place/site/keys"
-    refute_output --partial 'is not there'
+    refute_output --partial "centre.pub' is not there"
 }
 
 @test "a Site of the settings, its Policy and its keys decide nothing where others can write them" {

@@ -272,7 +272,7 @@ TEST_CASE("settings: images by their kind, folder, owner and group") {
     request.image.file = root;
     const auto id = [&](const std::string& text) { return Applied(text, request).id; };
     const std::string no = "image-forbidden-by-site";
-    CHECK(id("allow container dir = no\n") == no);
+    CHECK(id("allow container dir = no\n") == "directory-forbidden-by-site");
     CHECK(id("allow container dir = yes\n") == "");
     CHECK(id("allow container sif = no\nallow container squashfs = no\n"
              "allow container extfs = no\n") == "");
@@ -289,7 +289,7 @@ TEST_CASE("settings: images by their kind, folder, owner and group") {
     request.image.file = folder.path() / "none.sif";
     CHECK(id("limit container owners = 4242\n") == "");
     request.image.overlays = {root.native() + ":ro"};
-    CHECK(id("allow container dir = no\n") == no);
+    CHECK(id("allow container dir = no\n") == "directory-forbidden-by-site");
 }
 
 TEST_CASE("settings: an execution control list that is active is not passed over") {

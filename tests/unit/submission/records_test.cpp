@@ -130,6 +130,7 @@ TEST_CASE("records: a process is known by its start and its boot, too") {
     CHECK(back->pid == own.pid);
     CHECK(back->start == own.start);
     CHECK(back->boot == own.boot);
+    CHECK(back->host == own.host);
     CHECK(back->is_alive());
     for (ProcessIdentity other : {own, own, own}) {
         other.start += "1";
@@ -145,7 +146,7 @@ TEST_CASE("records: a process is known by its start and its boot, too") {
     }
     REQUIRE(::waitpid(child, nullptr, 0) == child);
     CHECK_FALSE(id_of_process(child).is_alive());
-    for (const char* text : {"", "1", "1 2", "x 2 3", "1 2 3 4", "-x 2 3"}) {
+    for (const char* text : {"", "1", "1 2", "x 2 3", "1 2 3 4 5", "-x 2 3"}) {
         CHECK_MESSAGE(!read_process_id(text), text);
     }
 }
