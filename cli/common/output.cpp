@@ -33,9 +33,8 @@ Result<void> check_output(const std::string& output, const std::vector<std::stri
 Result<void> check_new_output(const std::string& output, bool replaces) {
     std::error_code error;
     const auto status = std::filesystem::symlink_status(output, error);
-    const bool is_taken =
-        std::filesystem::is_regular_file(status) ||
-        (std::filesystem::is_symlink(status) && std::filesystem::is_regular_file(output, error));
+    const bool is_device = std::filesystem::is_other(output, error); // /dev/stdout, a pipe
+    const bool is_taken = std::filesystem::exists(status) && !is_device;
     if (output.empty() || output == "-" || replaces || !is_taken) {
         return {};
     }
