@@ -22,7 +22,6 @@ setup_file() {
     export root
 }
 teardown_file() { leave_place; }
-teardown() { end_servers; }
 setup() {
     cd "$place" || return
     mkdir "$BATS_TEST_NUMBER"
@@ -31,7 +30,10 @@ setup() {
 }
 
 # A failed assertion must not leave exchange() behind.
-teardown() { touch "$place/$BATS_TEST_NUMBER/stop"; }
+teardown() {
+    touch "$place/$BATS_TEST_NUMBER/stop"
+    end_servers
+}
 
 # add_signature CHANGE…: the signature of good.sif once more, changed by tests/parts/forge.
 add_signature() {

@@ -332,12 +332,12 @@ host_job() {
     run -0 "$CYBELECTL" submit demo.yaml --scheduler local --wait
     assert_equal "$(cat home/o.txt)" "$place/home/work"
     assert_equal "$(tail -n 1 home/work/e.txt)" bad
-    run -0 "$CYBELECTL" job logs demo
+    run -0 "$CYBELECTL" job logs 1
     assert_output --partial "$place/home/work"
     mkdir -p home/images/app/bin
     host_job 'image: ~/images/app' 'command: ["true"]'
     run -0 "$CYBELECTL" job check demo.yaml --scheduler local
-    refute_output --partial 'was not checked'
+    refute_output --partial 'is not there'
     host_job 'image: ~/images/none.sif' 'command: ["true"]'
     refuses 3 "$CYBELECTL" job check demo.yaml --scheduler local
     assert_line "because: it would be $place/home/images/none.sif"
