@@ -146,8 +146,9 @@ become_pod() {
     ends carried Succeeded 90
     assert_equal "$(field carried .status.account)" "$user"
     container=run-$unique
-    # The Deployment's probe.
-    run -0 run_crun exec "$container" cybelectl bridge status --alive --config /etc/cybelectl/bridge.yaml
+    # The Deployment's probe, as a kubelet starts it: by the user of the container.
+    run -0 run_crun exec --user "$(jq -r '.process.user | "\(.uid):\(.gid)"' config.json)" "$container" \
+        cybelectl bridge status --alive --config /etc/cybelectl/bridge.yaml
     run -0 run_crun exec "$container" cybelectl bridge status --config /etc/cybelectl/bridge.yaml
     assert_line '  Succeeded: 1'
     run_crun kill "$container" TERM
