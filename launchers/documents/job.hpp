@@ -227,8 +227,11 @@ struct Job {
     /// Where a path of the document leads on this machine: `~/` to the home, another relative one
     /// to the document's folder.
     [[nodiscard]] std::filesystem::path place(std::string_view path) const {
-        const bool is_of_home = path.starts_with("~/") && !home.empty();
-        return is_of_home ? home / path.substr(2) : folder / path;
+        return is_of_home(path) ? home / path.substr(2) : folder / path;
+    }
+    /// Whether it begins with `~/`, and this machine knows what that is.
+    [[nodiscard]] bool is_of_home(std::string_view path) const {
+        return path.starts_with("~/") && !home.empty();
     }
 
     /// Whether the document or the command line gives the field a value.

@@ -2,6 +2,7 @@
 #include "submission/backends/connection.hpp"
 
 #include "submission/backends/command_backend.hpp"
+#include "support/encoding.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -42,22 +43,6 @@ std::string escaped(std::string_view text) {
     return plain;
 }
 
-std::string unescaped_url(std::string_view text) {
-    std::string plain;
-    for (std::size_t at = 0; at < text.size(); ++at) {
-        unsigned byte = 0;
-        if (text[at] == '%' && at + 2 < text.size() &&
-            std::from_chars(text.data() + at + 1, text.data() + at + 3, byte, 16).ec ==
-                std::errc()) {
-            plain += static_cast<char>(byte);
-            at += 2;
-        } else {
-            plain += text[at];
-        }
-    }
-    return plain;
-}
-
 Result<void> read_settings(std::string_view text, Connection& connection) {
     for (const std::string_view part : text::split(text, '&')) {
         const std::size_t equals = std::min(part.find('='), part.size());
@@ -72,7 +57,7 @@ Result<void> read_settings(std::string_view text, Connection& connection) {
                         "the journal was written by another cybelectl",
                         "call that one");
         }
-        connection.*known->member = unescaped_url(part.substr(equals + 1));
+        connection.*known->member = percent_decoded(part.substr(equals + 1));
     }
     return {};
 }
@@ -108,7 +93,7 @@ Result<Connection> read_connection(std::string_view text) {
         connection.kind = service.kind;
         const std::size_t hash = std::min(text.find('#'), text.size());
         connection.address =
-            unescaped_url(text.substr(service.prefix.size(), hash - service.prefix.size()));
+            percent_decoded(text.substr(service.prefix.size(), hash - service.prefix.size()));
         while (connection.address.ends_with('/')) {
             connection.address.pop_back();
         }

@@ -27,17 +27,11 @@ Json parsed_rimrock_answer(const ServiceAnswer& answer) {
     return parse_json<Json>(answer.body);
 }
 
-std::string rimrock_text(const Json& map, const char* name) {
-    const auto found = map.is_object() ? map.find(name) : map.end();
-    return map.is_object() && found != map.end() && found->is_string() ? found->get<std::string>()
-                                                                       : std::string();
-}
-
 std::string words_in(const ServiceAnswer& answer) {
     const Json document = parsed_rimrock_answer(answer);
     std::string words = "HTTP " + std::to_string(answer.status);
     for (const char* field : {"error_message", "error_output", "standard_output"}) {
-        if (const std::string text = rimrock_text(document, field); !text::trimmed(text).empty()) {
+        if (const std::string text = member_text(document, field); !text::trimmed(text).empty()) {
             words += ": " + std::string(text::trimmed(text));
         }
     }
@@ -58,7 +52,7 @@ public:
                    service_->ask({"POST",
                                   "/api/process",
                                   body.dump(-1, ' ', false, Json::error_handler_t::replace)}));
-        const std::string output = rimrock_text(parsed_rimrock_answer(answer), "standard_output");
+        const std::string output = member_text(parsed_rimrock_answer(answer), "standard_output");
         auto answers = read_frames(output, calls.size(), readings.size(), nonce);
         if (answer.status != kRimrockOk || !answers) {
             return fail(ErrorCode::kExecution,
@@ -144,12 +138,12 @@ public:
 
     Result<std::optional<std::string>> find(const JobRef& job) override {
         CYBELE_TRY(const ServiceAnswer answer,
-                   service_->ask({"GET", "/api/jobs?tag=" + path_escaped(job.uuid), {}}));
+                   service_->ask({"GET", "/api/jobs?tag=" + percent_encoded(job.uuid), {}}));
         const Json jobs = parsed_rimrock_answer(answer);
         if (answer.status == kRimrockOk && jobs.is_array()) {
             for (const Json& one : jobs) {
-                if (rimrock_text(one, "tag") == job.uuid) {
-                    return std::optional(native(rimrock_text(one, "job_id")));
+                if (member_text(one, "tag") == job.uuid) {
+                    return std::optional(native(member_text(one, "job_id")));
                 }
             }
         }
@@ -173,7 +167,7 @@ private:
     }
 
     [[nodiscard]] Receipt receipt(const ServiceAnswer& answer) const {
-        const std::string id = rimrock_text(parsed_rimrock_answer(answer), "job_id");
+        const std::string id = member_text(parsed_rimrock_answer(answer), "job_id");
         if (answer.status == kCreated && !id.empty()) {
             return {Receipt::Kind::kAccepted, native(id), {}};
         }

@@ -47,22 +47,4 @@ Result<ServiceAnswer> Service::ask(const ServiceRequest& request) {
     return answer;
 }
 
-std::string path_escaped(std::string_view text) {
-    constexpr std::string_view kPlain =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~";
-    constexpr std::string_view kHexadecimal = "0123456789ABCDEF";
-    std::string escaped;
-    for (const char letter : text) {
-        if (kPlain.find(letter) != std::string_view::npos) {
-            escaped += letter;
-        } else {
-            const auto byte = static_cast<unsigned char>(letter);
-            escaped += '%';
-            escaped += kHexadecimal[byte / kHexadecimal.size()];
-            escaped += kHexadecimal[byte % kHexadecimal.size()];
-        }
-    }
-    return escaped;
-}
-
 } // namespace cybele::submission

@@ -57,7 +57,4 @@ private:
     Doubt doubt_;
 };
 
-/// Text for a path or a query: letters, digits and `-._~` as they are, all else `%XX`.
-[[nodiscard]] std::string path_escaped(std::string_view text);
-
 } // namespace cybele::submission

@@ -3,6 +3,7 @@
 #include "submission/backends/service.hpp"
 #include "submission/backends/services.hpp"
 #include "submission/backends/slurmrest_shapes.hpp"
+#include "support/encoding.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
@@ -100,7 +101,7 @@ public:
     Result<void> release(const std::vector<std::string>& ids) override {
         Result<void> all;
         for (const std::string& id : ids) {
-            const auto answer = ask({"POST", "job/" + path_escaped(id), R"({"hold": false})"});
+            const auto answer = ask({"POST", "job/" + percent_encoded(id), R"({"hold": false})"});
             if (!answer) {
                 all = tl::unexpected(answer.error());
             }
@@ -151,7 +152,7 @@ public:
 private:
     QueryResult inquire_one(const std::string& id) {
         QueryResult query_result;
-        const auto answer = ask({"GET", "job/" + path_escaped(id), {}});
+        const auto answer = ask({"GET", "job/" + percent_encoded(id), {}});
         if (!answer) {
             query_result.failure = answer.error();
         } else {
@@ -225,7 +226,7 @@ private:
         constexpr std::chrono::milliseconds kPause{500};
         for (int tries = 1;; ++tries) {
             CYBELE_TRY(const ServiceAnswer answer,
-                       ask({"DELETE", "job/" + path_escaped(job.id), {}}));
+                       ask({"DELETE", "job/" + percent_encoded(job.id), {}}));
             const auto trouble = slurmrest::trouble_of(parsed_slurmrestd_answer(answer));
             if (answer.status == kSlurmrestdOk ||
                 (trouble && (trouble->number == kNoSuchJob || trouble->number == kOver))) {

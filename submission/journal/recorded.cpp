@@ -2,6 +2,7 @@
 #include "submission/journal/recorded.hpp"
 
 #include "launchers/documents/job_fields_rules.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <utility>
@@ -27,13 +28,6 @@ constexpr std::pair<const char*, std::string Entry::*> kFields[] = {
 
 } // namespace
 
-std::string recorded_text(const nlohmann::json& document, const char* name) {
-    const auto found = document.is_object() ? document.find(name) : document.end();
-    return document.is_object() && found != document.end() && found->is_string()
-               ? found->get<std::string>()
-               : std::string();
-}
-
 Result<Entry> read_recorded(const nlohmann::json& document, const std::filesystem::path& file) {
     const auto damaged = [&file](std::string because) {
         return fail(ErrorCode::kInput,
@@ -47,10 +41,10 @@ Result<Entry> read_recorded(const nlohmann::json& document, const std::filesyste
         if (is_there && !document[name].is_string()) {
             return damaged(std::string("its '") + name + "' is not a text");
         }
-        entry.*member = recorded_text(document, name);
+        entry.*member = member_text(document, name);
     }
     for (const char* const name : {"uuid", "name", "scheduler"}) {
-        if (recorded_text(document, name).empty()) {
+        if (member_text(document, name).empty()) {
             return damaged(std::string("it has no text '") + name + "'");
         }
     }

@@ -16,7 +16,4 @@ namespace cybele::submission {
 [[nodiscard]] Result<Entry> read_recorded(const nlohmann::json& document,
                                           const std::filesystem::path& file);
 
-/// A text of the description; empty: there is none.
-[[nodiscard]] std::string recorded_text(const nlohmann::json& document, const char* name);
-
 } // namespace cybele::submission

@@ -238,8 +238,8 @@ private:
         spec.record = submission.record;
         spec.workdir = submission.workdir;
         const auto below_home = [&job](const std::string& pattern) {
-            const bool is_of_home = pattern.starts_with("~/") && !job.home.empty();
-            return is_of_home ? without_percents(job.home) + pattern.substr(1) : pattern;
+            return job.is_of_home(pattern) ? without_percents(job.home) + pattern.substr(1)
+                                           : pattern;
         };
         spec.output = below_home(job.output.standard_output);
         spec.errors = below_home(job.output.standard_error);

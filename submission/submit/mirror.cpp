@@ -71,11 +71,6 @@ Json read_map(const fs::path& file, Faults& faults) {
     return map;
 }
 
-std::string configured_text(const Json& map, const char* key) {
-    const auto found = map.find(key);
-    return found != map.end() && found->is_string() ? found->get<std::string>() : std::string();
-}
-
 void read_backend(const fs::path& folder,
                   const Json& configuration,
                   Mirror& mirror,
@@ -98,9 +93,9 @@ void read_backend(const fs::path& folder,
         return;
     }
     mirror.connection = {kind->kind,
-                         configured_text(configuration, kind->needs_url ? "url" : "host"),
-                         configured_text(configuration, "host"),
-                         configured_text(configuration, "token-command")};
+                         member_text(configuration, kind->needs_url ? "url" : "host"),
+                         member_text(configuration, "host"),
+                         member_text(configuration, "token-command")};
     const std::string file = printable((folder / "configuration").native());
     if (kind->needs_url && mirror.connection.address.empty()) {
         complain(faults,
@@ -126,7 +121,7 @@ void read_backend(const fs::path& folder,
 
 /// What the script's own directives say of the job; the dialect by who reads them.
 void read_script(const Json& configuration, const Json& job, Mirror& mirror, Faults& faults) {
-    mirror.script = configured_text(job, "script");
+    mirror.script = member_text(job, "script");
     const auto script = schedulers::read_batch_script(mirror.script, "job");
     if (mirror.script.empty() || !script) {
         complain(faults,
@@ -137,11 +132,11 @@ void read_script(const Json& configuration, const Json& job, Mirror& mirror, Fau
     }
     const schedulers::Asked asked = schedulers::what_is_asked(*script);
     constexpr std::string_view kDialects[] = {"slurm", "torque", "pbspro", "slurm"};
-    mirror.scheduler = configured_text(configuration, "scheduler");
+    mirror.scheduler = member_text(configuration, "scheduler");
     if (mirror.scheduler.empty()) {
         mirror.scheduler = kDialects[static_cast<std::size_t>(script->reader)];
     }
-    mirror.name = configured_text(job, "name").empty() ? asked.name : configured_text(job, "name");
+    mirror.name = member_text(job, "name").empty() ? asked.name : member_text(job, "name");
     mirror.name = mirror.name.empty() ? "mirrored" : mirror.name;
     mirror.nodes = static_cast<std::uint32_t>(asked.nodes);
     mirror.tasks = static_cast<std::uint32_t>(
@@ -159,9 +154,8 @@ void read_script(const Json& configuration, const Json& job, Mirror& mirror, Fau
     }
     mirror.standard_output = asked.standard_output;
     mirror.standard_error = asked.standard_error;
-    for (const std::string& folder : {configured_text(job, "workdir"),
-                                      asked.workdir,
-                                      configured_text(configuration, "workdir")}) {
+    for (const std::string& folder :
+         {member_text(job, "workdir"), asked.workdir, member_text(configuration, "workdir")}) {
         mirror.workdir = mirror.workdir.empty() ? fs::path(folder) : mirror.workdir;
     }
     if (!mirror.workdir.is_absolute()) {

@@ -33,9 +33,13 @@ void add_policy_files(const fs::path& file, std::vector<fs::path>& files) {
 
 } // namespace
 
+fs::path verification_place(const std::string& path, const fs::path& folder, const fs::path& home) {
+    return path.starts_with("~/") ? home / path.substr(2) : folder / path;
+}
+
 std::vector<fs::path> files_of_site(const launchers::Site& site, const fs::path& home) {
     const auto place = [&](const std::string& path) {
-        return path.starts_with("~/") ? home / path.substr(2) : site.folder / path;
+        return verification_place(path, site.folder, home);
     };
     std::vector<fs::path> files{site.source.file()};
     for (const launchers::SiteTemplate& one : site.templates) {

@@ -6,10 +6,16 @@
 #include "support/own_path.hpp"
 
 #include <filesystem>
+#include <string>
 #include <vector>
 
 /// Who can write a Site decides what jobs of its users run, and whose images they start.
 namespace cybele::submission {
+
+/// Where a key or Policy that a document names lies: `~/` in `home`, else in the document's folder.
+[[nodiscard]] std::filesystem::path verification_place(const std::string& path,
+                                                       const std::filesystem::path& folder,
+                                                       const std::filesystem::path& home);
 
 /// Its file and those that it names: templates, and the Policy, keys and certificates of `verify`
 /// (`~/` begins at `home`). A Policy that cannot be read adds nothing but itself.

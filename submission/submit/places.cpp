@@ -34,8 +34,8 @@ void add_outputs(const launchers::Job& job,
                  Faults& faults) {
     for (const auto& [field, pattern] : {std::pair("output.stdout", job.output.standard_output),
                                          std::pair("output.stderr", job.output.standard_error)}) {
-        const bool is_of_home = pattern.starts_with("~/") && !job.home.empty();
-        const fs::path folder = (is_of_home ? job.place(pattern) : fs::path(pattern)).parent_path();
+        const fs::path folder =
+            (job.is_of_home(pattern) ? job.place(pattern) : fs::path(pattern)).parent_path();
         const bool is_known = folder.native().find('%') == std::string::npos;
         std::error_code error;
         if (is_known && (folder.is_relative() || scheduler == "local") &&

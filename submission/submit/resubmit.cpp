@@ -57,7 +57,7 @@ GivenOptions options_in(const Json& overrides) {
     const Json list =
         overrides.is_object() ? overrides.value("options", Json::object()) : Json::object();
     for (const OptionOverride& row : option_overrides()) {
-        if (const std::string value = recorded_text(list, row.option); !value.empty()) {
+        if (const std::string value = member_text(list, row.option); !value.empty()) {
             options[row.option] = value;
         }
     }
@@ -104,7 +104,7 @@ Result<std::optional<fs::path>> record_file(const fs::path& place) {
 Result<void> check_foreign_request(const fs::path& file, const Json& record) {
     const Json request = record.value("request", Json());
     const Json overrides = request.is_object() ? request.value("overrides", Json()) : Json();
-    const std::string site = recorded_text(request, "site");
+    const std::string site = member_text(request, "site");
     const bool allows_root = overrides.is_object() && overrides.contains("allow-root");
     if (site.empty() && !allows_root) {
         return {};
@@ -115,7 +115,7 @@ Result<void> check_foreign_request(const fs::path& file, const Json& record) {
                 std::string("its record names ") + (site.empty() ? "`--allow-root`" : "a Site") +
                     ", which only you choose",
                 "read its document, then submit it: cybelectl submit " +
-                    shell_quote(recorded_text(record, "document")) +
+                    shell_quote(member_text(record, "document")) +
                     (site.empty() ? "" : " --site " + shell_quote(site)) +
                     (allows_root ? " --allow-root" : ""));
 }
@@ -124,7 +124,7 @@ Result<void> check_foreign_request(const fs::path& file, const Json& record) {
 /// reached is not the record's to say.
 Result<Entry> entry_of(const Json& record, const fs::path& file) {
     CYBELE_TRY(Entry entry, read_recorded(record, file));
-    entry.state = state_of_text(recorded_text(record, "state")).value_or(State::kLost);
+    entry.state = state_of_text(member_text(record, "state")).value_or(State::kLost);
     entry.ended = number_in(record, "ended");
     if (const auto request = record.find("request"); request != record.end()) {
         entry.request = request->is_object() ? request->dump() : std::string();
@@ -135,12 +135,12 @@ Result<Entry> entry_of(const Json& record, const fs::path& file) {
     for (const Json& one : list.is_array() ? list : Json::array()) {
         if (one.is_object()) {
             known.push_back({number_in(one, "index"),
-                             recorded_text(one, "state"),
+                             member_text(one, "state"),
                              number_in(one, "code"),
                              0,
                              0,
                              entry.ended,
-                             recorded_text(one, "node"),
+                             member_text(one, "node"),
                              "",
                              ""});
         }
@@ -332,14 +332,14 @@ Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {
     }
     CYBELE_TRY(const std::string text, read_file(*file, kLongestRecord));
     const Json record = parse_json(text);
-    if (!record.is_object() || recorded_text(record, "uuid").empty()) {
+    if (!record.is_object() || member_text(record, "uuid").empty()) {
         return fail(ErrorCode::kInput,
                     problem("record-without-uuid",
                             printable(file->native()) + " is not the record of a job"),
                     "it has no text 'uuid'",
                     "name the job by its id, or a record that `cybelectl job collect` made");
     }
-    CYBELE_TRY(const std::vector<Entry> known, journal.matches(recorded_text(record, "uuid")));
+    CYBELE_TRY(const std::vector<Entry> known, journal.matches(member_text(record, "uuid")));
     if (known.size() == 1) {
         return known.front();
     }
@@ -381,10 +381,10 @@ repeat_request(const Entry& job, const std::vector<Entry>& elements, const Repea
     JobRequest request;
     request.file = job.job;
     request.scheduler = job.scheduler;
-    request.site = recorded_text(asked, "site");
+    request.site = member_text(asked, "site");
     const Json overrides = asked.value("overrides", Json::object());
     for (const NamedOverride& row : kOverrides) {
-        request.overrides.*row.member = recorded_text(overrides, row.name);
+        request.overrides.*row.member = member_text(overrides, row.name);
     }
     request.overrides.allow_root = overrides.is_object() && overrides.contains("allow-root");
     request.overrides.options = options_in(overrides);

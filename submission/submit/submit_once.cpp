@@ -111,7 +111,7 @@ Entry submitted_entry(const RenderedJob& ready, const Submission& submission, st
     const std::string workdir = without_percents(submission.workdir) + "/";
     const auto place = [&](const std::string& written) {
         const std::string pattern = ready.own ? written : known_pattern(job, written);
-        if (pattern.starts_with("~/") && !job.home.empty()) {
+        if (job.is_of_home(pattern)) {
             return without_percents(job.home) + pattern.substr(1);
         }
         return pattern.starts_with('/') || pattern.empty() ? pattern : workdir + pattern;

@@ -18,27 +18,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Where a path of a document lies: `~/` below the home of who submits, else beside the document.
-fs::path verification_place(const std::string& path,
-                            const fs::path& folder,
-                            const Environment& environment) {
-    if (path.starts_with("~/")) {
-        return environment.home() / path.substr(2);
-    }
-    return folder / path;
-}
-
 Result<images::Trust>
 trust_of(const schedulers::Demand& demand, const Environment& environment, std::int64_t now) {
     images::TrustRequest request;
     request.now = now;
     request.require = demand.require;
     for (const auto& key : demand.keys) {
-        request.keys.push_back(verification_place(key, demand.folder, environment));
+        request.keys.push_back(verification_place(key, demand.folder, environment.home()));
     }
     std::vector<fs::path> files;
     if (!demand.policy.empty()) {
-        const fs::path file = verification_place(demand.policy, demand.folder, environment);
+        const fs::path file = verification_place(demand.policy, demand.folder, environment.home());
         files.push_back(file);
         CYBELE_TRY(std::string text,
                    read_file(file).map_error(during("reading the Policy of the Site")));
@@ -79,7 +69,7 @@ public:
 
 private:
     void look(const schedulers::Demand& demand, const std::string& field, const std::string& path) {
-        const fs::path place = verification_place(path, demand.folder, environment_);
+        const fs::path place = verification_place(path, demand.folder, environment_.home());
         const bool is_of_site = demand.who != "job" && input_.site.has_value();
         Fault fault = document::fault_at(
             is_of_site ? input_.site->source : input_.job.source,

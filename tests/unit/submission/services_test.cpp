@@ -317,8 +317,3 @@ TEST_CASE("a submission is refused only by Slurm's own clear words") {
         CHECK(receipt(200, body).kind == Kind::kUnclear);
     }
 }
-
-TEST_CASE("what goes into a path is escaped") {
-    CHECK(submission::path_escaped("12_3") == "12_3");
-    CHECK(submission::path_escaped("../a b?c") == "..%2Fa%20b%3Fc");
-}

@@ -179,6 +179,7 @@ TEST_CASE("a part of a file has the digest of its bytes, read in several pieces"
 
 TEST_CASE("parts of URLs are encoded by RFC 3986, and decoded again; a lone percent sign stays") {
     CHECK(percent_encoded("aZ0-._~ /+%\xc3\xa4") == "aZ0-._~%20%2F%2B%25%C3%A4");
+    CHECK(percent_encoded("../a b?c") == "..%2Fa%20b%3Fc"); // one part of a path
     CHECK(percent_encoded("a:b", "-._~:") == "a:b");
     CHECK(percent_decoded("a%20b%2f%C3%A4+") == "a b/\xc3\xa4+");
     for (const char* text : {"%", "%4", "%4g", "100%-1", "%-1", "%+1", "% 1"}) {
