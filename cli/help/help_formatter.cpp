@@ -51,14 +51,6 @@ constexpr std::string_view kOtherTask = "This machine, settings and help";
 constexpr std::string_view kFirstSteps =
     "First steps: cybelectl init demo; cybelectl build demo; cybelectl submit demo -n 2 --wait\n";
 
-std::string upper(std::string_view text) {
-    std::string out(text);
-    std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    });
-    return out;
-}
-
 bool is_number(std::string_view type) {
     return type == "UINT" || type == "INT" || type == "FLOAT";
 }
@@ -71,7 +63,7 @@ std::pair<std::string_view, std::string_view> parts_of(std::string_view type) {
 
 std::string term_of(const CLI::Option& option, bool is_positional) {
     if (is_positional) {
-        return upper(option.get_name(true, false));
+        return placeholder(option.get_name(true, false));
     }
     std::string names = option.get_name(false, true);
     for (std::size_t at = names.find(','); at != std::string::npos; at = names.find(',', at + 2)) {
@@ -140,7 +132,7 @@ public:
         std::string usage = "Usage: " + std::move(name) + " [OPTIONS]";
         for (const CLI::Option* option : app->get_options()) {
             if (option->get_positional() && is_shown(*option)) {
-                const std::string word = upper(option->get_name(true, false)) +
+                const std::string word = placeholder(option->get_name(true, false)) +
                                          (option->get_expected_max() > 1 ? "..." : "");
                 usage += option->get_required() ? " " + word : " [" + word + "]";
             }
@@ -216,7 +208,7 @@ std::string value_text(const CLI::Option& option) {
         value = "N";
     } else if (base == "TEXT" || base.empty()) {
         const auto& names = option.get_lnames();
-        value = names.empty() ? "TEXT" : upper(names.front());
+        value = names.empty() ? "TEXT" : placeholder(names.front());
     }
     return value + (option.get_expected_max() > 1 ? " ..." : "");
 }
@@ -239,6 +231,22 @@ std::string description_text(const CLI::Option& option) {
 std::string command_row(std::string_view command, std::string_view text) {
     constexpr std::size_t kLongCommandColumn = 18;
     return row(command, text, kLongCommandColumn);
+}
+
+std::string placeholder(std::string_view name) {
+    std::string out(name);
+    std::transform(out.begin(), out.end(), out.begin(), [](char c) {
+        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+    });
+    return out;
+}
+
+std::string called_as(const CLI::App& verb, const std::string& path) {
+    constexpr std::string_view kBegin = "Usage: ";
+    std::string usage = HelpFormatter().make_usage(&verb, path);
+    usage.erase(0, kBegin.size());
+    usage.erase(usage.find_last_not_of('\n') + 1);
+    return usage;
 }
 
 std::shared_ptr<CLI::FormatterBase> make_help_formatter() {

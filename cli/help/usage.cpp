@@ -2,7 +2,9 @@
 #include "cli/help/usage.hpp"
 
 #include "cli/common/cli11.hpp"
+#include "cli/help/help_formatter.hpp"
 #include "cli/help/removed.hpp"
+#include "cli/help/usage_values.hpp"
 #include "cli/help/verb_hints.hpp"
 #include "support/document_help.hpp"
 #include "support/quote.hpp"
@@ -16,12 +18,6 @@
 
 namespace cybele::cli {
 namespace {
-
-struct Usage {
-    std::string message;
-    std::string help;
-    std::string_view id = "command-line";
-};
 
 /// The verb that the words name, as far as they name one.
 struct Called {
@@ -67,10 +63,6 @@ std::optional<RemovedUsage> removed_words(const Called& called,
     }
     command += (command.empty() ? "" : " ") + called.unknown;
     return removed_command(command, called.following);
-}
-
-std::string did_you_mean(const std::string& meant, std::string otherwise) {
-    return meant.empty() ? std::move(otherwise) : "did you mean '" + meant + "'?";
 }
 
 std::string nearest_of(std::string_view word, const std::vector<std::string>& names) {
@@ -292,111 +284,6 @@ std::optional<Usage> missing_verb(const CLI::App& app,
         "`" + called.path + "` needs a command after it", "name one: " + verbs, "command-missing"};
 }
 
-/// `--format csv`, in CLI11's words "--format: csv not in {text,json}".
-std::optional<Usage> wrong_choice(std::string_view message) {
-    constexpr std::string_view kSays = " not in {";
-    const std::size_t colon = message.find(": ");
-    const std::size_t at = message.find(kSays);
-    if (colon == std::string_view::npos || at == std::string_view::npos || at < colon ||
-        !message.ends_with('}')) {
-        return std::nullopt;
-    }
-    const std::string_view word = message.substr(colon + 2, at - colon - 2);
-    std::string_view rest = message.substr(at + kSays.size());
-    rest.remove_suffix(1);
-    std::vector<std::string> known;
-    std::string shown;
-    while (!rest.empty()) {
-        const std::size_t end = std::min(rest.find(','), rest.size());
-        known.emplace_back(rest.substr(0, end));
-        shown += (shown.empty() ? "" : ", ") + known.back();
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    const std::vector<std::string_view> choices(known.begin(), known.end());
-    const std::string_view synonym = document::synonym_of(word, choices);
-    const std::string near = synonym.empty() ? nearest(word, choices) : std::string(synonym);
-    const std::string option = // of a positional: its value alone
-        message.starts_with('-') ? std::string(message.substr(0, colon)) + " " : std::string();
-    return Usage{
-        std::string(message.substr(0, colon)) + " accepts " + shown + ", not '" + printable(word) +
-            "'",
-        did_you_mean(near, "write `" + option + known.front() + "`, or another of these words"),
-        "option-value"};
-}
-
-/// `0.100000` as it is written by hand.
-std::string plain_number(std::string_view text) {
-    if (text.find('.') != std::string_view::npos) {
-        text = text.substr(0, text.find_last_not_of('0') + 1);
-        text = text.substr(0, text.find_last_not_of('.') + 1);
-    }
-    return std::string(text);
-}
-
-/// `--jobs two`, in CLI11's words "--jobs: Value two not in range 1 to 64".
-std::optional<Usage> wrong_number(std::string_view message) {
-    constexpr std::string_view kValue = ": Value ";
-    constexpr std::string_view kRange = " not in range ";
-    constexpr std::string_view kTo = " to ";
-    const std::size_t value = message.find(kValue);
-    const std::size_t range = message.rfind(kRange);
-    const std::size_t to = message.rfind(kTo);
-    if (value == std::string_view::npos || range == std::string_view::npos ||
-        to == std::string_view::npos || to < range || range < value) {
-        return std::nullopt;
-    }
-    const std::string option(message.substr(0, value));
-    const std::string least =
-        plain_number(message.substr(range + kRange.size(), to - range - kRange.size()));
-    const std::string most = plain_number(message.substr(to + kTo.size()));
-    return Usage{
-        option + " requires a number from " + least + " to " + most + ", not '" +
-            printable(message.substr(value + kValue.size(), range - value - kValue.size())) + "'",
-        "write `" + option + " " + least + "`, or a greater number up to " + most,
-        "option-value"};
-}
-
-/// `--group-id x`, in CLI11's words "Could not convert: --group-id = x".
-std::optional<Usage> no_number(std::string_view message) {
-    constexpr std::string_view kSays = "Could not convert: ";
-    constexpr std::string_view kIs = " = ";
-    const std::size_t is = message.find(kIs);
-    if (!message.starts_with(kSays) || is == std::string_view::npos) {
-        return std::nullopt;
-    }
-    const std::string option(message.substr(kSays.size(), is - kSays.size()));
-    return Usage{option + " requires a number from 0 to 4294967295, not '" +
-                     printable(message.substr(is + kIs.size())) + "'",
-                 "write `" + option + " 1`, or another number",
-                 "option-value"};
-}
-
-/// `--scheduler torque`: where an option is given several times, its last one with its value.
-std::string last_of_option(const std::string& option, const std::vector<std::string>& words) {
-    for (std::size_t at = words.size(); at-- > 0;) {
-        if (words[at].starts_with(option + "=")) {
-            return shell_quote(words[at]);
-        }
-        if (words[at] == option) {
-            return option + (at + 1 < words.size() ? " " + shell_quote(words[at + 1]) : "");
-        }
-    }
-    return option;
-}
-
-/// In CLI11's words "--scheduler: At Most 1 required but received 2".
-std::optional<Usage> given_again(std::string_view message, const std::vector<std::string>& words) {
-    constexpr std::string_view kSays = ": At Most 1 required but received ";
-    const std::size_t at = message.find(kSays);
-    if (at == std::string_view::npos) {
-        return std::nullopt;
-    }
-    const std::string option(message.substr(0, at));
-    return Usage{option + " is given " + std::string(message.substr(at + kSays.size())) + " times",
-                 "leave `" + printable(last_of_option(option, words)) + "` out, or another of them",
-                 "option-twice"};
-}
-
 } // namespace
 
 Fault usage_fault(const CLI::App& app,
@@ -412,7 +299,7 @@ Fault usage_fault(const CLI::App& app,
         return fault;
     }
     const std::string line = message.substr(0, message.find('\n'));
-    Usage usage{line, "`" + called.path + " --help` shows how it is called"};
+    Usage usage{line, "write `" + called_as(*called.verb, called.path) + "`"};
     if (!called.unknown.empty()) {
         usage = unknown_verb(app, called);
     } else if (auto verb = missing_verb(app, called, line, words)) {
@@ -423,14 +310,10 @@ Fault usage_fault(const CLI::App& app,
         usage = std::move(*mistyped);
     } else if (auto output = output_as_word(called, line, words)) {
         usage = std::move(*output);
-    } else if (auto choice = wrong_choice(line)) {
-        usage = std::move(*choice);
-    } else if (auto number = wrong_number(line)) {
-        usage = std::move(*number);
-    } else if (auto conversion = no_number(line)) {
-        usage = std::move(*conversion);
-    } else if (auto again = given_again(line, words)) {
-        usage = std::move(*again);
+    } else if (auto value = usage_of_values(line, words)) {
+        usage = std::move(*value);
+    } else if (auto count = usage_of_count(*called.verb, called.path, line)) {
+        usage = std::move(*count);
     }
     fault.set(problem(usage.id, std::move(usage.message)));
     fault.help = std::move(usage.help);
