@@ -11,11 +11,9 @@
 #include "pipeline/new_project.hpp"
 #include "pipeline/python_plan.hpp"
 #include "pipeline/r_plan.hpp"
-#include "pipeline/schemas.hpp"
 #include "recipes/forms/words.hpp"
 #include "recipes/import/import.hpp"
 #include "recipes/model/recipe.hpp"
-#include "support/file.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -142,7 +140,26 @@ void drop_hidden_dockerfiles(Planner& planner) {
     });
 }
 
+/// Of two descriptions of one build, CMake's is used.
+void name_unused_makefile(Planner& planner) {
+    const Evidence* const makefile = planner.evidence.first(Lead::kMake);
+    if (planner.origin == Origin::kNative && planner.evidence.has(Lead::kCmake) &&
+        makefile != nullptr) {
+        planner.plan.assumed.push_back(printable(makefile->file) + " is not used: " +
+                                       printable(planner.evidence.first(Lead::kCmake)->file) +
+                                       " says how the program is compiled");
+    }
+}
+
 Error nothing_found(const Planner& planner) {
+    std::string help =
+        "name the folder of the source with --from, or begin with `cybelectl recipe new`";
+    const Evidence* const packages = planner.evidence.first(Lead::kRequirements);
+    constexpr std::string_view kNotImported = "setup.py setup.cfg description";
+    if (packages != nullptr && kNotImported.find(packages->value) == std::string_view::npos) {
+        help = "`cybelectl recipe import " + shell_quote(packages->file) + " -o " +
+               planner.plan.name + ".yaml` makes an image of its packages";
+    }
     return {ErrorCode::kInput,
             problem("source-unknown",
                     "nothing in " + printable(planner.folder.root.native()) +
@@ -150,7 +167,7 @@ Error nothing_found(const Planner& planner) {
             "looked for CMakeLists.txt, Makefile, sources with `main`, *.py, *.R, Dockerfile and "
             "definition files; " +
                 std::to_string(planner.folder.files.size()) + " files are there",
-            "name the folder of the source with --from, or begin with `cybelectl recipe new`"};
+            help};
 }
 
 /// The head of the Recipe: what it is based on.
@@ -232,6 +249,20 @@ std::map<std::string, std::vector<std::string>> programs_of(const Planner& plann
     return programs;
 }
 
+/// A Job has one script; which of the others belong to it, only the user knows.
+void name_other_scripts(Planner& planner, const Evidence& used) {
+    std::string others;
+    for (const Evidence& one : planner.evidence.all) {
+        if (one.lead == Lead::kBatch && one.file != used.file) {
+            others += (others.empty() ? "" : ", ") + printable(one.file);
+        }
+    }
+    if (!others.empty()) {
+        planner.plan.assumed.push_back("the Job is that of " + printable(used.file) +
+                                       "; `cybelectl job convert FILE` makes one of " + others);
+    }
+}
+
 /// The Job of the first script that can become one.
 Result<std::string> script_job(Planner& planner) {
     for (const Evidence& one : planner.evidence.all) {
@@ -248,6 +279,7 @@ Result<std::string> script_job(Planner& planner) {
         if (job && launchers::read_job(job->text, "job.yaml")) {
             planner.plan.assumed.insert(
                 planner.plan.assumed.end(), job->assumed.begin(), job->assumed.end());
+            name_other_scripts(planner, one);
             return job->text;
         }
         planner.plan.assumed.push_back(
@@ -333,60 +365,6 @@ std::string program_name(const fs::path& folder) {
     return name.empty() ? "program" : name;
 }
 
-/// A copy of the file by a name that nothing has: `job.yaml.old`, `job.yaml.old-2`, …
-Result<fs::path> keep_copy(const fs::path& file, std::string_view text) {
-    for (unsigned number = 1;; ++number) {
-        fs::path copy = file;
-        copy += number == 1 ? ".old" : fmt::format(".old-{}", number);
-        CYBELE_TRY(PendingFile pending, PendingFile::create(copy));
-        CYBELE_CHECK(write_all(pending.fd(), text, copy));
-        CYBELE_TRY(const bool is_made, pending.commit_new());
-        if (is_made) {
-            return copy;
-        }
-    }
-}
-
-/// Copies of the documents that are there with other bytes.
-Result<std::vector<KeptDocument>> keep_documents(const FromFolder& plan) {
-    std::error_code error;
-    std::vector<KeptDocument> kept;
-    for (const auto& [file, text] : plan.documents) {
-        if (!fs::exists(file, error)) {
-            continue;
-        }
-        const auto copy =
-            read_file(file).and_then([&, &own = file, &now = text](const std::string& before) {
-                return before == now ? Result<fs::path>(fs::path()) : keep_copy(own, before);
-            });
-        if (!copy) {
-            for (const KeptDocument& one : kept) {
-                fs::remove(one.copy, error);
-            }
-            return fail(copy.error());
-        }
-        if (!copy->empty()) {
-            kept.push_back({file, *copy});
-        }
-    }
-    return kept;
-}
-
-/// `made`: the files that were not there before.
-Result<void> write_documents(const FromFolder& plan, std::vector<fs::path>& made) {
-    std::error_code error;
-    CYBELE_CHECK(make_directories(plan.folder));
-    for (const auto& [file, text] : plan.documents) {
-        const bool is_new = fs::symlink_status(file, error).type() == fs::file_type::not_found;
-        CYBELE_CHECK(write_file(file, text));
-        if (is_new) {
-            made.push_back(file);
-        }
-    }
-    CYBELE_CHECK(write_schemas(plan.folder, {"Recipe", "Job"}));
-    return {};
-}
-
 } // namespace
 
 Result<FromFolder> plan_from_folder(const FromFolderRequest& request) {
@@ -416,6 +394,7 @@ Result<FromFolder> plan_from_folder(const FromFolderRequest& request) {
     if (planner.origin == Origin::kDockerfile) {
         use_dockerfile(planner);
     }
+    name_unused_makefile(planner);
     recipes::Draft draft;
     draft.name = planner.plan.name;
     if (planner.origin == Origin::kNone) {
@@ -439,45 +418,6 @@ Result<FromFolder> plan_from_folder(const FromFolderRequest& request) {
     planner.plan.documents.emplace_back(planner.plan.folder / kJobFile, std::move(job));
     plan_next(planner);
     return std::move(planner.plan);
-}
-
-Result<std::vector<KeptDocument>> write_from_folder(const FromFolder& plan, bool replaces) {
-    std::error_code error;
-    Faults faults;
-    for (const auto& [file, text] : plan.documents) {
-        if (!replaces && fs::symlink_status(file, error).type() != fs::file_type::not_found) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.set(problem("init-file-exists", printable(file.native()) + " exists already"));
-            fault.because = "`init` replaces a file only where --force is given";
-            fault.help = "add --force, which keeps a copy of it, or write elsewhere with -o";
-            faults.add(std::move(fault));
-        }
-    }
-    if (faults.has_errors()) {
-        return fail(faults.take());
-    }
-    fs::path first_made; // the topmost folder that is not there yet
-    for (fs::path folder = plan.folder; !folder.empty() && !fs::exists(folder, error);
-         folder = folder.parent_path()) {
-        first_made = folder;
-    }
-    CYBELE_TRY(std::vector<KeptDocument> kept, keep_documents(plan));
-    std::vector<fs::path> made;
-    auto written = write_documents(plan, made);
-    if (!written) { // all or nothing
-        for (const KeptDocument& one : kept) {
-            fs::rename(one.copy, one.file, error);
-        }
-        for (const fs::path& file : made) {
-            fs::remove(file, error);
-        }
-        if (!first_made.empty()) {
-            fs::remove_all(first_made, error);
-        }
-        return fail(written.error());
-    }
-    return kept;
 }
 
 } // namespace cybele::pipeline

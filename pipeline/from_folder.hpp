@@ -27,19 +27,8 @@ struct FromFolder {
     std::vector<std::string> next;    ///< commands, in order
 };
 
-/// A document that was replaced, and the copy of what it was.
-struct KeptDocument {
-    std::filesystem::path file;
-    std::filesystem::path copy; ///< "job.yaml.old"
-};
-
 /// Reads the folder and plans a Recipe and a Job; writes nothing. Equal folders give equal bytes.
 /// kInput where nothing says how the program is built or started.
 [[nodiscard]] Result<FromFolder> plan_from_folder(const FromFolderRequest& request);
-
-/// Writes the documents, all or none, and the schemas for editors. kInput where one of them exists
-/// and `replaces` is off. Of an existing document with other bytes a copy is kept.
-[[nodiscard]] Result<std::vector<KeptDocument>> write_from_folder(const FromFolder& plan,
-                                                                  bool replaces);
 
 } // namespace cybele::pipeline

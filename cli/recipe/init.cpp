@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/cli11.hpp"
 #include "cli/common/session.hpp"
+#include "pipeline/folder_documents.hpp"
 #include "pipeline/from_folder.hpp"
 #include "pipeline/new_project.hpp"
 #include "support/quote.hpp"

@@ -23,14 +23,38 @@ bool is_plain(std::string_view text) {
            std::find(kOthers.begin(), kOthers.end(), text) == kOthers.end();
 }
 
+/// The same of a text of several words, as `make -C /src`: a value, not a key.
+bool is_plain_phrase(std::string_view text) {
+    const auto is_safe = [](char c) { return c >= ' ' && c <= '~'; };
+    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+    constexpr std::string_view kFirst = "./_$(";
+    if (text.find(' ') == std::string_view::npos || text.back() == ' ' || text.back() == ':' ||
+        !(is_letter(text.front()) || kFirst.find(text.front()) != std::string_view::npos)) {
+        return false;
+    }
+    return std::all_of(text.begin(), text.end(), is_safe) &&
+           std::any_of(text.begin(), text.end(), is_letter) &&
+           text.find(": ") == std::string_view::npos && text.find(" #") == std::string_view::npos;
+}
+
 /// Whether a literal block holds the text byte for byte.
 bool is_block(std::string_view text) {
-    return text.find('\n') != std::string_view::npos && text.back() == '\n' &&
-           text.front() != ' ' && text.front() != '\n' && !text.ends_with("\n\n") &&
+    return text.find('\n') != std::string_view::npos &&
+           text.find_first_not_of(" \n\t") != std::string_view::npos &&
            std::all_of(text.begin(), text.end(), [](char c) {
                const auto byte = static_cast<unsigned char>(c);
                return c == '\n' || c == '\t' || (byte >= 0x20 && byte != 0x7f);
            });
+}
+
+/// `|` for a text that ends with one newline; yaml does not find out the indentation of one that
+/// begins with a blank or an empty line.
+std::string block_header(std::string_view text) {
+    const bool is_indented = text.front() == ' ' || text.front() == '\n' || text.front() == '\t';
+    return std::string("|") + (is_indented ? "2" : "") +
+           (text.back() != '\n'      ? "-\n"
+            : text.ends_with("\n\n") ? "+\n"
+                                     : "\n");
 }
 
 std::string quoted_scalar(std::string_view text) {
@@ -58,22 +82,22 @@ std::string quoted_scalar(std::string_view text) {
 
 std::string scalar(const Node& node, const std::string& indent) {
     const std::string& text = node.scalar;
-    if (is_plain(text)) {
+    if (is_plain(text) || is_plain_phrase(text)) {
         return text;
     }
     if (!is_block(text)) {
         return quoted_scalar(text);
     }
-    std::string block = "|\n";
+    std::string block = block_header(text);
     std::string_view rest = text;
     while (!rest.empty()) {
-        const auto end = rest.find('\n');
+        const auto end = std::min(rest.find('\n'), rest.size());
         if (end > 0) {
             block += indent;
             block += rest.substr(0, end);
         }
         block += '\n';
-        rest.remove_prefix(end + 1);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
     }
     block.pop_back();
     return block;
@@ -103,6 +127,12 @@ void print_value(const Node& node, const std::string& indent, std::string& text)
 void print(const Node& node, const std::string& indent, std::string& text) {
     for (const auto& item : node.items) {
         text += indent + "-";
+        if (item.kind == Kind::kMapping && !item.entries.empty()) { // its first entry on this line
+            const std::size_t begin = text.size();
+            print(item, indent + "  ", text);
+            text.replace(begin, indent.size() + 2, " ");
+            continue;
+        }
         print_value(item, indent + "  ", text);
     }
     for (const auto& [key, value] : node.entries) {

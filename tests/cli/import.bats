@@ -40,8 +40,8 @@ teardown() { leave_place; }
     touch main.c
     printf 'FROM debian:12\nCOPY src /opt/code/\nCOPY main.c /opt/\nCOPY gone /opt/else\n' >Dockerfile
     run -0 "$CYBELECTL" recipe import Dockerfile
-    assert_line '    from: src/.'
-    assert_line '    from: main.c'
+    assert_line '  - from: src/.'
+    assert_line '  - from: main.c'
     assert_line '    to: /opt/cybelectl/import/1/'
 }
 

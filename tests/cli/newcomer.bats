@@ -130,6 +130,22 @@ mpi_program='#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); ret
     job pbs '  - python3$' '  - /opt/pbs/x.py$' '  - in.dat$'
 }
 
+@test "what a folder describes twice is used once, and the other is named" {
+    project both CMakeLists.txt 'project(both C)\nadd_executable(both both.c)\n' both.c 'int main() {}\n' Makefile 'all: both\n' \
+        a.sh '#!/bin/bash\n#SBATCH -n 1\n./both\n' b.sh '#!/bin/bash\n#SBATCH -n 2\n./both\n'
+    init both
+    [[ $made == *'assumed  Makefile is not used: CMakeLists.txt says how the program is compiled'* ]]
+    [[ $made == *'assumed  the Job is that of a.sh; `cybelectl job convert FILE` makes one of b.sh'* ]]
+}
+
+@test "a folder with a list of packages alone is answered with the import of that list" {
+    project list environment.yml 'dependencies: [numpy]\n'
+    run -3 "$CYBELECTL" init --from list
+    assert_line 'help: `cybelectl recipe import environment.yml -o list.yaml` makes an image of its packages'
+    cd list
+    run -0 "$CYBELECTL" recipe import environment.yml -o list.yaml
+}
+
 @test "a script for csh is named and not used, one with carriage returns is" {
     project csh hello.c "$mpi_program" run.csh '#!/bin/csh\n#SBATCH -n 4\nsetenv X 1\nsrun ./hello\n'
     init csh

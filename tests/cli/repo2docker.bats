@@ -73,7 +73,7 @@ lacks() {
         for file in apt.txt postBuild requirements.txt setup.py; do
             assert_line "assumed  $file is not used: $folder/ counts alone, as in repo2docker"
         done
-        recipe hub '- python3-yaml$' '- r-base-core$' "Rscript $folder/install.R\"\$" "chmod [+]x $folder/postBuild && ./$folder/postBuild\"\$"
+        recipe hub '- python3-yaml$' '- r-base-core$' "Rscript $folder/install.R\$" "chmod [+]x $folder/postBuild && ./$folder/postBuild\$"
         lacks hub 'jq|tqdm|sympy'
         run -0 "$CYBELECTL" recipe render hub/hub.yaml
         assert_output --regexp "Rscript $folder/install.R.*$folder/postBuild"
@@ -110,7 +110,7 @@ lacks() {
     project locked main.py 'import rich\n' Pipfile '[packages]\nrich = "*"\n' Pipfile.lock \
         '{"_meta": {"pipfile-spec": 6, "sources": []}, "default": {"rich": {"hashes": ["sha256:'"$sum"'"], "version": "==13.9.4"}}, "develop": {}}\n'
     assert_line 'next: cybelectl build locked && cybelectl submit locked --follow'
-    recipe locked "rich==13.9.4 --hash=sha256:$sum\"\$"
+    recipe locked "rich==13.9.4 --hash=sha256:$sum\$"
     project named main.py 'import rich\n' runtime.txt 'r-4.2\n' Pipfile '[packages]\nrich = "*"\n'
     assert_line 'assumed  Pipfile is not used: repo2docker does not read it for R'
 }
@@ -157,7 +157,7 @@ lacks() {
     project heat DESCRIPTION 'Package: heatr\nDepends: R (>= 3.5)\nImports:\n    jsonlite (>= 1.7),\n    stats,\n    Matrix\n' NAMESPACE 'export(x)\n' \
         R/x.R 'x <- 1\n' main.R 'library(heatr)\n' requirements.txt 'pyyaml\n'
     assert_line "assumed  DESCRIPTION: jsonlite (>= 1.7): Debian 12's r-cran-jsonlite 1.8.4"
-    recipe heat '- r-cran-jsonlite$' '- r-cran-matrix$' '- r-base-dev$' 'R CMD INSTALL [.]"$' '- /opt/heat/main.R$' '- python3-yaml$'
+    recipe heat '- r-cran-jsonlite$' '- r-cran-matrix$' '- r-base-dev$' 'R CMD INSTALL [.]$' '- /opt/heat/main.R$' '- python3-yaml$'
     project new DESCRIPTION 'Package: newr\nDepends: R (>= 4.4)\nImports: jsonlite (>= 99), notthere\n' NAMESPACE 'export(x)\n' R/x.R 'x <- 1\n' \
         main.R 'library(newr)\n' runtime.txt 'r-4.2-2023-01-31\n'
     assert_line --partial 'assumed  DESCRIPTION: R (>= 4.4) is not met: Debian 12 has R 4.2.2'

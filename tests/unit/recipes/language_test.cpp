@@ -235,7 +235,8 @@ TEST_CASE("a tree printed as yaml reads back to the same") {
         root.kind = yaml::Node::Kind::kMapping;
         const auto texts = *rc::gen::container<std::vector<std::string>>(
             rc::gen::container<std::string>(rc::gen::oneOf(
-                rc::gen::element('\n', ' ', ':', '#', '-', '"', '\'', '\\', '|', '{', '%', '~'),
+                rc::gen::element(
+                    '\n', '\t', ' ', ':', '#', '-', '"', '\'', '\\', '|', '{', '%', '~', '$'),
                 rc::gen::inRange<char>('a', 'z'))));
         yaml::Node list;
         list.kind = yaml::Node::Kind::kSequence;
@@ -249,6 +250,19 @@ TEST_CASE("a tree printed as yaml reads back to the same") {
         key.kind = yaml::Node::Kind::kScalar;
         key.scalar = "k";
         root.entries.push_back({key, list});
+        yaml::Node steps;
+        steps.kind = yaml::Node::Kind::kSequence;
+        for (const auto& item : list.items) { // `- k: TEXT` and its next entry
+            yaml::Node step;
+            step.kind = yaml::Node::Kind::kMapping;
+            step.entries.push_back({key, item});
+            yaml::Node other = key;
+            other.scalar = "other";
+            step.entries.push_back({other, item});
+            steps.items.push_back(step);
+        }
+        key.scalar = "steps";
+        root.entries.push_back({key, steps});
         const auto back = yaml::parse(to_yaml(root), "x");
         RC_ASSERT(back.has_value());
         RC_ASSERT(normalised(back->root) == normalised(root));

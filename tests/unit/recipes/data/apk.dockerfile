@@ -37,7 +37,7 @@ packages:
   system:
     - jq=1.6
 steps:
-  - "cmake --version"
+  - cmake --version
 run:
   - cmake
 CYBELECTL_END

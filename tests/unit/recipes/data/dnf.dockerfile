@@ -96,8 +96,7 @@ base: rocky:9
 compilers:
   target: x86-64-v3
 stages:
-  -
-    name: build
+  - name: build
     packages:
       needs:
         - cmake
@@ -105,16 +104,14 @@ stages:
         - hdf5
         - curl
       source:
-        -
-          name: lib
+        - name: lib
           git: https://a.example/lib
           commit: cccccccccccccccccccccccccccccccccccccccc
           build: make
           options:
             - CC=gcc
     steps:
-      -
-        run: "[[ -d /opt/lib ]]"
+      - run: "[[ -d /opt/lib ]]"
         shell: bash
 packages:
   needs:
@@ -122,8 +119,7 @@ packages:
   system:
     - jq=1.6
 files:
-  -
-    from: /opt/lib
+  - from: /opt/lib
     to: /opt/lib
     stage: build
 environment:

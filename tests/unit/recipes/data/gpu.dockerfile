@@ -37,7 +37,7 @@ packages:
   needs:
     - cmake
 steps:
-  - "hipcc --version"
+  - hipcc --version
 run:
   - rocminfo
 CYBELECTL_END

@@ -40,7 +40,7 @@ environment:
   LC_ALL: C.UTF-8
 run:
   - python3
-help: "Python with NumPy, Pandas, GDAL, SciPy, scikit-learn, openpyxl and xlrd, for yield maps of soybean."
+help: Python with NumPy, Pandas, GDAL, SciPy, scikit-learn, openpyxl and xlrd, for yield maps of soybean.
 CYBELECTL_END
 )
 CYBELECTL_RUN
