@@ -4,7 +4,7 @@
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/grammar/scan.hpp"
 #include "images/container/metadata_labels.hpp"
-#include "support/file.hpp"
+#include "images/inspection/layout_root.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -96,24 +96,24 @@ std::string global_exports(const App& app) {
     return text;
 }
 
-Result<void> write_app(const App& app, const fs::path& root) {
-    const fs::path base = root / "scif/apps" / app.name;
-    const fs::path data = root / "scif/data" / app.name;
-    for (const fs::path& folder :
-         {base / "bin", base / "lib", base / "scif/env", data / "input", data / "output"}) {
-        CYBELE_CHECK(make_directories(folder));
+Result<void> write_app(const App& app, const images::RootDirectory& root) {
+    const std::string base = "scif/apps/" + app.name + "/";
+    const std::string data = "scif/data/" + app.name + "/";
+    for (const std::string& folder :
+         {base + "bin", base + "lib", base + "scif/env", data + "input", data + "output"}) {
+        CYBELE_CHECK(root.make_directory(folder, 0755));
     }
     CYBELE_CHECK(
-        write_file(base / "scif/env/01-base.sh", fmt::format(kAppEnvironment, app.name), 0755));
+        root.write(base + "scif/env/01-base.sh", fmt::format(kAppEnvironment, app.name), 0755));
     for (const AppFile& file : kFiles) {
         const std::string text = app.text(file.section);
         if (!text.empty()) {
-            CYBELE_CHECK(write_file(base / "scif" / file.file,
+            CYBELE_CHECK(root.write(base + "scif/" + file.file,
                                     file.is_script ? "#!/bin/sh\n\n" + text + "\n" : text,
                                     file.mode));
         }
     }
-    return write_file(base / "scif/labels.json", labels_of(app), 0644);
+    return root.write(base + "scif/labels.json", labels_of(app), 0644);
 }
 
 } // namespace
@@ -197,13 +197,15 @@ std::string install_script(const std::vector<App>& apps) {
     return script;
 }
 
-Result<void> write_apps(const std::vector<App>& apps, const fs::path& root) {
+Result<void> write_apps(const std::vector<App>& apps, const fs::path& path) {
+    CYBELE_TRY(const auto root, images::RootDirectory::open(path));
     std::string exports;
     for (const App& app : apps) {
         CYBELE_CHECK(write_app(app, root));
         exports += global_exports(app);
     }
-    return write_file(root / ".singularity.d/env/94-appsbase.sh", exports, 0755);
+    CYBELE_CHECK(root.make_directory(".singularity.d/env", 0755));
+    return root.write(".singularity.d/env/94-appsbase.sh", exports, 0755);
 }
 
 } // namespace cybele::builder

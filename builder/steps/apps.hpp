@@ -37,8 +37,9 @@ struct App {
 /// What is run behind %post: each %appinstall in its application's folder.
 [[nodiscard]] std::string install_script(const std::vector<App>& apps);
 
-/// Makes the applications' folders, scripts and labels, and the environment file that names them.
+/// Makes the applications' folders, scripts and labels, and the environment file that names them;
+/// links of the tree lead nowhere outside of it.
 [[nodiscard]] Result<void> write_apps(const std::vector<App>& apps,
-                                      const std::filesystem::path& root);
+                                      const std::filesystem::path& path);
 
 } // namespace cybele::builder

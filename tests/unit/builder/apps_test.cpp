@@ -126,6 +126,31 @@ TEST_CASE("apps: each section becomes a file of its application, with variables 
     }
 }
 
+TEST_CASE("apps: links of the base lead nowhere outside of the tree") {
+    definitions::Stage stage;
+    stage.sections = {section("apprun", "foo", "exec foo\n")};
+    const auto apps = find_apps(stage, "a.def");
+    REQUIRE(apps);
+    const TempDirectory folder = temporary();
+    const fs::path root = folder.path() / "root";
+    const fs::path outside = folder.path() / "outside";
+    REQUIRE(make_directories(outside));
+    REQUIRE(make_directories(root / "scif"));
+    REQUIRE(make_directories(root / ".singularity.d"));
+    fs::create_symlink(outside, root / "scif/apps");
+    fs::create_symlink(outside, root / "scif/data");
+    fs::create_symlink(outside, root / ".singularity.d/env");
+    (void)write_apps(*apps, root); // what it makes of a link that leads nowhere inside is its own
+    CHECK(fs::is_empty(outside));
+    fs::remove_all(root / "scif/apps"); // a folder by now
+    fs::create_directories(root / "opt/apps");
+    fs::create_symlink("/opt/apps", root / "scif/apps");
+    REQUIRE(write_apps(*apps, root));
+    CHECK(read_file(root / "opt/apps/foo/scif/runscript").value_or("none") ==
+          "#!/bin/sh\n\nexec foo\n\n");
+    CHECK(fs::is_empty(outside));
+}
+
 TEST_CASE("apps: a name that leads out of the folder of applications is refused") {
     for (const char* name : {"", ".", "..", "a/b", "/a"}) {
         definitions::Stage stage;
