@@ -173,15 +173,18 @@ private:
     void read_configuration(const std::string& path, int depth) {
         constexpr int kDeepest = 4;
         constexpr std::size_t kMostLibraryFolders = 200;
+        if (depth > kDeepest || !configurations_.insert(path).second) {
+            return;
+        }
         const UniqueFd fd = open_file(path);
-        if (!fd.valid() || depth > kDeepest) {
+        if (!fd.valid()) {
             return;
         }
         const std::string own = "/proc/self/fd/" + std::to_string(fd.get());
         const std::string text = read_file(own, std::size_t{64} << 10U).value_or("");
         for (const std::string_view line : text::split_terminated(text, '\n')) {
             if (line.starts_with("include ")) {
-                include(line.substr(line.find_first_not_of(' ', 8)), depth);
+                include(text::trimmed(line.substr(line.find(' '))), depth);
             } else if (line.starts_with('/') && folders_.size() < kMostLibraryFolders) {
                 folders_.emplace_back(line.substr(0, line.find_first_of(" \t#\r")));
             }
@@ -212,6 +215,7 @@ private:
     UniqueFd root_;
     std::vector<std::string> library_path_;
     std::vector<std::string> folders_;
+    std::set<std::string> configurations_; ///< those that were read: one may include itself
 };
 
 /// RPATH with `$ORIGIN`, which is the folder of the file.

@@ -69,3 +69,20 @@ TEST_CASE("each byte of the head may be wrong") {
         CHECK((!elf || elf->needed.size() < 5000));
     }
 }
+
+TEST_CASE("an image's ld.so.conf may hold anything") {
+    const auto folder = TempDirectory::make("/var/tmp", ".cybelectl-elf-test.");
+    REQUIRE(folder);
+    const std::filesystem::path root = folder->path();
+    REQUIRE(make_directories(root / "etc"));
+    REQUIRE(make_directories(root / "bin"));
+    std::string itself; // each would be read as often as the one before it
+    for (int i = 0; i < 2000; ++i) {
+        itself += "include /etc/ld.so.conf\n";
+    }
+    for (const std::string& text : {std::string("include \n"), std::string("include   "), itself}) {
+        CAPTURE(text.substr(0, 40));
+        REQUIRE(write_file(root / "etc/ld.so.conf", text));
+        CHECK(find_missing_libraries(root, {"/bin"}, {}).empty());
+    }
+}
