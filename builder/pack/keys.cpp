@@ -45,6 +45,13 @@ void add_rules(const BuildRequest& request, std::vector<KeyPart>& parts) {
     }
 }
 
+/// What the modes of copied files depend on, where they are not those of the files.
+void add_copy_rules(const BuildRequest& request, std::vector<KeyPart>& parts) {
+    if (request.steps.copies_like_cp) {
+        parts.push_back({"the modes of its files", fmt::format("{:o}", request.steps.umask)});
+    }
+}
+
 StepKey key_of_step(const Step& step,
                     const std::string& parent,
                     const std::vector<StageKeys>& earlier,
@@ -58,6 +65,7 @@ StepKey key_of_step(const Step& step,
     bool is_known = !parent.empty() && step.kind != Step::Kind::kHostScript && !step.find_copies;
     if (step.kind == Step::Kind::kCopy || step.kind == Step::Kind::kApps) {
         add_copies(step, context.files, parts);
+        add_copy_rules(context.request, parts);
     } else if (step.kind == Step::Kind::kStageCopy) {
         // The other stage's key stands for its files, so that they need not be made to know it.
         // Of its own stage it copies what the steps before have left.
@@ -131,7 +139,8 @@ std::string image_key(const std::vector<StageKeys>& keys,
         request.image.compression,
         request.time.is_deterministic ? request.time.now : -1,
         request.steps.runs_tests + (request.steps.keeps_base_help ? 2 : 0) +
-            (request.steps.fixes_permissions ? 4 : 0) + (request.steps.fixes_oci_only ? 8 : 0),
+            (request.steps.fixes_permissions ? 4 : 0) + (request.steps.fixes_oci_only ? 8 : 0) +
+            (request.steps.labels_base ? 0 : 16) + (request.steps.has_writable_test ? 32 : 0),
         request.image.sbom,
         request.image.name,
         request.image.version,

@@ -120,7 +120,11 @@ Result<int> open_apart(namespaces::IdMap map, const std::function<Result<int>()>
             }
         }
         if (result) {
-            result = work();
+            const auto guard = guarded([&] {
+                result = work();
+                return Result<void>();
+            });
+            result = guard ? std::move(result) : fail(guard.error());
         }
         if (!result) {
             send_fault(errors.write.get(), result.error());

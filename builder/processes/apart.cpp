@@ -93,7 +93,7 @@ void wait_for_answer(int fd) {
         result = namespaces::fake_ownership();
     }
     if (result) {
-        result = work(report);
+        result = guarded([&] { return work(report); });
     }
     if (!result) {
         send_fault(errors.write.get(), result.error());

@@ -22,7 +22,7 @@ Result<Aside> Aside::start(const std::function<Result<void>()>& work) {
     }
     if (child == 0) {
         namespaces::die_with_parent(parent);
-        const Result<void> result = work();
+        const Result<void> result = guarded(work);
         if (!result) {
             send_fault(errors.write.get(), result.error());
         }

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
+#include <exception>
 #include <optional>
 #include <string>
 #include <vector>
@@ -51,6 +52,17 @@ std::optional<Error> receive_fault(int fd) {
 }
 
 } // namespace
+
+Result<void> guarded(const std::function<Result<void>()>& work) {
+    try {
+        return work();
+    } catch (const std::exception& exception) {
+        return fail(ErrorCode::kInternal,
+                    problem("build-process-fault", "the building process has a fault of its own"),
+                    exception.what(),
+                    "report it with the command that you gave");
+    }
+}
 
 /// Every part of the first fault, its place and its context; parts end with a NUL.
 void send_fault(int fd, const Error& error) {

@@ -3,8 +3,11 @@
 #include "bench.hpp"
 #include "builder/pack/phase_json.hpp"
 #include "builder/pack/phases.hpp"
+#include "builder/processes/apart.hpp"
+#include "builder/processes/aside.hpp"
 #include "builder/steps/inside.hpp"
 
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -90,6 +93,38 @@ TEST_CASE("bases: a key names all that its tree depends on, and nothing more") {
     CHECK(keys_of(packed_otherwise) == keys_of(same));
     CHECK(packed_otherwise.image_key != same.image_key);
     CHECK_FALSE(fs::exists(bench.asked.output));
+}
+
+TEST_CASE("bases: modes of copied files and a label of the base are in the keys") {
+    PhaseBench bench;
+    const BasedBuild same = bench.based();
+    bench.asked.steps.copies_like_cp = true;
+    const BasedBuild like_cp = bench.based();
+    CHECK(first_difference(keys_of(same), keys_of(like_cp)) == 1);
+    bench.asked.steps.umask = 0077;
+    CHECK(first_difference(keys_of(like_cp), keys_of(bench.based())) == 1);
+    bench.asked.steps = StepRules();
+    CHECK(bench.based().image_key == same.image_key);
+    bench.asked.steps.labels_base = false;
+    const BasedBuild without_label = bench.based();
+    CHECK(keys_of(without_label) == keys_of(same));
+    CHECK(without_label.image_key != same.image_key);
+}
+
+TEST_CASE("a build's process that throws ends with a fault, and never returns to its caller") {
+    const SignalCatcher signals;
+    const auto thrown = [](const Report&) -> Result<void> { throw std::out_of_range("at 7"); };
+    const pid_t caller = ::getpid();
+    const auto apart = run_apart(namespaces::IdMap::kNone, signals, {}, thrown);
+    REQUIRE(::getpid() == caller);
+    REQUIRE_FALSE(apart);
+    CHECK(apart.error().faults().front().id == "build-process-fault");
+    CHECK(apart.error().faults().front().because == "at 7");
+    auto aside = Aside::start([&] { return thrown({}); });
+    REQUIRE(aside);
+    const auto ended = aside->wait();
+    REQUIRE_FALSE(ended);
+    CHECK(ended.error().faults().front().id == "build-process-fault");
 }
 
 TEST_CASE("steps, then pack: trees and a file without the output's name") {
