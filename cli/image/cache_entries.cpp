@@ -68,15 +68,16 @@ Result<std::uint64_t> read_keep(std::string text) {
     unit.resize(unit.size() - (unit.ends_with("B") ? 1 : 0));
     unit.resize(unit.size() - (is_binary ? 1 : 0));
     const std::size_t power = unit.empty() ? 0 : kUnits.find(unit) + 1;
-    if (!(number >= 0) || number > 1e15 || unit.size() > 1 ||
+    const double bytes = number * std::pow(is_binary ? 1024.0 : 1000.0, static_cast<double>(power));
+    constexpr double kMost = 9e18; // of 64 bits
+    if (!(number >= 0) || bytes > kMost || unit.size() > 1 ||
         (power == 0 && (!unit.empty() || is_binary))) {
         return fail(ErrorCode::kUsage,
                     problem("cache-size-value", "--keep: invalid size '" + printable(text) + "'"),
                     {},
                     "write --keep 500M, --keep 2G or --keep 2GiB");
     }
-    return static_cast<std::uint64_t>(
-        number * std::pow(is_binary ? 1024.0 : 1000.0, static_cast<double>(power)));
+    return static_cast<std::uint64_t>(bytes);
 }
 
 bool remove_entry(const CacheEntry& entry) {

@@ -7,8 +7,10 @@
 #include "cli/common/reference_folders.hpp"
 #include "cli/image/cache_entries.hpp"
 #include "cli/image/reference_cache.hpp"
+#include "cli/image/web_image.hpp"
 #include "images/sif/sif.hpp"
 #include "registry/oci/images.hpp"
+#include "registry/oci/layout.hpp"
 #include "registry/oci/oci_image.hpp"
 #include "registry/store/lease.hpp"
 #include "registry/store/record.hpp"
@@ -176,19 +178,20 @@ state_of(const Session& session, const StartOptions& options, const std::string&
     request.directory = fs::current_path(failed);
     request.architecture = architecture_of(options);
     request.now = Session::clock();
-    if (request.transport == "docker") {
+    if (request.transport == "docker" || request.transport == "oci") {
         return registry::resolve_oci(transport, request);
     }
-    // An archive or a layout of this machine: its bytes are looked at by whoever converts it.
-    const std::string path = request.from.substr(0, request.from.find(':'));
+    // An archive of this machine: its bytes are looked at by whoever converts it.
+    const fs::path path = registry::read_local_reference(request).path;
     struct stat status = {};
     if (stat(path.c_str(), &status) != 0) {
         return fail(ErrorCode::kInput,
-                    problem("pull-source-unreadable", "cannot open " + printable(path)),
+                    problem("pull-source-unreadable", "cannot open " + printable(path.native())),
                     system_error("", errno).faults().front().because,
                     "check the path of the image");
     }
-    return fmt::format("{} {} {} {}",
+    return fmt::format("{} {} {} {} {}",
+                       uri, // the image in it, whose name may differ in capitals alone
                        fs::absolute(path, failed).native(),
                        status.st_ino,
                        status.st_size,
@@ -309,49 +312,16 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
     return use_stored(store, *found);
 }
 
-Result<void> download(const Session& session, const std::string& uri, const fs::path& file) {
-    const HttpClient client = HttpClient::find(session.environment, session.program);
-    HttpRequest request;
-    request.url = uri;
-    request.access.allows_plain = uri.starts_with("http:");
-    request.output = HttpOutput{file, false, false};
-    request.limits.exchange = std::chrono::milliseconds(0);
-    request.limits.answer_size = std::uint64_t{1} << 40U;
-    request.on_progress = progress(session, "pulling");
-    CYBELE_TRY(const HttpResponse answer, client.send(request));
-    if (answer.status == 200) {
-        return {};
-    }
-    return fail(ErrorCode::kInput,
-                problem("pull-failed", "cannot pull " + printable(uri)),
-                fmt::format("the server answers with status {}", answer.status),
-                "check the address");
-}
-
-/// What identifies the image that is at the address now; empty where the server does not say it:
-/// not every server answers HEAD, and a size alone can be that of another image.
-Result<std::string> state_of_web(const Session& session, const std::string& uri) {
-    const HttpClient client = HttpClient::find(session.environment, session.program);
-    HttpRequest request;
-    request.method = "HEAD";
-    request.url = uri;
-    request.access.allows_plain = uri.starts_with("http:");
-    CYBELE_TRY(const HttpResponse answer, client.send(request));
-    const std::string tag(answer.header("etag"));
-    const std::string changed(answer.header("last-modified"));
-    if (answer.status != 200 || (tag.empty() && changed.empty())) {
-        return std::string();
-    }
-    return tag + " " + changed + " " + std::string(answer.header("content-length"));
-}
-
 Result<std::string> start_web(const Session& session, const StartOptions& options) {
     const std::string& uri = options.image;
-    const Maker make = [&](const fs::path& file) { return download(session, uri, file); };
+    const Maker make = [&](const fs::path& file) {
+        return download_image(session, access_of(session, options), uri, file);
+    };
     if (options.has_no_cache) {
         return only_for_this_start(session, options, make);
     }
-    CYBELE_TRY(const std::string state, state_of_web(session, uri));
+    CYBELE_TRY(const std::string state,
+               state_of_web_image(session, access_of(session, options), uri));
     if (state.empty()) {
         return only_for_this_start(session, options, make);
     }

@@ -313,6 +313,25 @@ check_signed(const Session& session, const TransferOptions& options, const fs::p
     return {};
 }
 
+/// What is verified is the copy, before it has its name: others may write to the source meanwhile.
+Result<void> copy_verified(const Session& session,
+                           const TransferOptions& options,
+                           const fs::path& source,
+                           const registry::Output& output) {
+    constexpr unsigned kCopiedImageMode = 0755;
+    CYBELE_CHECK(registry::check_output(output));
+    CYBELE_TRY(const UniqueFd from, open_for_reading(source));
+    CYBELE_TRY(PendingFile copy, PendingFile::create(output.path, kCopiedImageMode));
+    CYBELE_CHECK(registry::clone_or_copy(
+        from.get(), source, copy.fd(), output.path, progress(session, "copying")));
+    CYBELE_CHECK(check_signed(session, options, fmt::format("/proc/self/fd/{}", copy.fd())));
+    if (output.is_forced) {
+        return copy.commit();
+    }
+    CYBELE_TRY(const bool is_new, copy.commit_new());
+    return is_new ? Result<void>() : registry::check_output(output);
+}
+
 /// Between files and the store, without a network.
 Result<int> copy_locally(const Session& session, const TransferOptions& options) {
     CYBELE_TRY(const fs::path source, image_path(session, options.source));
@@ -330,6 +349,10 @@ Result<int> copy_locally(const Session& session, const TransferOptions& options)
         return 0;
     }
     const registry::Output output{options.target, options.is_link, options.is_forced};
+    if (!options.verify.empty() && !options.is_link) {
+        CYBELE_CHECK(copy_verified(session, options, source, output));
+        return 0;
+    }
     CYBELE_CHECK(check_signed(session, options, source));
     if (registry::is_store_reference(options.source)) {
         CYBELE_TRY(const registry::Store store, open_store_for_reading(session));

@@ -226,6 +226,7 @@ private:
     fs::path path_;
 };
 
+/// `store`: of an archive's layers; a layout needs none.
 Result<OciImage> read_local(const OciRequest& request, const Store* store) {
     const LocalReference reference = read_local_reference(request);
     std::error_code error;
@@ -295,6 +296,10 @@ Result<std::string> resolve_oci(const Transport& transport, const OciRequest& re
             *transport.client, transport.access, transport.environment, reference, "pull");
         CYBELE_TRY(const FoundManifest found, find_manifest(registry, reference, request));
         return found.digest;
+    }
+    if (request.transport == "oci") { // its own files say it, and nothing is stored
+        CYBELE_TRY(const OciImage image, read_local(request, nullptr));
+        return image.digest;
     }
     CYBELE_TRY(const TrustedFolders trusted, TrustedFolders::load(transport.environment));
     const fs::path folder = store_directory(transport.environment);

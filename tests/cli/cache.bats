@@ -72,7 +72,7 @@ build() { "$CYBELECTL" -v build app.def --force "$@" 2>&1; }
     assert_line --partial '1 of 4 entries were damaged and are removed'
     run "$CYBELECTL" cache prune --kind steps --keep 0 --dry-run
     assert_output --partial 'would remove 3 entries'
-    for size in x 1X 1iB 1.2.3 -1 inf 1e3 "$(printf '9%.0s' {1..400})"; do
+    for size in x 1X 1iB 1.2.3 -1 inf 1e3 99999999999999T "$(printf '9%.0s' {1..400})"; do
         refuses 2 "$CYBELECTL" cache prune --keep "$size"
     done
     run -0 "$CYBELECTL" cache prune --keep 10GiB -n

@@ -52,3 +52,13 @@ has_none() { [[ $(connections) == 0 ]]; }
     wait_for 20 has_none
     run ! kill -0 "$(<pid)"
 }
+
+@test "exec of an https image takes the certificates of --ca-file and of the setting" {
+    serve_https /bin/sh -c 'read -r _; printf "200 text/plain\nhello\n"'
+    refuses 255 "$CYBELECTL" exec "https://localhost:$port/app.sif" true
+    assert_output --partial 'CYBELE_CA_FILE'
+    refuses 255 "$CYBELECTL" exec --ca-file server.pem "https://localhost:$port/app.sif" true
+    assert_output --partial 'is not a SIF'
+    CYBELE_CA_FILE=server.pem refuses 255 "$CYBELECTL" exec "https://localhost:$port/app.sif" true
+    assert_output --partial 'is not a SIF'
+}

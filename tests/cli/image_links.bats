@@ -285,6 +285,24 @@ image() { "$CYBELECTL" image "$@"; }
     done
 }
 
+@test "image copy verifies the copy: who changes the source meanwhile changes nothing" {
+    "$CYBELECTL" key new k.pem -q
+    new_image signed.sif two
+    "$CYBELECTL" sign signed.sif --key k.pem
+    cp signed.sif good.sif
+    exec {key}< <(
+        until [[ -e changed ]]; do sleep 0.05; done
+        cat k.pub
+    )
+    "$CYBELECTL" image copy signed.sif x.sif --verify "/dev/fd/$key" &
+    until grep -q pipe "/proc/$!/wchan"; do sleep 0.05; done # it waits for the key
+    mv app.sif signed.sif
+    touch changed
+    wait $!
+    cmp x.sif good.sif
+    exec {key}<&-
+}
+
 @test "a file with several keys is refused: only the first one would count" {
     "$CYBELECTL" key new a.pem -q
     "$CYBELECTL" key new b.pem -q

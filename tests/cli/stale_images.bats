@@ -336,3 +336,50 @@ check_records() {
     assert_equal "$(cat demo.out)" two
     assert_equal "$("$CYBELECTL" job status --details "$output" --format json | jq -r '.jobs[0]."image-digest"')" "$(digest_of demo.sif)"
 }
+
+# put_blob FILE: into the blobs of the layout; its digest and size, for JSON.
+put_blob() {
+    local digest
+    digest=$(sha256sum <"$1" | cut -d' ' -f1)
+    mkdir -p lay/blobs/sha256
+    cp "$1" "lay/blobs/sha256/$digest"
+    printf '"digest":"sha256:%s","size":%s' "$digest" "$(stat -c %s "$1")"
+}
+
+# write_layout NAME=TEXT…: the OCI layout `lay` with an image for each NAME, whose /word has TEXT.
+write_layout() {
+    local one layer list='' type=application/vnd.oci.image
+    for one in "$@"; do
+        mkdir -p root/bin
+        cp /bin/busybox root/bin/cat
+        echo "${one#*=}" >root/word
+        tar -C root -cf layer.tar .
+        layer=$(put_blob layer.tar)
+        printf '{"architecture":"%s","os":"linux","config":{},"rootfs":{"type":"layers","diff_ids":["%s"]}}' \
+            "$(dpkg --print-architecture)" "$(digest_of layer.tar)" >config.json
+        printf '{"schemaVersion":2,"mediaType":"%s","config":{"mediaType":"%s",%s},"layers":[{"mediaType":"%s",%s}]}' \
+            $type.manifest.v1+json $type.config.v1+json "$(put_blob config.json)" $type.layer.v1.tar "$layer" >manifest.json
+        list+="${list:+,}{\"mediaType\":\"$type.manifest.v1+json\",$(put_blob manifest.json)"
+        list+=",\"annotations\":{\"org.opencontainers.image.ref.name\":\"${one%%=*}\"}}"
+    done
+    echo '{"imageLayoutVersion":"1.0.0"}' >lay/oci-layout
+    echo "{\"schemaVersion\":2,\"manifests\":[$list]}" >lay/index.json
+}
+
+# word_of IMAGE WORD: what its start prints.
+word_of() {
+    run -0 --separate-stderr "$CYBELECTL" exec "$1" cat /word
+    assert_output "$2"
+}
+
+@test "exec of an OCI layout starts the image that the name has now, also of names that differ in capitals" {
+    write_layout A=big a=small
+    word_of oci:lay:A big
+    word_of oci:lay:a small
+    write_layout A=bigger a=small # the folder itself is as old as before
+    word_of oci:lay:A bigger
+    word_of oci:lay:a small
+    tar -C lay -cf lay.tar .
+    word_of oci-archive:lay.tar:A bigger
+    word_of oci-archive:lay.tar:a small
+}
