@@ -34,8 +34,11 @@ public:
     explicit Walk(const FileVisitor& visitor) : visitor_(visitor) {}
 
     [[nodiscard]] Result<void> enter(const FilePointer& directory, std::string& path, int depth) {
-        // The same directory under two names can be forged, and then be nested in itself.
-        if (depth > kDeepestPath || !seen_.insert(directory->status().inode).second) {
+        CYBELE_TRY(const auto children, directory->children());
+        // The same directory under two names can be forged, and then be nested in itself. Empty
+        // ones may be mount points, whose numbers are of other file systems.
+        const bool is_again = !children.empty() && !seen_.insert(directory->status().inode).second;
+        if (depth > kDeepestPath || is_again) {
             return fail(ErrorCode::kInput,
                         problem("image-directory-unreadable",
                                 fmt::format("the directory {}/ of the image cannot be read",
@@ -44,7 +47,6 @@ public:
                             ? "directories are nested too deep"
                             : "it is the same as another one: the image is damaged");
         }
-        CYBELE_TRY(const auto children, directory->children());
         for (const auto& child : children) {
             const auto length = path.size();
             path += '/';

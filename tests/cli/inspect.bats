@@ -204,6 +204,13 @@ make_root() {
     assert_success
 }
 
+@test "a directory with mount points, which are empty here and have one number" {
+    mkdir -p mounts/{a,b}
+    run -0 unshare -rm sh -c 'mount -t tmpfs a mounts/a && mount -t tmpfs b mounts/b && "$0" inspect --files mounts' "$CYBELECTL"
+    assert_line --regexp ' /a$'
+    assert_line --regexp ' /b$'
+}
+
 @test "image tree: what makes an image large, by folder and package, as text, JSON and one page" {
     mkdir -p large/usr/lib/python3/numpy large/usr/lib/python3/numpy-2.0.dist-info large/var/lib/dpkg/info large/opt
     ln -s usr/lib large/lib
