@@ -13,6 +13,7 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 namespace cybele::recipes::definition_file {
@@ -137,6 +138,7 @@ private:
         auto& steps = state.stage.steps;
         steps = std::move(state.before);
         carry_post(state, joined(stage, "post"), state.stage.environment);
+        std::move(state.after.begin(), state.after.end(), std::back_inserter(steps));
         for (const auto& row : kLost) {
             const Joined lost = joined(stage, row.section);
             lose(ledger_, lost, row.words);
@@ -266,8 +268,7 @@ private:
             state.stage.environment = *fields;
             return;
         }
-        state.before.push_back(
-            {executable_lines("/.singularity.d/env/90-environment.sh", "#!/bin/sh\n" + own.text)});
+        state.after.push_back({environment_lines(own.text)});
     }
 
     /// %runscript and %test: a program, or a script as it is written.

@@ -42,6 +42,8 @@ struct State {
     bool has_system_files = false;
     /// Steps that write what no field says.
     std::vector<DraftStep> before;
+    /// The same, of what %post does not see.
+    std::vector<DraftStep> after{};
     /// Those that %setup makes: what is copied to their names goes into them.
     std::set<std::string> made_folders{};
 };
@@ -62,6 +64,9 @@ read_assignments(std::string_view script);
 
 /// Lines that write an executable file.
 [[nodiscard]] std::string executable_lines(const std::string& path, const std::string& script);
+
+/// Shell lines that put a script behind the environment that the base brings.
+[[nodiscard]] std::string environment_lines(const std::string& script);
 
 /// Why a Recipe cannot have what the draft says besides its base; nothing where it can.
 [[nodiscard]] std::optional<Fault> fault_of(const Draft& piece);

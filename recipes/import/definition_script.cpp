@@ -218,4 +218,12 @@ std::string executable_lines(const std::string& path, const std::string& script)
            write_file_lines(path, text) + "chmod 755 " + definition_quote(path) + "\n";
 }
 
+std::string environment_lines(const std::string& script) {
+    const std::string file = "/.singularity.d/env/90-environment.sh";
+    const std::string more = file + ".import"; // no start reads a file of this name
+    return "mkdir -p /.singularity.d/env\n" + write_file_lines(more, "\n" + script + "\n") +
+           "[ -e " + file + " ] || echo '#!/bin/sh' > " + file + "\ncat " + more + " >> " + file +
+           "\nrm " + more + "\nchmod 755 " + file + "\n";
+}
+
 } // namespace cybele::recipes::definition_file

@@ -89,6 +89,20 @@ teardown() { leave_place; }
     nothing_left .schemas app.yaml build.txt Singularity.app
 }
 
+@test "the environment of a definition file is behind the base's, and no step of its Recipe sees it" {
+    cp /bin/busybox .
+    printf '%s\n' 'Bootstrap: scratch' '%files' 'busybox /bin/busybox' 'busybox /bin/sh' '%environment' 'export OLD=1' >base.def
+    "$CYBELECTL" build base.def -q
+    # shellcheck disable=SC2016
+    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%post' 'busybox mkdir /opt' 'echo NEW=2 >/opt/set.sh' 'echo "${A-unset}" >/seen' \
+        '%environment' '. /opt/set.sh' 'export A=3' >app.def
+    "$CYBELECTL" recipe import app.def -o app.yaml
+    "$CYBELECTL" build app.yaml -q
+    # shellcheck disable=SC2016
+    run -0 "$CYBELECTL" exec app.sif sh -c 'read -r seen </seen; echo "$OLD $NEW $A $seen"'
+    assert_output '1 2 3 unset'
+}
+
 @test "a definition file that no Recipe can be is refused by line, and nothing is written" {
     printf '%s\n' 'Bootstrap: docker' 'From: a:1' '%post' 'cat >/x <<EOF' 'text' >open.def
     refuses 3 "$CYBELECTL" recipe import open.def -o x.yaml
