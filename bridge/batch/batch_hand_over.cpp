@@ -100,7 +100,8 @@ Call BatchCluster::hand_over_call(const Object& object, const Login& login, int 
     const fs::path incoming = record / ("incoming-" + random_uuid());
     Call call = record_call(kHandOver,
                             login,
-                            {record.native(),
+                            {login.account,
+                             record.native(),
                              std::to_string(attempt),
                              std::to_string(object.spec.batch.size()),
                              incoming.native(),

@@ -7,12 +7,18 @@
 /// What may be done by one controller only begins with mkdir, which succeeds for one of them.
 namespace cybele::bridge {
 
-/// RECORD NUMBER BYTES INCOMING OBJECT COMMAND…: takes the claim of that number, moves the script
-/// into it, notes there whose job it is and calls the batch system's submission. Exit code 17:
-/// another controller has the claim. 18: nothing was begun.
+/// ACCOUNT RECORD NUMBER BYTES INCOMING OBJECT COMMAND…: takes the claim of that number, moves the
+/// script into it, notes there whose job it is and calls the batch system's submission. Exit code
+/// 17: another controller has the claim. 18: nothing was begun, such as by another user.
 inline constexpr std::string_view kHandOver = R"sh(umask 077
-record=$1 claim=$1/claim-$2 bytes=$3 incoming=$4 object=$5
-shift 5
+account=$1 record=$2 claim=$2/claim-$3 bytes=$4 incoming=$5 object=$6
+shift 6
+if [ "$(id -un)" != "$account" ]; then
+    rm -f "$incoming"
+    rmdir "$record" "${record%/*}" 2>/dev/null # which the account itself could not use
+    echo "commands run as another user: $(id -un), not $account" >&2
+    exit 18
+fi
 if ! mkdir "$claim" 2>/dev/null; then
     rm -f "$incoming"
     [ -d "$claim" ] && exit 17

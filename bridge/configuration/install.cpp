@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/configuration/install.hpp"
 
+#include "bridge/configuration/findings.hpp"
 #include "bridge/configuration/install_texts.hpp"
+#include "bridge/configuration/limit_texts.hpp"
 #include "kubernetes/objects/crd.hpp"
 #include "kubernetes/objects/names.hpp"
 #include "kubernetes/objects/yaml_tree.hpp"
-#include "support/document.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -70,6 +71,27 @@ std::vector<std::string> rights(const InstallRequest& request) {
     return texts;
 }
 
+/// The admission policies: of users, and of what the bridge itself may do with its rights.
+std::vector<std::string> policies(const InstallRequest& request) {
+    const launchers::Bridge& document = request.configuration.document;
+    std::vector<std::string_view> forms{kPoliciesText};
+    if (document.manages_jobs) {
+        forms.insert(forms.end(), {kJobPolicyText, kJobLimitText});
+    }
+    if (document.virtual_nodes || !document.collector_image.empty()) {
+        forms.push_back(kPodLimitText);
+    }
+    if (document.virtual_nodes) {
+        forms.push_back(kNodeLimitText);
+    }
+    std::vector<std::string> texts;
+    texts.reserve(forms.size());
+    for (const std::string_view form : forms) {
+        texts.push_back(fmt::format(fmt::runtime(form), fmt::arg("space", request.name_space)));
+    }
+    return texts;
+}
+
 std::string deployment(const InstallRequest& request) {
     const std::string& name = request.configuration.document.name;
     std::string placement;
@@ -117,85 +139,15 @@ Result<void> check(const InstallRequest& request) {
             "copy " + printable(site) + " next to the Bridge, and write `site: " + printable(site) +
                 "`");
     }
-    return {};
-}
-
-/// A warning at a field of the Bridge.
-class Notes {
-public:
-    explicit Notes(const launchers::Bridge& document) : document_(document) {}
-
-    void add(const std::string& path, Problem what, std::string because, std::string help) {
-        notes_.push_back(document::fault_at(document_.source,
-                                            document::mark_of(document_.marks, path),
-                                            std::move(what),
-                                            std::move(because),
-                                            std::move(help)));
-        notes_.back().is_warning = true;
+    std::vector<Fault> refused = refused_fields(request.configuration);
+    if (!request.image.empty()) {
+        std::vector<Fault> more = refused_in_pod(request.configuration);
+        refused.insert(refused.end(), more.begin(), more.end());
     }
-    [[nodiscard]] std::vector<Fault> take() {
-        return std::move(notes_);
-    }
-
-private:
-    const launchers::Bridge& document_;
-    std::vector<Fault> notes_;
-};
-
-constexpr std::string_view kKeysFolder = "/etc/cybelectl-keys";
-
-/// A pod has the keys of the Secret, and no commands of a batch system.
-void note_way(const launchers::BridgeWay& way, const std::string& path, Notes& notes) {
-    if (way.ssh.empty() && way.slurmrestd.empty()) {
-        notes.add(path,
-                  problem("bridge-commands-in-pod", "the pod has no commands of a batch system"),
-                  "with --image the bridge runs in a container",
-                  "write `way: {ssh: USER@HOST, key: " + std::string(kKeysFolder) + "/USER}`");
-        return;
-    }
-    const std::string folder = way.key.parent_path().native();
-    if (!way.key.empty() && folder != kKeysFolder) {
-        const std::string name = printable(way.key.filename().native());
-        notes.add(
-            path + ".key",
-            problem("bridge-key-not-in-pod", "the pod has no file '" + name + "' there"),
-            "the Deployment mounts the Secret of the keys at " + std::string(kKeysFolder),
-            fmt::format("write `key: {}/{}`, and add the file to the Secret", kKeysFolder, name));
-    }
+    return refused.empty() ? Result<void>() : fail(Error(std::move(refused)));
 }
 
 } // namespace
-
-std::vector<Fault> install_notes(const InstallRequest& request) {
-    const launchers::Bridge& document = request.configuration.document;
-    Notes notes(document);
-    for (std::size_t at = 0; at < document.accounts.size(); ++at) {
-        const launchers::BridgeAccount& row = document.accounts[at];
-        const std::string path = fmt::format("accounts[{}]", at);
-        if (row.account == "root") {
-            notes.add(path + ".account",
-                      problem("bridge-account-root", "jobs would run as root"),
-                      "whoever may create objects in the namespace would be root on the cluster",
-                      "name an ordinary account");
-        }
-        if (!document.namespaces.empty() &&
-            std::find(document.namespaces.begin(), document.namespaces.end(), row.name_space) ==
-                document.namespaces.end()) {
-            notes.add(path + ".namespace",
-                      problem("bridge-account-not-served",
-                              "namespace '" + printable(row.name_space) + "' is not served"),
-                      "`namespaces` does not list it",
-                      "add it to `namespaces`, or remove this row");
-        }
-        if (!request.image.empty()) {
-            note_way(row.way, path + ".way", notes);
-        }
-    }
-    if (!request.image.empty() && document.reader) {
-        note_way(*document.reader, "reader", notes);
-    }
-    return notes.take();
-}
 
 Result<std::string> install_manifest(const InstallRequest& request) {
     CYBELE_CHECK(check(request));
@@ -208,9 +160,8 @@ Result<std::string> install_manifest(const InstallRequest& request) {
     for (std::string& text : rights(request)) {
         texts.push_back(std::move(text));
     }
-    texts.push_back(fmt::format(kPoliciesText, fmt::arg("space", request.name_space)));
-    if (request.configuration.document.manages_jobs) {
-        texts.push_back(fmt::format(kJobPolicyText, fmt::arg("space", request.name_space)));
+    for (std::string& text : policies(request)) {
+        texts.push_back(std::move(text));
     }
     CYBELE_TRY(std::string map, config_map(request));
     texts.push_back(std::move(map));

@@ -6,7 +6,6 @@
 
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace cybele::bridge {
 
@@ -27,9 +26,5 @@ struct InstallRequest {
 /// account, rights without a wildcard, two admission policies, configuration and Deployment. The
 /// same bytes for the same request.
 [[nodiscard]] Result<std::string> install_manifest(const InstallRequest& request);
-
-/// Warnings of what would be applied and not work, or give more than is meant: keys and commands
-/// that a pod does not have, the account root, rows of a namespace that is not served.
-[[nodiscard]] std::vector<Fault> install_notes(const InstallRequest& request);
 
 } // namespace cybele::bridge

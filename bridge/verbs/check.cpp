@@ -3,6 +3,7 @@
 
 #include "bridge/batch/batch_cluster.hpp"
 #include "bridge/batch/ways.hpp"
+#include "bridge/configuration/findings.hpp"
 #include "bridge/server/api_server.hpp"
 #include "bridge/server/pump.hpp"
 #include "bridge/verbs/check_owners.hpp"
@@ -133,6 +134,9 @@ public:
           plural_(text::lowered(kind_text(request.configuration.site.kind)) + "s") {}
 
     void run() {
+        for (Fault& fault : refused_fields(request_.configuration)) {
+            bad("the Bridge and its Site", std::move(fault));
+        }
         check_server();
         check_cluster();
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/configuration/install.hpp"
 
+#include "bridge/configuration/findings.hpp"
 #include "bridge/service/server_session.hpp"
 #include "bridge/verbs/apply.hpp"
 #include "cli/bridge/options.hpp"

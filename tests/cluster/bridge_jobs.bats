@@ -132,6 +132,32 @@ $user"
     kubectl delete job other foreign
 }
 
+@test "the nodes verify the images of Jobs by the Policy of the Site, of which the bridge needs no file" {
+    [[ $(id -u) == 0 ]] || skip 'only root mounts here'
+    mkdir policies
+    (cd policies && "$CYBELECTL" key new centre.pem)
+    printf '%s\n' 'kind: Policy' 'keys: [centre.pub]' >policies/policy.yaml
+    {
+        cat site.yaml
+        echo "verify: $place/policies/policy.yaml"
+    } >strict.yaml
+    sed 's/^site: .*/site: strict.yaml/' bridge.yaml >strict-bridge.yaml
+    # As in its pod, the folder is empty for the bridge.
+    PATH=$place/commands:$PATH unshare --mount sh -c 'mount -t tmpfs none "$1" && exec "$2" bridge run --config strict-bridge.yaml' \
+        sh "$place/policies" "$CYBELECTL" >>one.log 2>&1 3>&- &
+    echo $! >one.pid
+    managed unsigned 'echo never'
+    cp image.sif signed.sif
+    "$CYBELECTL" sign signed.sif --key policies/centre.pem
+    sed 's/image\.sif/signed.sif/; s/"unsigned"/"signed"/' unsigned.json | kubectl create -f -
+    becomes unsigned Failed
+    becomes signed Complete
+    run ! grep -rqx never work/slurm-"$(record unsigned .jobId)".out
+    grep -qx never work/*"$(record signed .jobId)"*out
+    run -0 as_bridge "$CYBELECTL" bridge logs --stderr default/unsigned
+    assert_output --partial 'not verified'
+}
+
 @test "install gives the rights for Jobs, the policy keeps finalizer and account, and an older server is reported" {
     kubectl create serviceaccount eve
     kubectl create rolebinding eve --clusterrole=edit --serviceaccount=default:eve
@@ -149,6 +175,16 @@ $user"
     is_refused() { ! as_eve patch job mine --dry-run=server --type merge -p '{"metadata": {"finalizers": ["cybelectl.io/batch-job"]}}' 2>refusal; }
     wait_for 90 is_refused
     grep -q 'only the bridge' refusal
+    # The bridge itself changes no Job of others.
+    jq '.metadata.name = "theirs" | del(.spec.managedBy)' mine.json | kubectl create -f -
+    as_account() { kubectl --as=system:serviceaccount:cybelectl:cybelectl-bridge "$@"; }
+    is_limited() { ! as_account patch job theirs --dry-run=server --type merge -p '{"spec": {"suspend": false}}' 2>limit; }
+    wait_for 90 is_limited
+    grep -q 'Jobs that name it only' limit
+    run ! as_account patch job theirs --subresource status --dry-run=server --type merge -p '{"status": {"failed": 1}}'
+    assert_output --partial 'Jobs that name it only'
+    as_account patch job mine --dry-run=server --type merge -p '{"metadata": {"finalizers": ["cybelectl.io/batch-job"]}}'
+    kubectl delete job theirs
     run ! as_eve patch job mine --type merge -p "{\"metadata\": {\"annotations\": {\"cybelectl.io/account\": \"$user\"}}}"
     assert_output --partial 'needs the verb use'
     run ! as_eve patch job mine --subresource status --type merge -p '{"status": {"active": 1}}'

@@ -131,3 +131,44 @@ shows() { wait_for "${3:-30}" has_phase "$1" "$2" || { kubectl get pods -o yaml 
     touch enough
     for one in default second; do wait_for 60 pod_is "$one" Succeeded || { kubectl get pods -A && cat two.log && return 1; }; done
 }
+
+@test "the account of the bridge makes no pod with Secrets or tokens, deletes no other pod, and changes no other node" {
+    local plain='automountServiceAccountToken: false, containers: [{name: a, image: x, securityContext: {allowPrivilegeEscalation: false}}]'
+    as_account() { kubectl --as=system:serviceaccount:cybelectl:cybelectl-bridge "$@"; }
+    # tries LABELS SPEC: to make such a pod.
+    tries() {
+        echo "{apiVersion: v1, kind: Pod, metadata: {name: tried, namespace: default, labels: {$1}}, spec: {$2}}" |
+            as_account create --dry-run=server -f - 2>refusal
+    }
+    is_denied() { ! tries "$@"; }
+    wait_for 60 is_denied '' "$plain"
+    grep -q 'its own pods only' refusal
+    tries 'cybelectl.io/bridge: test' "$plain"
+    local more words
+    while IFS='|' read -r more words; do
+        run ! tries 'cybelectl.io/collects-for: test' "$more"
+        grep -q "$words" refusal || { cat refusal && return 1; }
+    done <<END
+$plain, volumes: [{name: v, secret: {secretName: s}}]|has no Secret
+$plain, volumes: [{name: v, hostPath: {path: /}}]|no folder of its node
+$plain, volumes: [{name: v, projected: {sources: [{serviceAccountToken: {path: t}}]}}]|no token
+$plain, volumes: [{name: v, projected: {sources: [{secret: {name: s}}]}}]|has no Secret
+$plain, hostNetwork: true|namespaces of its node
+${plain/automountServiceAccountToken: false, /}|no token of its service account
+${plain/image: x/image: x, env: [{name: A, valueFrom: {secretKeyRef: {name: s, key: k\}\}\}]}|variables of Secrets
+${plain/image: x/image: x, envFrom: [{secretRef: {name: s\}\}]}|variables of Secrets
+$plain, initContainers: [{name: b, image: x}]|nor privileges
+${plain/allowPrivilegeEscalation: false/privileged: true}|nor privileges
+END
+    echo "{apiVersion: v1, kind: Pod, metadata: {name: others, namespace: default}, spec: {$plain}}" | kubectl create -f -
+    run ! as_account delete pod others --wait=false
+    kubectl get pod others
+    kubectl delete pod others --force
+    echo '{apiVersion: v1, kind: Node, metadata: {name: real, labels: {kubernetes.io/os: linux}}}' | kubectl create -f -
+    run ! as_account patch node real --type merge -p '{"spec": {"unschedulable": true}}'
+    assert_output --partial 'virtual nodes only'
+    run ! as_account patch node real --type merge -p '{"metadata": {"labels": {"cybelectl.io/bridge": "test"}}}'
+    run ! as_account patch node real --subresource status --type merge -p '{"status": {"capacity": {"cpu": "1"}}}'
+    assert_output --partial 'virtual nodes only'
+    kubectl delete node real
+}

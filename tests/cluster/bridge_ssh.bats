@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # `cybelectl bridge run` by ssh with a key of each account: a real API server, a real Slurm, and the sshd of its head node, which accepts
-# a key or does not, and by sudo from one login. Eight minutes.
+# a key or does not, and by sudo from one login. Ten minutes.
 # shellcheck disable=SC2154 # unique is of suite.bash
 load ../parts/suite.bash
 load nodes.bash
@@ -82,6 +82,40 @@ others_run() {
     assert_equal "$(condition late Submitted status) $(in_queue)" 'True '
     run ! grep -h 'PRIVATE' one.log
     run ! grep 'PRIVATE' <(kubectl get slurmjobs,events -A -o yaml)
+}
+
+@test "an account's key is replaced while its jobs run: with both accepted in between, no object waits" {
+    cp keys/guest.pub authorized/guest
+    start_bridge one
+    job before 'while [ ! -e before-may-end ]; do sleep 0.5; done'
+    wait_for 180 reaches before Running || { cat one.log && return 1; }
+    ssh-keygen -q -t ed25519 -N '' -C '' -f keys/next
+    cat keys/next.pub >>authorized/guest
+    mv keys/next keys/guest
+    mv keys/next.pub keys/guest.pub
+    cp keys/guest.pub authorized/guest
+    job afterwards true
+    ends afterwards Succeeded 180
+    touch slurm/guest/before-may-end
+    ends before Succeeded 180
+    assert_equal "$(runs_of before) $(runs_of afterwards)" '1 1'
+    run ! grep -E 'Trouble|Permission denied' one.log
+}
+
+@test "a login as another user than the account hands nothing over, and says so" {
+    cp keys/guest.pub authorized/guest
+    cp bridge.yaml usual.yaml
+    sed -i "s|way: {ssh: guest@127.0.0.1, key: $place/keys/guest}|way: {ssh: root@127.0.0.1, key: $place/keys/root}|" bridge.yaml
+    start_bridge one
+    job confused true
+    wait_for 180 is_hindered confused Submitted || { kubectl get slurmjob confused -o yaml && cat one.log && return 1; }
+    assert_equal "$(condition confused Submitted message)" 'commands run as another user: root, not guest'
+    assert_equal "$(field confused .status.jobId)$(in_queue)$(runs_of confused)" 0
+    stop_bridge one
+    mv usual.yaml bridge.yaml
+    start_bridge one
+    ends confused Succeeded 180
+    assert_equal "$(runs_of confused)" 1
 }
 
 @test "a login that keeps failing is tried less and less often, however many objects wait for it" {

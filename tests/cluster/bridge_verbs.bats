@@ -79,6 +79,39 @@ WARNINGS
     assert_equal "$(grep -c '^warning: ' <<<"$stderr")" 2
 }
 
+@test "install and check refuse a login as root or as another user, results in each folder, and a Policy that nodes would not find" {
+    mkdir -p refused
+    {
+        cat site.yaml
+        echo 'verify: policy.yaml'
+    } >refused/site.yaml
+    printf '%s\n' 'kind: Bridge' 'name: refused' 'site: site.yaml' 'reader: {ssh: root@login.example}' 'managed-jobs: true' 'accounts:' \
+        '  - {namespace: physics, account: alice, way: {ssh: bob@login.example}, workdir: /home/alice}' \
+        '  - {namespace: physics, account: eve, way: {ssh: root@login.example, sudo: true}, workdir: /home/eve, results-roots: [/]}' >refused/bridge.yaml
+    local what
+    for verb in install check; do
+        run "$CYBELECTL" bridge "$verb" --config refused/bridge.yaml
+        assert_equal "$status" 3
+        refute_line 'kind: ClusterRole'
+        while read -r what; do
+            assert_line "error: $what"
+        done <<'ERRORS'
+the reader would log in as root
+account alice is reached as the user bob
+the bridge would log in as root
+'/' admits results in each folder
+'policy.yaml' would not be found on the nodes
+ERRORS
+        assert_line 'help: write `ssh: alice@login.example`'
+    done
+    [[ ! -e refused/out.yaml ]]
+    run -3 "$CYBELECTL" bridge install --config refused/bridge.yaml -o refused/out.yaml
+    [[ ! -e refused/out.yaml ]]
+    # Images whose tag names whatever was pushed last.
+    run -0 --separate-stderr "$CYBELECTL" bridge install --image registry.example.org/cybelectl:latest
+    grep -qF "warning: image 'registry.example.org/cybelectl:latest' names no version" <<<"$stderr"
+}
+
 @test "with the rights of install and no more, check finds nothing and a job runs from apply to its end" {
     "$CYBELECTL" bridge install | kubectl apply -f -
     as_account

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# How long the ends of jobs take to reach the status, where the accounts of the bridge are reached by ssh: a real API server, a real Slurm,
-# and the sshd of its head node. Eight minutes.
+# How long objects take to reach the queue, and the ends of jobs to reach the status, where the accounts of the bridge are reached by ssh:
+# a real API server, a real Slurm, and the sshd of its head node. Nine minutes.
 # shellcheck disable=SC2154 # place is of suite.bash
 load ../parts/suite.bash
 load ../cluster/nodes.bash
@@ -92,4 +92,22 @@ all_run() {
     watch_ends
     jobs mixed 200 'sleep $((NUMBER % 7)).$((NUMBER % 10))'
     in_time mixed 200 10000
+}
+
+@test "each of ten objects that are created one after the other is in the queue within poll and five seconds" {
+    local one made submitted most=0
+    start_bridge one
+    for one in $(seq 10); do
+        jobs "quick-$one" 1 true
+        sleep "$((RANDOM % 4)).$((RANDOM % 10))"
+    done
+    has_ended() { [[ $(field "quick-$1-1" .status.status) == Succeeded ]]; }
+    for one in $(seq 10); do
+        wait_for 120 has_ended "$one" || { cat one.log && return 1; }
+        made=$(date -d "$(field "quick-$one-1" .metadata.creationTimestamp)" +%s)
+        submitted=$(date -d "$(slurm squeue -h -t all -j "$(field "quick-$one-1" .status.jobId)" -o %V)" +%s)
+        ((submitted - made <= most)) || most=$((submitted - made))
+    done
+    echo "from the creation of an object to its submission: at most $most s" >&3
+    ((most <= 10))
 }

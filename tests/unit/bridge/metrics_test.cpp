@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/service/metrics.hpp"
+#include "support/file.hpp"
+
+#include <regex>
 
 #include <doctest/doctest.h>
 
@@ -24,4 +27,18 @@ TEST_CASE("metrics: a head and a value per line, and no phase that somebody else
     CHECK(text.find("\ncybelectl_bridge_queue_answer_seconds 0.25\n") != std::string::npos);
     CHECK(text.find("forged") == std::string::npos);
     CHECK(text.ends_with("\n"));
+}
+
+TEST_CASE("the alerts of the page for operators name metrics that exist") {
+    const std::string text = bridge::metrics_text({});
+    const std::string page = read_file("docs/reference/bridge-operations.md").value();
+    const std::regex name("cybelectl_bridge_[a-z_]+");
+    std::size_t count = 0;
+    for (auto at = std::sregex_iterator(page.begin(), page.end(), name);
+         at != std::sregex_iterator();
+         ++at, ++count) {
+        CAPTURE(at->str());
+        CHECK(text.find("# TYPE " + at->str() + " ") != std::string::npos);
+    }
+    CHECK(count >= 10);
 }

@@ -4,6 +4,7 @@
 #include "submission/backends/shell_host.hpp"
 #include "submission/records/process_identity.hpp"
 #include "support/file.hpp"
+#include "support/text.hpp"
 
 #include <array>
 #include <filesystem>
@@ -33,11 +34,26 @@ struct RecordPlace {
         made.argv.insert(made.argv.end(), words.begin(), words.end());
         return made;
     }
-    /// The code of a hand-over whose submission is this shell command.
+    /// Who runs the commands.
+    std::string user() {
+        submission::Call made;
+        made.argv = {"id", "-un"};
+        const auto answers = host->exchange({made}, {});
+        REQUIRE(answers.has_value());
+        return std::string(text::trimmed(answers->outcomes.front().output));
+    }
     int hand_over(int attempt, const std::string& script, const std::string& submit) {
+        return hand_over(attempt, script, submit, user());
+    }
+    /// The code of a hand-over whose submission is this shell command.
+    int hand_over(int attempt,
+                  const std::string& script,
+                  const std::string& submit,
+                  const std::string& account) {
         const fs::path incoming = record / "incoming-1";
         submission::Call made = call(bridge::kHandOver,
-                                     {record.native(),
+                                     {account,
+                                      record.native(),
                                       std::to_string(attempt),
                                       std::to_string(script.size()),
                                       incoming.native(),
@@ -82,6 +98,14 @@ TEST_CASE("a hand-over takes its claim once, and its answer is found") {
     CHECK(place.hand_over(2, "#!/bin/sh\n", "echo 79") == 0);
     CHECK_MESSAGE(place.search().answer == "77", "the first answer stays");
     CHECK_FALSE(fs::exists(place.record / "incoming-1"));
+}
+
+TEST_CASE("as another user than the account nothing is handed over") {
+    RecordPlace place;
+    CHECK(place.hand_over(1, "#!/bin/sh\n", "echo 77", "no-such-account") == 18);
+    CHECK_FALSE(fs::exists(place.record.parent_path()));
+    CHECK(place.search().claims == 0);
+    CHECK(place.hand_over(1, "#!/bin/sh\n", "echo 77") == 0);
 }
 
 TEST_CASE("what the batch system said is read from the record") {

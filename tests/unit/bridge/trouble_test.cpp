@@ -11,6 +11,8 @@ TEST_CASE("words of a way that fails: credentials, or anything else") {
     CHECK(bridge::reason_of_words("alice@login: Permission denied (publickey).") ==
           "CredentialsFailed");
     CHECK(bridge::reason_of_words("Host key verification failed.") == "CredentialsFailed");
+    CHECK(bridge::reason_of_words("commands run as another user: bob, not alice") ==
+          "CredentialsFailed");
     for (const std::string_view sudo :
          {"sudo: a password is required",
           "Sorry, user bridge is not allowed to execute '/usr/bin/sh -s' as alice on login.",
