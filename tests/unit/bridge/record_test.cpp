@@ -28,7 +28,8 @@ struct RecordPlace {
         {{"sh", "-s"}, "this machine", {{"PATH", "/usr/local/bin:/usr/bin:/bin"}}});
     std::unique_ptr<submission::Commands> commands = submission::slurm_commands();
 
-    submission::Call call(std::string_view script, const std::vector<std::string>& words) const {
+    [[nodiscard]] submission::Call call(std::string_view script,
+                                        const std::vector<std::string>& words) const {
         submission::Call made;
         made.argv = {"sh", "-c", std::string(script), "cybelectl"};
         made.argv.insert(made.argv.end(), words.begin(), words.end());
