@@ -101,7 +101,8 @@ namespace {
 
 Result<std::string> read_descriptor(int fd, std::size_t limit, const fs::path& path) {
     std::string text;
-    std::array<char, 65536> buffer{};
+    // Only what is read costs a page.
+    std::array<char, 65536> buffer; // NOLINT(cppcoreguidelines-pro-type-member-init)
     for (;;) {
         const ssize_t count = ::read(fd, buffer.data(), buffer.size());
         if (count < 0) {

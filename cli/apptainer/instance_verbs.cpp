@@ -19,6 +19,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace cybele::cli {
 
@@ -69,6 +70,15 @@ std::string json_of(const std::vector<Instance>& instances) {
 Result<void> check_user(const OtherCall& call) {
     if (call.value("--user").empty()) {
         return {};
+    }
+    const bool is_list = call.verb->verb == "instance list";
+    if (::geteuid() != 0 && (is_list || call.verb->verb == "instance stop")) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("instance-user-root-only",
+                            std::string("Only root user can ") + (is_list ? "list" : "stop") +
+                                " user's instances"),
+                    "those of others belong to them",
+                    "leave out --user");
     }
     return fail(ErrorCode::kEnvironment,
                 problem("apptainer-option-not-supported", "--user is not supported"),
@@ -162,8 +172,8 @@ Result<double> timeout_of(const OtherCall& call) {
 Result<int> stop(const Session& session, const OtherCall& call) {
     if (call.words.empty() && !call.has("--all")) {
         return fail(ErrorCode::kUsage, // as Apptainer, which shows the usage
-                    problem("instance-stop-name", "invalid command: no instance was named"),
-                    "`instance stop` ends one of them",
+                    problem("instance-stop-name", "invalid command"),
+                    "no instance was named",
                     "name it, or write --all");
     }
     std::optional<int> number = SIGINT;

@@ -152,8 +152,9 @@ Result<void> check_number(const OtherVerb& verb, const OtherFlag& flag, const Fl
     }
     return fail(ErrorCode::kUsage,
                 problem("apptainer-flag",
-                        "invalid argument \"" + printable(value) + "\" for \"" + word.name +
-                            "\" flag: it is not a number"));
+                        "invalid argument \"" + printable(value) + "\" for \"" +
+                            title_of(flag.names) + "\" flag: strconv.ParseInt: parsing \"" +
+                            printable(value) + "\": invalid syntax"));
 }
 
 Result<OtherCall> read_call(const Session& session, const OtherVerb& verb, std::size_t at) {

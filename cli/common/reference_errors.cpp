@@ -19,23 +19,64 @@ enum class Verbs { kAny, kStart };
 /// `{1}`, `{2}`: the quoted words of our message; `{b}`: that of our reason; `{m}`: all between the
 /// first and the last quote of our message; `{first}`, `{last}`: its first and last word; `{path}`:
 /// the first word as an absolute path, `{section}`: `{1}` without its `%`, `{abs1}`, `{abs2}`: the
-/// quoted ones so, `{part1}`, `{part2}`: what stands before and after the colon of the first quoted
-/// one; `{file}`: the place, `{subject}`: what the error is about, `{abs}`: that as
-/// an absolute path.
+/// quoted ones so, `{second}`: the second word, `{blast}`: the last word of our reason, `{part1}`,
+/// `{part2}`: what stands before and after the colon of the first quoted one; `{file}`: the place,
+/// `{subject}`: what the error is about, `{abs}`: that as an absolute path.
 struct KnownError {
     std::string_view id; ///< of the problem
     Verbs verbs;
     std::string_view words;
+    std::string_view reason = {}; ///< a part of our reason; empty: any
 };
+
+/// Without systemd as process 1 the reference has no cgroups.
+constexpr std::string_view kNoSystemd =
+    "container creation failed: while applying cgroups config: cannot use cgroups - cannot use "
+    "systemd cgroups manager, systemd not running as init on this host";
+constexpr std::string_view kNoNetwork =
+    "container creation failed: network requires root or a suid installation with /etc/subuid "
+    "--fakeroot; non-root users can only use --network=none unless permitted by the administrator";
 
 // clang-format off
 constexpr KnownError kKnownErrors[] = {
     {"program-not-in-path", Verbs::kAny, "\"{1}\": executable file not found in $PATH"},
     {"program-not-found", Verbs::kAny, "stat {1}: no such file or directory"},
+    {"pull-source-unreadable", Verbs::kStart, "Unable to handle {subject}", "No such file"},
+    {"image-of-registry", Verbs::kStart, "Unsupported transport type: {scheme1}"},
+    {"apptainer-variable", Verbs::kAny, "While parsing environment variables: while updating flags from environment: \nunable to set flag {subject} to value {b}: strconv.ParseBool: parsing \"{b}\": invalid syntax", "is neither true nor false"},
+    {"site-settings-missing", Verbs::kAny, "While initializing: couldn't parse configuration file {1}: open {1}: no such file or directory"},
+    {"bind-kinds-differ", Verbs::kStart, "container creation failed: mount hook function failure: mount {1}->{2} error: while mounting {1}: could not mount {1}: not a directory"},
+    {"instance-user-root-only", Verbs::kAny, "{message}"},
+    {"program-is-directory", Verbs::kAny, "is a directory"},
+    {"program-not-executable", Verbs::kAny, "permission denied"},
     {"container-directory-missing", Verbs::kAny, "failed to set working directory: chdir {1}: no such file or directory"},
     {"image-file-missing", Verbs::kStart, "While checking container encryption: could not open image {abs1}: failed to retrieve path for {abs1}: lstat {abs1}: no such file or directory"},
     {"text-not-a-sif", Verbs::kStart, "While checking container encryption: could not open image {path}: image format not recognized"},
+    {"not-a-sif", Verbs::kStart, "While checking container encryption: could not open image {path}: image format not recognized", "it is an empty file"},
+    {"overlay-in-use", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: while locking ext3 partition from {1}: can't open {1} for writing, currently in use by another process"},
+    {"overlay-unusable", Verbs::kAny, "container creation failed: mount hook function failure: hook function for tag prelayer returns error: setup of overlay upper dir failed: failed to create /var/lib/apptainer/mnt/session/overlay-images/0/upper directory: mkdir /var/lib/apptainer/mnt/session/overlay-images/0/upper: permission denied", "no folder 'upper'"},
+    {"network-not-supported", Verbs::kAny, kNoNetwork},
+    {"network-namespace-root-only", Verbs::kAny, "\"{subject}\" is not an allowed netns path in singularity.conf"},
+    {"security-module-not-supported", Verbs::kAny, "failed to apply security configuration: {second} requested, but is not enabled or supported on this system"},
+    {"root-only-option", Verbs::kAny, "Could not configure {first}: {first} requires root privileges"},
+    {"fakeroot-without-range", Verbs::kAny, "could not use fakeroot: {message}"},
+    {"limits-not-delegated", Verbs::kAny, kNoSystemd},
+    {"limit-value", Verbs::kAny, "invalid memory value: invalid size: '{1}'", "a size is a number"},
+    {"limit-value", Verbs::kAny, "invalid cpus value: can't convert {1} to decimal", "it is a number between"},
+    {"limit-value", Verbs::kAny, "blkio-weight must be in range 10-1000", "10 to 1000"},
+    {"instance-stop-signal", Verbs::kAny, "Could not convert stop signal: {1} is not a number"},
+    {"scratch-relative", Verbs::kAny, "container creation failed: could not bind scratch directory /var/lib/apptainer/mnt/session/scratch/{1} into container: destination must be an absolute path"},
+    {"workdir-missing", Verbs::kAny, "container creation failed: failed to create {abs1}/home: mkdir {abs1}/home: no such file or directory"},
+    {"home-relative", Verbs::kAny, "container creation failed: failed to add {abs1} as session directory: path {1} is not an absolute path"},
+    {"fusemount-malformed", Verbs::kAny, "While setting FUSE mount configuration: while setting fuse mount: no whitespace separators found in command \"{1}\"", "its arguments and a target"},
+    {"fuse-program-missing", Verbs::kAny, "container creation failed: while running FUSE drivers: could not start program {1} /dev/fd/3 -f: exec: \"{1}\": executable file not found in $PATH", "it is looked for"},
+    {"bind-malformed", Verbs::kAny, "container creation failed: id number must be greater than 0", "id= accepts the number"},
+    {"image-bind-unusable", Verbs::kAny, "container creation failed: no data partition found in {1}", "the SIF has no partition"},
+    {"image-bind-unusable", Verbs::kAny, "container creation failed: mount hook function failure: hook function for tag prelayer returns error: {blast} doesn't exist in image {1}", "it has no "},
+    {"image-bind-unusable", Verbs::kAny, "while loading data bind images: failed to load data image {1}: while locking ext3 partition from {1}: can't open {1} for writing, currently in use by another process", "a second time"},
+    {"container-path-missing", Verbs::kStart, "container creation failed: mount hook function failure: mount {subject}->{1} error: while mounting {subject}: destination {1} doesn't exist in container"},
     {"overlay-missing", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: failed to retrieve path for {1}: lstat {abs1}: no such file or directory"},
+    {"squashfs-not-writable", Verbs::kAny, "could not set {1} image writable: squashfs is a read-only filesystem"},
     {"image-not-writable", Verbs::kAny, "no SIF writable overlay partition found in {1}"},
     {"name-server-malformed", Verbs::kAny, "container creation failed: dns ip {1} is not a valid IP address"},
     {"bind-mode-unknown", Verbs::kAny, "While setting bind mount configuration: while parsing bind path: while getting bind path: {b} is not a valid bind option"},
@@ -116,6 +157,8 @@ std::string filled(const KnownError& row, const Fault& fault) {
     const auto words = quoted_words(fault.message);
     const std::string first = fault.message.substr(0, fault.message.find(' '));
     const std::string last = fault.message.substr(fault.message.rfind(' ') + 1);
+    const std::string second =
+        fault.message.substr(std::min(first.size() + 1, fault.message.size()));
     const std::pair<std::string_view, std::string> values[] = {
         {"{1}", words[0]},
         {"{2}", words[1]},
@@ -128,10 +171,13 @@ std::string filled(const KnownError& row, const Fault& fault) {
         {"{section}", words[0].substr(words[0].starts_with('%') ? 1 : 0)},
         {"{first}", first},
         {"{last}", last},
+        {"{second}", second.substr(0, second.find(' '))},
+        {"{blast}", fault.because.substr(fault.because.rfind(' ') + 1)},
         {"{part1}", absolute_path_of(words[0].substr(0, words[0].find(':')))},
         {"{part2}", words[0].substr(std::min(words[0].find(':') + 1, words[0].size()))},
         {"{subject}", fault.subject},
         {"{abs}", absolute_path_of(fault.subject)},
+        {"{scheme1}", words[0].substr(0, words[0].find(':'))},
         {"{scheme}", last.substr(0, last.find(':'))},
         {"{message}", fault.message},
     };
@@ -144,11 +190,16 @@ std::string filled(const KnownError& row, const Fault& fault) {
         if (value == std::end(values)) {
             text += row.words[at++];
         } else {
-            text += value->second;
+            text += printable(value->second);
             at += value->first.size();
         }
     }
     return text;
+}
+
+bool has_systemd() {
+    std::error_code ignored;
+    return std::filesystem::is_directory("/run/systemd/system", ignored);
 }
 
 } // namespace
@@ -159,10 +210,11 @@ std::optional<std::string> reference_error_text(const Fault& fault, bool is_star
     }
     const auto* const row =
         std::find_if(std::begin(kKnownErrors), std::end(kKnownErrors), [&](const KnownError& one) {
-            return one.id == fault.id && (one.verbs == Verbs::kAny || is_start);
+            return one.id == fault.id && (one.verbs == Verbs::kAny || is_start) &&
+                   fault.because.find(one.reason) != std::string::npos &&
+                   (one.words != kNoSystemd || !has_systemd());
         });
-    return row == std::end(kKnownErrors) ? std::nullopt
-                                         : std::optional(printable(filled(*row, fault)));
+    return row == std::end(kKnownErrors) ? std::nullopt : std::optional(filled(*row, fault));
 }
 
 } // namespace cybele::cli

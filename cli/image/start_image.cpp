@@ -7,6 +7,7 @@
 #include "cli/common/reference_folders.hpp"
 #include "cli/image/cache_entries.hpp"
 #include "cli/image/reference_cache.hpp"
+#include "cli/image/unreadable_source.hpp"
 #include "cli/image/web_image.hpp"
 #include "images/sif/sif.hpp"
 #include "registry/oci/images.hpp"
@@ -185,10 +186,7 @@ state_of(const Session& session, const StartOptions& options, const std::string&
     const fs::path path = registry::read_local_reference(request).path;
     struct stat status = {};
     if (stat(path.c_str(), &status) != 0) {
-        return fail(ErrorCode::kInput,
-                    problem("pull-source-unreadable", "cannot open " + printable(path.native())),
-                    system_error("", errno).faults().front().because,
-                    "check the path of the image");
+        return fail(unreadable_source(request.transport, path, uri, errno));
     }
     return fmt::format("{} {} {} {} {}",
                        uri, // the image in it, whose name may differ in capitals alone

@@ -104,9 +104,6 @@ Result<FlagWords> read_flag_words(const std::vector<std::string>& words,
     return read;
 }
 
-namespace {
-
-/// "--pid,-p" and "-p,--pid" as "-p, --pid".
 std::string title_of(std::string_view names) {
     std::string letter;
     std::string word;
@@ -116,8 +113,6 @@ std::string title_of(std::string_view names) {
     }
     return letter + (letter.empty() || word.empty() ? "" : ", ") + word;
 }
-
-} // namespace
 
 Result<bool> read_switch(const FlagWord& flag, std::string_view names) {
     constexpr std::string_view kYes[] = {"1", "t", "T", "true", "TRUE", "True"};

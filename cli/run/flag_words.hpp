@@ -40,4 +40,7 @@ using TakesValue = std::function<std::optional<bool>(std::string_view name)>;
 /// The parts of a list with commas, in which double quotes protect commas.
 [[nodiscard]] std::vector<std::string> read_list(std::string_view text);
 
+/// "--pid,-p" and "-p,--pid" as "-p, --pid".
+[[nodiscard]] std::string title_of(std::string_view names);
+
 } // namespace cybele::cli

@@ -127,8 +127,8 @@ variables_of(StartAs& read, const std::string& value, std::optional<std::string>
         if (equals == std::string::npos) {
             malformed = field;
         } else if (name.empty()) {
-            read.warnings.push_back("variable '" + printable(field) +
-                                    "' has no name and is ignored");
+            read.warnings.push_back("Ignore environment variable " + printable(field) +
+                                    ": variable name missing");
         } else if (!is_variable_name(name)) {
             read.warnings.push_back("variable '" + printable(name) +
                                     "' is ignored: a name has letters, digits and _ only");
@@ -166,10 +166,20 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
         if (why.empty()) {
             continue;
         }
+        const bool is_roots = option.has_name("--allow-setuid") || option.has_name("--boot");
+        if (is_roots && ::geteuid() != 0) {
+            return fail(ErrorCode::kEnvironment,
+                        problem("root-only-option", flag.name + " is for root only"),
+                        "a user's container has no privileges",
+                        "leave it out");
+        }
         if (option.use == Use::kRefused) {
             return fail(ErrorCode::kEnvironment,
                         problem("apptainer-option-not-supported", flag.name + " is not supported"),
                         std::move(why));
+        }
+        if (why == "it is not an integer") { // as the library of flags there says it
+            why = "strconv.ParseInt: parsing \"" + value + "\": invalid syntax";
         }
         std::string message = "invalid argument \"";
         message.append(value).append("\" for \"").append(flag.name).append("\" flag: ").append(why);
@@ -321,6 +331,21 @@ void take_directory(StartOptions& options, const FlagWords& words, const Environ
     }
 }
 
+/// What the reference leaves out with a warning.
+void settle_contradictions(StartAs& read) {
+    runtime::Request& request = read.options.request;
+    if (request.image.writable && request.image.writable_tmpfs) {
+        request.image.writable_tmpfs = false;
+        read.warnings.emplace_back(
+            "Disabling --writable-tmpfs flag, mutually exclusive with --writable");
+    }
+    if (request.user.fakeroot && request.isolation.net && request.isolation.network != "none") {
+        request.isolation.network = "none";
+        read.warnings.emplace_back("fakeroot with unprivileged installation or 'allow setuid = no' "
+                                   "could not use 'fakeroot' network, fallback to 'none' network");
+    }
+}
+
 void warn_of_unknown_mounts(StartAs& read) {
     constexpr std::string_view kKnown[] = {
         "proc", "sys", "dev", "devpts", "home", "tmp", "hostfs", "cwd", "bind-paths"};
@@ -345,30 +370,37 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
     StartAs read;
     read.options.is_instance = is_instance;
     read.options.request.program.action = action;
-    CYBELE_TRY(const FlagWords words,
-               read_flag_words(
-                   session.words,
-                   at,
-                   [&](std::string_view name) -> std::optional<bool> {
-                       if (name == "--help" || name == "-h") {
-                           return false;
-                       }
-                       const StartOption* const option = option_named(name, action, is_instance);
-                       return option == nullptr ? std::nullopt
-                                                : std::optional(!option->value.empty());
-                   },
-                   false));
+    std::vector<const StartOption*> options; // of the flags; null: --help
+    CYBELE_TRY(
+        const FlagWords words,
+        read_flag_words(
+            session.words,
+            at,
+            [&](std::string_view name) -> std::optional<bool> {
+                const bool is_help = name == "--help" || name == "-h";
+                options.push_back(is_help ? nullptr : option_named(name, action, is_instance));
+                return options.back() != nullptr ? std::optional(!options.back()->value.empty())
+                       : is_help                 ? std::optional(false)
+                                                 : std::nullopt;
+            },
+            false));
     std::set<const StartOption*> given;
-    for (const FlagWord& flag : words.flags) {
-        const StartOption* const option = option_named(flag.name, action, is_instance);
+    for (std::size_t i = 0; i < words.flags.size(); ++i) {
+        const FlagWord& flag = words.flags[i];
+        const StartOption* const option = options[i];
         if (option == nullptr) { // --help
             return std::optional<StartAs>();
         }
         given.insert(option);
+        if (option->has_name("--underlay")) {
+            read.warnings.emplace_back(
+                "Flag --underlay has been deprecated, default overlay is preferred");
+        }
         CYBELE_CHECK(take_flag(read, *option, flag));
     }
     CYBELE_CHECK(take_variables(read.options, given, session.environment, read.warnings));
     warn_of_unknown_mounts(read);
+    settle_contradictions(read);
     take_directory(read.options, words, session.environment);
     if (::geteuid() != 0 && keeps_privileges(words, session.environment)) {
         return fail(ErrorCode::kEnvironment,

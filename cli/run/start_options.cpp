@@ -38,14 +38,17 @@ bool has_variable(const StartOption& option, std::string_view name) {
 
 tl::unexpected<Error>
 refuse_variable(const std::string& variable, const StartOption& option, const std::string& why) {
-    return fail(ErrorCode::kUsage,
-                problem("apptainer-variable",
-                        variable + " cannot be used: " +
-                            (option.use == Use::kRefused
-                                 ? std::string(option.long_name()) + " is not supported"
-                                 : "its value is not valid")),
-                why,
-                "unset " + variable);
+    Fault fault;
+    fault.code = ErrorCode::kUsage;
+    fault.set(problem("apptainer-variable",
+                      variable + " cannot be used: " +
+                          (option.use == Use::kRefused
+                               ? std::string(option.long_name()) + " is not supported"
+                               : "its value is not valid")));
+    fault.because = why;
+    fault.help = "unset " + variable;
+    fault.subject = option.long_name().substr(2);
+    return fail(Error(std::move(fault)));
 }
 
 /// What a variable says for a flag; nothing for what is neither.
@@ -152,7 +155,15 @@ namespace {
 /// The settings of this host, and devices that its files describe.
 Result<void> use_host(const Session& session, StartOptions& options) {
     std::vector<std::string> warnings;
-    CYBELE_TRY(const auto settings, runtime::find_site_settings(options.site_settings));
+    auto found = runtime::find_site_settings(options.site_settings);
+    if (!found && found.error().faults().front().id == "file-missing") {
+        return fail(ErrorCode::kInput,
+                    problem("site-settings-missing",
+                            "cannot read '" + printable(options.site_settings) + "'"),
+                    "there is no such file",
+                    "check the name that --config has");
+    }
+    CYBELE_TRY(const auto settings, std::move(found));
     if (settings) {
         runtime::speak_as(options.request.manner);
         CYBELE_CHECK(runtime::apply_site_settings(*settings, options.request, warnings));
@@ -214,6 +225,10 @@ Result<int> start(const Session& session, StartOptions& options) {
     }
     if (options.request.manner.is_compatible &&
         options.request.program.action == runtime::Action::kShell) {
+        if (!options.request.program.arguments.empty() && session.has_warnings()) {
+            runtime::speak_as(options.request.manner);
+            runtime::warn("Parameters to shell command are ignored");
+        }
         options.request.program.arguments.clear(); // nothing reads them, as in Apptainer
     }
     if (!is_running_instance(options)) {

@@ -280,10 +280,37 @@ std::string give_back_odd_names(const EnvironmentMap& host) {
     return words.empty() ? words : "! command -v env >/dev/null || exec env" + words + " \"$@\"\n";
 }
 
-/// The program gets its full path as argv[0].
-constexpr std::string_view kNameByPath =
-    "cybelectl_path=$(command -v -- \"$1\") && case $cybelectl_path in /*) shift; set -- "
-    "\"$cybelectl_path\" \"$@\";; esac\n";
+/// The program gets its full path as argv[0]; one that is missing, or cannot be started, is told in
+/// the words of the reference.
+constexpr std::string_view kNameByPath = R"(cybelectl_refuse() {
+    printf 'FATAL:   %s\n' "$1" >&2
+    exit 255
+}
+cybelectl_path=
+case $1 in
+    /*) cybelectl_path=$1 ;;
+    */*) cybelectl_path=$(pwd)/${1#./} ;;
+    *)
+        cybelectl_rest=$PATH:
+        while [ -n "$cybelectl_rest" ]; do
+            cybelectl_part=${cybelectl_rest%%:*}
+            cybelectl_rest=${cybelectl_rest#*:}
+            if [ -f "${cybelectl_part:-.}/$1" ] && [ -x "${cybelectl_part:-.}/$1" ]; then
+                cybelectl_path=${cybelectl_part:-.}/$1
+                break
+            fi
+        done
+        [ -n "$cybelectl_path" ] || cybelectl_refuse "\"$1\": executable file not found in \$PATH"
+        ;;
+esac
+[ -e "$cybelectl_path" ] || cybelectl_refuse "stat $cybelectl_path: no such file or directory"
+[ ! -d "$cybelectl_path" ] || cybelectl_refuse "is a directory"
+[ -x "$cybelectl_path" ] || cybelectl_refuse "permission denied"
+shift
+set -- "$cybelectl_path" "$@"
+unset -f cybelectl_refuse
+unset cybelectl_path cybelectl_rest cybelectl_part
+)";
 
 /// Like in the reference, the rest of a file is left out where its syntax is wrong; a file that
 /// ends the shell by another mistake, such as `${NAME:?}`, ends the start with 1, `exit 0` with
@@ -307,7 +334,8 @@ Program make_script(const std::vector<std::string>& action,
     Program program;
     program.environment = seen_by_files(layers);
     // Like in the reference, where a file of the image leads elsewhere.
-    std::string tail = names_by_path ? "\ncd -- \"$cybelectl_start\" 2>/dev/null; unset "
+    std::string tail = names_by_path ? "\n[ \"$(pwd)\" = \"$cybelectl_start\" ] || cd -- "
+                                       "\"$cybelectl_start\" 2>/dev/null; unset "
                                        "cybelectl_start\n"
                                      : "\n";
     const bool has_ids =
@@ -325,7 +353,8 @@ Program make_script(const std::vector<std::string>& action,
     tail += names_by_path ? kNameByPath : "";
     tail += give_back_odd_names(layers.host);
     tail += "exec \"$@\"\n";
-    std::string script = names_by_path ? "cybelectl_start=$(pwd)\n" : "";
+    // A small shell has a prompt of its own, which is none of the environment.
+    std::string script = names_by_path ? "cybelectl_start=$(pwd)\nunset PS1\n" : "";
     if (layers.is_old_image) {
         script += kReadOldEnvironment;
     } else {

@@ -118,15 +118,6 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool i
         bind.source = (directory / parts[0]).lexically_normal();
         bind.target =
             parts.size() > 1 && !parts[1].empty() ? std::filesystem::path(parts[1]) : bind.source;
-        if (!bind.target.is_absolute()) {
-            Fault fault;
-            fault.code = ErrorCode::kUsage;
-            fault.set(problem("bind-target-relative", unread_bind(one)));
-            fault.because = "the target is not an absolute path";
-            fault.help = kBindHelp;
-            fault.subject = bind.source.native();
-            return fail(Error(std::move(fault)));
-        }
         if (parts.size() == 3) {
             if (!is_option(parts[2])) {
                 return fail(ErrorCode::kUsage,
@@ -137,6 +128,15 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool i
             if (const std::string why = take_option(bind, parts[2]); !why.empty()) {
                 return refuse(one, why);
             }
+        }
+        if (!bind.target.is_absolute()) {
+            Fault fault;
+            fault.code = ErrorCode::kUsage;
+            fault.set(problem("bind-target-relative", unread_bind(one)));
+            fault.because = "the target is not an absolute path";
+            fault.help = kBindHelp;
+            fault.subject = bind.source.native();
+            return fail(Error(std::move(fault)));
         }
         has_options = parts.size() == 3;
         binds.push_back(std::move(bind));

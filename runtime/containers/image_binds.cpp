@@ -5,6 +5,7 @@
 #include "images/sif/sif.hpp"
 #include "images/sif/start.hpp"
 #include "runtime/containers/extended_file.hpp"
+#include "runtime/containers/root_image.hpp"
 #include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/squashfs_mount.hpp"
 #include "support/quote.hpp"
@@ -47,6 +48,13 @@ Result<images::Descriptor> partition_of(const images::Image& image, std::uint32_
 
 } // namespace
 
+void ImageBinds::warn_of_reading(const Part& part, const Mount& mount) {
+    if (!mount.is_read_only) {
+        warn_as_reference("Data image " + part.path.native() +
+                          " is not writable, proceeding with read-only");
+    }
+}
+
 Result<ImageBinds::Part> ImageBinds::open_part(const Mount& mount) {
     Part part;
     std::error_code failed;
@@ -85,6 +93,9 @@ Result<ImageBinds::Part> ImageBinds::open_part(const Mount& mount) {
     } else {
         return no_image_bind(part.path, "it is not an image");
     }
+    if (!part.is_extended) {
+        warn_of_reading(part, mount);
+    }
     if (part.is_extended) {
         part.is_writable = !mount.is_read_only;
         CYBELE_TRY(part.fd, open_extended(part.path, part.is_writable));
@@ -111,6 +122,9 @@ Result<ImageBinds> ImageBinds::open(const std::vector<Mount>& mounts) {
             if (known->is_extended && (known->is_writable || !mount.is_read_only)) {
                 return no_image_bind(known->path,
                                      "it is bound a second time, and an ext3 file has one writer");
+            }
+            if (!known->is_extended) {
+                warn_of_reading(*known, mount);
             }
             continue;
         }

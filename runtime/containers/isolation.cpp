@@ -2,6 +2,7 @@
 #include "runtime/containers/isolation.hpp"
 
 #include "runtime/containers/root_image.hpp"
+#include "runtime/namespaces/accounts.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -10,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <fstream>
 #include <string_view>
 
 #include <arpa/inet.h>
@@ -200,10 +202,13 @@ std::vector<std::string> list_words(const std::vector<std::string>& lists) {
 Result<void> check_isolation(const Request& request, bool is_root) {
     CYBELE_CHECK(check_network(request));
     if (!request.isolation.netns_path.empty() && !is_root) {
-        return fail(ErrorCode::kEnvironment,
-                    problem("network-namespace-root-only", "--netns-path is for root only"),
-                    "a network namespace of the host belongs to root",
-                    "leave it out, or write `--net --network none`");
+        Fault fault;
+        fault.code = ErrorCode::kEnvironment;
+        fault.set(problem("network-namespace-root-only", "--netns-path is for root only"));
+        fault.because = "a network namespace of the host belongs to root";
+        fault.help = "leave it out, or write `--net --network none`";
+        fault.subject = request.isolation.netns_path;
+        return fail(Error(std::move(fault)));
     }
     const std::string& name = request.isolation.hostname;
     if (name.size() > 64 || name.find('\n') != std::string::npos ||
@@ -313,6 +318,44 @@ Result<std::string> resolv_conf_of(const std::string& servers) {
         text += "nameserver " + server + "\n";
     }
     return text;
+}
+
+Result<void> check_range_of_root(const Request& request) {
+    constexpr unsigned long kNeeded = 65536;
+    if (!request.manner.is_compatible || !request.user.fakeroot || ::geteuid() != 0) {
+        return {};
+    }
+    std::ifstream map("/proc/self/uid_map");
+    unsigned long inside = 0;
+    unsigned long outside = 0;
+    if (!(map >> inside >> outside) || inside != 0 || outside != 0 ||
+        namespaces::subordinate_range("/etc/subuid", 0, kNeeded)) {
+        return {};
+    }
+    return fail(ErrorCode::kEnvironment,
+                problem("fakeroot-without-range", "no mapping entry found in /etc/subuid for root"),
+                "root is root already",
+                "leave out --fakeroot");
+}
+
+void warn_of_unknown_user(const std::optional<uid_t>& uid) {
+    if (!uid || ::geteuid() != 0 || namespaces::passwd_line(*uid)) {
+        return;
+    }
+    for (int i = 0; i < 2; ++i) { // it looks for the user twice
+        warn_as_reference("user: unknown userid " + std::to_string(*uid));
+    }
+}
+
+void warn_of_missing_place(const Error& error) {
+    const std::string& message = error.message();
+    const std::size_t first = message.find('\'');
+    const std::size_t last = message.rfind('\'');
+    if (error.faults().front().id == "container-path-missing" && first < last) {
+        warn_as_reference("By using --writable, Apptainer can't create " +
+                          message.substr(first + 1, last - first - 1) +
+                          " destination automatically without overlay or underlay");
+    }
 }
 
 } // namespace cybele::runtime

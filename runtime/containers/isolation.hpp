@@ -8,12 +8,24 @@
 #include <string>
 #include <vector>
 
+#include <sys/types.h>
+
 /// Namespaces and capabilities that options ask for.
 namespace cybele::runtime {
 
 /// What no container can be given, before one is made. kUsage: options that contradict each other
 /// or have a wrong value; kEnvironment: what only root may ask for.
 [[nodiscard]] Result<void> check_isolation(const Request& request, bool is_root);
+
+/// By the name of Apptainer, root's --fakeroot needs a range of ids, too, unless root is another
+/// user on the host.
+[[nodiscard]] Result<void> check_range_of_root(const Request& request);
+
+/// What the reference says of --security uid:N where root names a user that the host lacks.
+void warn_of_unknown_user(const std::optional<uid_t>& uid);
+
+/// What the reference says before the error of a mount point that a writable image lacks.
+void warn_of_missing_place(const Error& error);
 
 /// The IPC, UTS and network namespaces of the request, with the host name and the loopback
 /// interface. This process has the right to make them.

@@ -5,6 +5,7 @@
 #include "images/sif/start.hpp"
 #include "images/sif/types.hpp"
 #include "runtime/containers/extended_file.hpp"
+#include "runtime/containers/root_image.hpp"
 #include "runtime/namespaces/squashfs_mount.hpp"
 #include "runtime/namespaces/system_calls.hpp"
 #include "support/quote.hpp"
@@ -179,6 +180,10 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
     overlay.file = std::move(*file);
     const bool is_directory = overlay.file.kind == ImageFile::Kind::kDirectory;
     overlay.is_writable = is_directory && !is_read_only;
+    if (!is_directory && !is_read_only) {
+        warn_as_reference("Overlay image " + overlay.file.path.native() +
+                          " is not writable, proceeding with read-only");
+    }
     if (overlay.is_writable) {
         CYBELE_CHECK(make_writable_folders(overlay.file));
     }
@@ -237,7 +242,7 @@ add_own_overlay(std::vector<Overlay>& overlays, const ImageFile& image, bool is_
     return {};
 }
 
-Result<void> mount_overlays(const Stage& stage, std::vector<Overlay>& overlays) {
+Result<void> mount_overlays(const Stage& stage, std::vector<Overlay>& overlays, bool is_root) {
     for (std::size_t i = 0; i < overlays.size(); ++i) {
         Overlay& one = overlays[i];
         if (one.file.kind != ImageFile::Kind::kExtended) {
@@ -247,6 +252,9 @@ Result<void> mount_overlays(const Stage& stage, std::vector<Overlay>& overlays) 
         CYBELE_TRY(one.mounted,
                    mount_extended(
                        stage, {one.file.fd.get(), one.file.offset, one.is_writable}, name.c_str()));
+        if (is_root && one.is_writable) {
+            (void)mkdirat(one.mounted.get(), "upper", 0755); // whether it is there is seen below
+        }
         const UniqueFd upper(
             openat(one.mounted.get(), "upper", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
         if (!upper.valid()) {

@@ -36,8 +36,10 @@ struct Overlay {
 [[nodiscard]] Result<void>
 add_own_overlay(std::vector<Overlay>& overlays, const ImageFile& image, bool is_writable);
 
-/// Mounts the ext3 files among them, by the host's fuse2fs.
-[[nodiscard]] Result<void> mount_overlays(const Stage& stage, std::vector<Overlay>& overlays);
+/// Mounts the ext3 files among them, by the host's fuse2fs. Root's file system gets its folders
+/// where it lacks them.
+[[nodiscard]] Result<void>
+mount_overlays(const Stage& stage, std::vector<Overlay>& overlays, bool is_root);
 
 /// The image with everything read-only laid over it, the later the higher; the image itself where
 /// there is nothing. `way` is how the image was mounted.

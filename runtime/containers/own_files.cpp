@@ -2,6 +2,7 @@
 #include "runtime/containers/own_files.hpp"
 
 #include "runtime/containers/isolation.hpp"
+#include "runtime/containers/root_image.hpp"
 #include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/system_calls.hpp"
 #include "support/file.hpp"
@@ -30,6 +31,17 @@ std::optional<std::string> read_in_image(int root, const char* path) {
 /// Root, who may add accounts where the image takes changes: in the image's own files.
 bool may_add_accounts(const HostView& host) {
     return host.is_changing && host.caller.uid == 0;
+}
+
+/// What the reference says of files that an image lacks.
+void warn_of_missing_files(int root, const HostView& host) {
+    const auto lacks = [&](const char* path) { return !namespaces::open_in_root(root, path); };
+    if (host.has_passwd && lacks("/etc/passwd")) {
+        warn_as_reference("passwd file doesn't exist in container, not updating");
+    }
+    if (host.has_group && lacks("/etc/group")) {
+        warn_as_reference("group file doesn't exist in container, not updating");
+    }
 }
 
 } // namespace
@@ -66,6 +78,7 @@ Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
     if (!host.hostname.empty()) {
         CYBELE_CHECK(add("hostname", "/etc/hostname", host.hostname + "\n"));
     }
+    warn_of_missing_files(image, host);
     const bool is_image_own = may_add_accounts(host);
     if (const auto passwd = host.has_passwd ? read_in_image(image, "/etc/passwd") : std::nullopt;
         passwd && !(is_image_own && has_account(*passwd, 0))) {

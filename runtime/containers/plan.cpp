@@ -215,6 +215,12 @@ public:
 
     Result<void> add(const BindOption& one) {
         const std::filesystem::path target = one.target.lexically_normal();
+        std::error_code failed;
+        if (is_compatible_ && !std::filesystem::exists(one.source, failed) && !failed) {
+            const std::string source = printable(one.source.string());
+            warnings_.push_back("skipping mount of " + source + ": stat " + source +
+                                ": no such file or directory");
+        }
         if (one.target == "/" && is_compatible_) { // as the reference, whose own root hides it
             return {};
         }
@@ -417,11 +423,21 @@ Result<MountPlan> plan_mounts(const Request& request,
     }
     const bool is_contained = request.isolation.contain || request.isolation.containall;
     const bool has_home = !request.files.no_home && home.target != "/" && !is_contained;
+    if (request.manner.is_compatible && home.target == "/" && !request.files.no_home) {
+        plan.warnings.emplace_back("Skipping impossible home directory mount to '/'");
+    }
     binds.uncover(plan.mounts, list_words(request.files.scratch), home, has_home);
     for (Mount& mount : binds.take()) {
         plan.mounts.push_back(std::move(mount));
     }
     finish(plan.mounts, request, directory);
+    if (request.manner.is_compatible &&
+        std::none_of(plan.mounts.begin(), plan.mounts.end(), [](const Mount& mount) {
+            return mount.target == "/proc";
+        })) {
+        plan.warnings.emplace_back("Error getting executable path, using default: readlink "
+                                   "/proc/self/exe: no such file or directory");
+    }
     return plan;
 }
 

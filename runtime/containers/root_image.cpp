@@ -112,6 +112,12 @@ void warn(const std::string& text) {
     (void)!write(STDERR_FILENO, line.data(), line.size());
 }
 
+void warn_as_reference(const std::string& text) {
+    if (manner_of_speech.is_compatible && !manner_of_speech.is_quiet) {
+        warn(text);
+    }
+}
+
 std::optional<namespaces::SquashfsServer> start_early(const ImageFile& image, bool is_root) {
     if (is_root || image.kind != ImageFile::Kind::kSquashfs) {
         return std::nullopt;
@@ -130,8 +136,9 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
         return serve_extended(image, request);
     }
     if (request.is_image_writable) {
+        const bool is_sif = image.offset != 0;
         return fail(ErrorCode::kInput,
-                    problem("image-not-writable",
+                    problem(is_sif ? "image-not-writable" : "squashfs-not-writable",
                             "the image '" + printable(image.path.string()) + "' cannot be changed"),
                     "--writable is for a directory; a SIF and a squashfs file are read-only",
                     "make a directory of it by `build --sandbox DIR IMAGE`, or write to memory by "

@@ -55,4 +55,7 @@ void speak_as(const Manner& manner);
 /// A warning on standard error.
 void warn(const std::string& text);
 
+/// One that only the reference has: by its name, and not with -q or -s.
+void warn_as_reference(const std::string& text);
+
 } // namespace cybele::runtime

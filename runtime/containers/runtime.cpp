@@ -33,8 +33,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <cerrno>
 #include <functional>
+#include <system_error>
 
 #include <fcntl.h>
 #include <sched.h>
@@ -80,8 +82,16 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
         CYBELE_TRY(all.given_capabilities, given_capabilities(request));
     }
     CYBELE_TRY(all.security, read_security(request.user.security, request.manner.is_compatible));
+    warn_of_unknown_user(all.security.uid);
     CYBELE_TRY(all.fuse, read_fuse_requests(request.devices.fuse_mounts));
     return all;
+}
+
+/// "no such file or directory", as the reference writes it.
+std::string go_error_text(int number) {
+    std::string text = std::generic_category().message(number);
+    text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
+    return text;
 }
 
 bool can_execute(const std::string& path) {
@@ -106,11 +116,19 @@ ImageTraits traits_of_this_root(Action action, const std::string& app) {
     return traits;
 }
 
-/// As the reference: PWD is where the program starts, whatever the caller's was.
-void set_pwd(Sandbox& inside) {
+/// As the reference: PWD is where the program starts, whatever the caller's was. A directory that
+/// is not the one meant is told.
+void set_pwd(Sandbox& inside, bool is_quiet) {
     bool is_there = chdir(inside.directory.c_str()) == 0;
+    const std::string why = is_there ? "" : go_error_text(errno);
     for (const auto& other : inside.other_directories) {
-        is_there = is_there || chdir(other.c_str()) == 0;
+        if (!is_there && chdir(other.c_str()) == 0) {
+            is_there = true;
+            if (!is_quiet) {
+                warn("Error changing the container working directory. Using '" + other.native() +
+                     "' instead: chdir " + inside.directory.native() + ": " + why);
+            }
+        }
     }
     std::array<char, 4096> where = {};
     if (is_there && getcwd(where.data(), where.size()) != nullptr && where.front() == '/') {
@@ -178,7 +196,7 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
         inside.argv = std::move(program.argv);
         inside.environment = std::move(program.environment);
         if (request.manner.is_compatible && !all.layers.injected.contains("PWD")) {
-            set_pwd(inside);
+            set_pwd(inside, request.manner.is_quiet);
         }
         return {};
     };
@@ -287,6 +305,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     const ImageDemand* const demand = request.image.demand ? &*request.image.demand : nullptr;
     CYBELE_TRY(const ImageFile file,
                open_image(request.image.file, images::host_architecture(), demand));
+    CYBELE_CHECK(check_range_of_root(request));
     add_gpus(all.mounts, request, environment);
     const HostView host = view_of(request, all.home.target, environment);
     tell_unpacking(request, file);
@@ -313,7 +332,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
                              request.manner.is_quiet,
                              request.manner.is_compatible ? request.site.memory_size : ""};
     CYBELE_TRY(MountedImage image, mount_image(file, mount, environment));
-    CYBELE_CHECK(mount_overlays(image.stage, overlays));
+    CYBELE_CHECK(mount_overlays(image.stage, overlays, all.is_root || request.user.fakeroot));
     CYBELE_CHECK(image_binds.mount(image.stage, image.way, all.mounts));
     CYBELE_TRY(image.root, lay_over(image.stage, std::move(image.root), file, overlays, image.way));
     CYBELE_CHECK(check_all_unchanged(file, overlays));
@@ -339,7 +358,11 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
             return keep_for_others(proc, *first_member, all.is_root, request.manner.is_verbose);
         };
     }
-    return namespaces::exec_in_sandbox(sandbox);
+    auto ended = namespaces::exec_in_sandbox(sandbox);
+    if (is_image_writable) {
+        warn_of_missing_place(ended.error);
+    }
+    return ended;
 }
 
 /// Joins, or is the first of those that share a container, or neither. `meanwhile`: see meet().

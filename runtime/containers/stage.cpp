@@ -133,8 +133,21 @@ bool is_fuse(int fd) {
     return fstatfs(folder.get(), &status) == 0 && status.f_type == kFuse;
 }
 
+/// Mount points that the image lacks, as a layer of their own: the folder `kept` stays as it is.
+Result<void> make_points(const Stage& stage, int image, const std::vector<NeededTarget>& targets) {
+    CYBELE_TRY(const UniqueFd points, stage.make_directory("points"));
+    for (const NeededTarget& target : targets) {
+        const namespaces::Resolved resolved = namespaces::resolve_in_root(image, target.path);
+        namespaces::Making making;
+        making.is_directory = target.is_directory;
+        (void)namespaces::make_in_root(
+            points.get(), resolved.existing / resolved.missing, making); // else made on the top
+    }
+    return {};
+}
+
 /// Directories of an overlay: `upper` and `work` on the stage or in the folder `kept`, the image
-/// below.
+/// below, and below that, with a folder, the layer of mount points.
 Result<UniqueFd> mount_overlay(const Stage& stage, int image, int kept) {
     const std::string below = stage.image_name("lower");
     CYBELE_TRY(const UniqueFd lower, stage.make_directory(below.c_str()));
@@ -155,8 +168,9 @@ Result<UniqueFd> mount_overlay(const Stage& stage, int image, int kept) {
     if (fchdir(stage.fd()) != 0) {
         return fail(system_error("cannot enter a new tmpfs", errno));
     }
+    const std::string lowers = below + (kept >= 0 ? ":points" : "");
     const std::string plain =
-        "lowerdir=" + below +
+        "lowerdir=" + lowers +
         (kept >= 0 ? ",upperdir=kept/upper,workdir=kept/work" : ",upperdir=upper,workdir=work");
     const unsigned long flags = MS_NOSUID | MS_NODEV;
     // As an ordinary user overlayfs keeps its marks in user.*, since Linux 5.11.
@@ -165,7 +179,7 @@ Result<UniqueFd> mount_overlay(const Stage& stage, int image, int kept) {
         const int saved_errno = errno;
         if (kept >= 0 && is_fuse(kept)) { // the kernel writes to no such file system
             return mount_overlay_by_program(
-                stage, "lowerdir=" + below + ",upperdir=kept/upper,workdir=kept/work", "overlay");
+                stage, "lowerdir=" + lowers + ",upperdir=kept/upper,workdir=kept/work", "overlay");
         }
         return fail(system_error("cannot mount an overlay", saved_errno));
     }
@@ -189,8 +203,12 @@ Result<PreparedRoot> prepare_root(const Stage& stage,
         CYBELE_TRY(UniqueFd root, make_underlay(stage, std::move(image), plan, missing));
         return PreparedRoot{std::move(root), "underlay"};
     }
+    if (kept >= 0) {
+        CYBELE_CHECK(make_points(stage, image.get(), missing));
+    }
     auto overlay = mount_overlay(stage, image.get(), kept);
-    auto made = overlay ? make_targets(overlay->get(), missing) : Result<void>();
+    auto made = overlay ? make_targets(overlay->get(), missing_of(overlay->get(), missing))
+                        : Result<void>();
     if (overlay && made) {
         return PreparedRoot{std::move(*overlay), "overlay"};
     }

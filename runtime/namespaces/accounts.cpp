@@ -16,9 +16,12 @@ namespace {
 constexpr std::size_t kIdField = 2; // of passwd(5) and group(5)
 
 std::optional<std::string> line_of_id(const std::string& text, const std::string& id) {
-    for (const std::string_view line : text::split_terminated(text, '\n')) {
+    const std::string mark = ':' + id + ':'; // few lines have it in any field
+    for (std::size_t at = text.find(mark); at != std::string::npos; at = text.find(mark, at + 1)) {
+        const std::size_t begin = text.rfind('\n', at) + 1; // of the first line: 0
+        std::string line = text.substr(begin, text.find('\n', at) - begin);
         if (account_field(line, kIdField) == id) {
-            return std::string(line);
+            return line;
         }
     }
     return std::nullopt;

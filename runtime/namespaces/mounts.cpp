@@ -170,7 +170,13 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
     }
     CYBELE_TRY(const unsigned long flags, flags_of_options(mount.options));
     const bool directory = is_directory(source);
-    CYBELE_TRY(const UniqueFd target, target_of(mount, directory));
+    auto found = target_of(mount, directory);
+    if (!found) {
+        std::vector<Fault> faults = found.error().faults();
+        faults.front().subject = mount.source.native();
+        return fail(Error(std::move(faults)));
+    }
+    const UniqueFd target = std::move(*found);
     if (!target.valid()) {
         return {};
     }

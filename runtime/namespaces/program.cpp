@@ -94,6 +94,15 @@ ExecFailure explain(const std::string& name, const std::string& tried, int saved
                       "check the architecture of the image"),
                 kNotExecutable};
     }
+    if (saved_errno == EACCES) {
+        const bool is_directory = S_ISDIR(status.st_mode);
+        return {Error(ErrorCode::kEnvironment,
+                      problem(is_directory ? "program-is-directory" : "program-not-executable",
+                              shown + " cannot be started"),
+                      is_directory ? "it is a directory" : "it is not executable for this user",
+                      "name a program of the image"),
+                kNotExecutable};
+    }
     Error error = system_error(shown + " cannot be started", saved_errno);
     return {std::move(error), kNotExecutable};
 }
