@@ -106,6 +106,16 @@ rows() { grep -v '^#' "$repo/tests/$1"; }
     refute grep -q ' /mnt ' /proc/mounts
 }
 
+@test "files that one start of a command reads together are counted one by one, and those that fail are named" {
+    local log=$PWD/log suite_passed=0 suite_failed=0
+    . "$repo/tests/run/kinds.bash"
+    are_good() { echo "$*" >>starts && [[ $* != *bad* ]]; }
+    : >log
+    each_in_groups 3 are_good -- good1 good2 good3 good4 bad1 good5 good6
+    assert_equal "$suite_passed $suite_failed $(<log)" '6 1 FAILED bad1'
+    assert_equal "$(wc -l <starts)" 6 # of three, of three again and of each of these, of one
+}
+
 @test "suites that need more memory together than there is run one after the other" {
     small_tree tree
     suite tree cli/one - - 'mkdir taken' 'sleep 0.5' 'rmdir taken'
