@@ -293,10 +293,8 @@ while_doing() {
 }
 
 @test "errors of the fields of a Job, a Site and a Recipe, a document for each: the help is applied, or asks a person" {
-    mkdir cells
-    CYBELE_ERRORS=$place/cells "$repo/build/dev/tests/unit_pairs" \
-        --test-case='for each error the cell*,each two fields of a Recipe render*' >/dev/null
-    run "$parts_dir/try-cells" --names "$place/names" cells "$repo/tests/cases/mistakes/person.tsv"
+    cp -r "$("$parts_dir/job-cells")/errors" .
+    run "$parts_dir/try-cells" --names "$place/names" errors "$repo/tests/cases/mistakes/person.tsv"
     echo "# documents of the pairs test: ${lines[-1]}" >&3
     assert_success
 }

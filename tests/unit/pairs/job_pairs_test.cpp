@@ -102,7 +102,7 @@ TEST_CASE("each two values meet in a cell, which renders or is refused with a pl
 TEST_CASE("the cells are written into the folder that CYBELE_CELLS names, for other programs") {
     const auto folder = Environment::of_this_process().get("CYBELE_CELLS");
     if (!folder) {
-        return; // tests/cli/cells.bats sets it
+        return; // tests/parts/job-cells sets it
     }
     const Cells& cells = job_cells();
     for (std::size_t index = 0; index < cells.rendered.size(); ++index) {
@@ -129,7 +129,7 @@ TEST_CASE("the cells are written into the folder that CYBELE_CELLS names, for ot
 TEST_CASE("for each error the cell with the fewest is written where CYBELE_ERRORS says") {
     const auto folder = Environment::of_this_process().get("CYBELE_ERRORS");
     if (!folder) {
-        return; // tests/cli/mistakes.bats sets it
+        return; // tests/parts/job-cells sets it
     }
     const Cells& cells = job_cells();
     for (const auto& [id, index] : cells_of_errors(cells)) {
