@@ -24,7 +24,7 @@ compare() {
     rm -rf side # of a case that failed
     mkdir side && cp app.sif demo.pem demo.pub side/ && cd side || return
     grep -E "^($2)$(printf '\t')" "$repo/tests/cases/apptainer/$1.tsv" >cases.tsv
-    run "$parts_dir/side-by-side" compare cases.tsv "${3:-user}"
+    FURNISHED=$place/furnished run "$parts_dir/side-by-side" compare cases.tsv "${3:-user}"
     printf '# %s: %s\n' "$2" "${lines[-1]}" >&3
     assert_success
     assert_line --partial ', 0 wrong'
