@@ -7,9 +7,8 @@ setup_file() {
     enter_place
     export place
     copy_fixture
-    "$repo/packaging/release" -o "$place/out"
     mkdir tree
-    tar -C tree -xf out/*.tar.xz
+    tar -C tree -xf "$("$parts_dir/release")"/*.tar.xz
     program=$(echo "$place"/tree/*/bin/cybelectl)
     cc -static -O1 -o old-kernel "$repo/tests/parts/old-kernel.c"
     export program

@@ -7,7 +7,7 @@ setup_file() {
     enter_place
     export place
     copy_fixture
-    "$repo/packaging/release" -o "$place/out"
+    cp -r "$("$parts_dir/release")" "$place/out"
     archive=$(echo "$place"/out/*.tar.xz)
     mkdir tree
     tar -C tree -xf "$archive"

@@ -7,7 +7,10 @@ setup_file() {
     enter_place
     export place
     copy_fixture
+    "$parts_dir/release" >first # of an earlier run, where nothing has changed since
+    touch "$repo/README.md"
     "$repo/packaging/release" -o "$place/out" --sign-key "$place/demo.pem"
+    "$repo/packaging/wheel" -o "$place/wheel" "$place"/out/*.tar.xz
     mkdir tree
     tar -C tree -xf out/*.tar.xz
     unpacked=$(echo "$place"/tree/*)
@@ -48,8 +51,7 @@ bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
     local version
     version=$("$unpacked/bin/cybelectl" --version | awk 'NR == 1 {print $2}')
     mkdir -p all
-    cp out/*.tar.xz all
-    "$repo/packaging/wheel" -o all all/*.tar.xz
+    cp out/*.tar.xz wheel/*.whl all
     "$repo/packaging/recipes" -o all/recipes all/*.tar.xz
     touch "all/cybelectl_$version-1_amd64.deb" "all/cybelectl-$version-linux-x86_64.oci.tar" all/cybelectl-0.0.9-linux-x86_64.tar.xz
     "$repo/packaging/sums" -o all --sign-key demo.pem
@@ -68,9 +70,7 @@ bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
 }
 
 @test "made again, it has the same bytes" {
-    touch "$repo/README.md"
-    "$repo/packaging/release" -o "$place/again"
-    cmp out/*.tar.xz again/*.tar.xz
+    cmp out/*.tar.xz "$(<first)"/*.tar.xz
 }
 
 @test "it holds nothing that only its builder could use" {
@@ -120,7 +120,7 @@ bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
 
 @test "as a wheel it is installed by pip in a new environment, works there, and is removed without a trace" {
     local wheel
-    wheel=$("$repo/packaging/wheel" -o "$place/wheel" "$place"/out/*.tar.xz)
+    wheel=$(echo "$place"/wheel/*.whl)
     assert_equal "$("$repo/packaging/wheel" -o "$place/again" "$place"/out/*.tar.xz | xargs cmp "$wheel" 2>&1)" ""
     python3 -m venv "$place/python"
     find python | sort >without
@@ -151,8 +151,8 @@ bare() { "$parts_dir/bare-root" run -b "$place" "$place/root" "$@"; }
     local page text verb option
     while read -r verb; do
         page=$unpacked/share/man/man1/cybelectl-${verb// /-}.1
-        assert_equal "$(groff -K utf8 -man -ww -z "$page" 2>&1)" ""
-        text=$(MANWIDTH=200 man -l "$page" 2>/dev/null)
+        text=$(groff -K utf8 -man -ww -Tutf8 -rLL=200n -P-cbou "$page" 2>faults)
+        assert_equal "$(<faults)" ""
         # shellcheck disable=SC2086
         for option in $("$CYBELECTL" $verb --help | grep -oE '^  (-[a-zA-Z],)?--[a-z0-9-]+' | grep -oE -- '--[a-z0-9-]+'); do
             grep -qE -- "(^|[ ,])$option([ ,]|$)" <<<"$text" || fail "$page: $option"
