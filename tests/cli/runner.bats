@@ -39,7 +39,7 @@ rows() { grep -v '^#' "$repo/tests/$1"; }
     run bash -c ". '$repo/tests/run/kinds.bash'; for name in $(rows suites.tsv | cut -f 1 | grep -E '^all/|^[^/]*$' | xargs); do
         declare -F \"run_\${name#all/}\" || echo \"no run_\${name#all/}\"; done"
     refute_line --partial 'no run_'
-    run -1 awk -F '\t' '!/^#/ && !($2 ~ /^(quick|test|all)$/ && $3 ~ /^[0-9]+\.[0-9]$/ && $4 ~ /^([1-9]\.[0-9]|0\.[1-9])$/ && $5 ~ /^[0-9]+$/ && NF == 7) {
+    run -1 awk -F '\t' '!/^#/ && !($2 ~ /^(quick|test|all)$/ && $3 ~ /^[0-9]+\.[0-9]$/ && $4 ~ /^([1-9]\.[0-9]|0\.[1-9])$/ && $5 ~ /^[0-9]+$/ && (NF == 7 || (NF == 8 && $8 ~ /^[0-9]+$/))) {
         print; found = 1 } END { exit !found }' "$repo/tests/suites.tsv"
     assert_equal "$(rows suites.tsv | cut -f 7 | tr ',' '\n' | sort -u | comm -23 - <(rows parts/fixtures.tsv | cut -f 1 | cat - <(echo -) | sort))" ''
 }
@@ -104,6 +104,20 @@ rows() { grep -v '^#' "$repo/tests/$1"; }
     assert_output "$runner"
     assert_equal "$(ls -d /tmp/mine /var/tmp/mine /dev/shm/mine /var/tmp/cybelectl-suite.* 2>/dev/null)" ''
     refute grep -q ' /mnt ' /proc/mounts
+}
+
+@test "temporary files of a suite that asks for it are in memory where there is enough of it, all others on the disk" {
+    local kind
+    small_tree tree
+    suite tree cli/one - - 'stat -f -c %T /tmp /var/tmp | sort -u >one'
+    sed -i 's/$/\t100/' tree/tests/suites.tsv
+    suite tree cli/two - - 'stat -f -c %T /tmp /var/tmp | sort -u >two'
+    run -0 tree/test --no-build
+    kind=$(stat -f -c %T /var/tmp)
+    assert_equal "$(<tree/two)" "$kind"
+    . "$repo/packaging/memory.bash"
+    (($(available_memory /) < 11000)) || kind=tmpfs
+    assert_equal "$(<tree/one)" "$kind"
 }
 
 @test "files that one start of a command reads together are counted one by one, and those that fail are named" {

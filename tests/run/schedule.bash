@@ -4,7 +4,8 @@
 # shellcheck source=packaging/memory.bash
 . packaging/memory.bash
 
-declare -A running=() # by process id: `build`, `fixture NAME` or `suite NAME`
+declare -A files_in_memory=() # MiB that are given to the temporary files of a suite
+declare -A running=()         # by process id: `build`, `fixture NAME` or `suite NAME`
 used_load=0 used_memory=0
 
 # run_all: the build, then all of `suites`; report_suite is called as each ends. Where the build fails, nothing else is started.
@@ -13,6 +14,7 @@ run_all() {
     local ended
     cores=$(nproc)
     memory=$(memory_to_give)
+    choose_files_in_memory
     is_built='' build_failed=''
     select_fixtures
     start_build
@@ -69,11 +71,12 @@ has_ended() {
 
 # start_suites: starts of `pending` what may start, in its order.
 start_suites() {
-    local suite
+    local suite most
     local -a left=()
     for suite in "${pending[@]}"; do
         if may_start "$suite"; then
-            isolated "${suite//\//-}" tests/run/suite "$suite" $(((${load_of[$suite]} + 9) / 10))
+            most=${files_in_memory[$suite]:-}
+            SUITE_IN_MEMORY=${most:+$((2 * most))} isolated "${suite//\//-}" tests/run/suite "$suite" $(((${load_of[$suite]} + 9) / 10))
             running[$!]="suite $suite"
             used_load=$((used_load + ${load_of[$suite]}))
             used_memory=$((used_memory + ${memory_of[$suite]}))
@@ -91,6 +94,18 @@ may_start() {
     ((used_load + ${load_of[$1]} <= 10 * cores + 10)) || return 1
     ((used_memory + ${memory_of[$1]} <= memory)) || return 1
     ! shares_a_part "$1"
+}
+
+# choose_files_in_memory: where there is enough of it, temporary files of suites that make and remove thousands of files: a disk's file
+# system takes most of their time.
+choose_files_in_memory() {
+    local suite
+    ((memory >= 10000)) || return 0
+    for suite in "${suites[@]}"; do
+        [[ -n ${files_of[$suite]:-} ]] || continue
+        files_in_memory[$suite]=${files_of[$suite]}
+        memory_of[$suite]=$((${memory_of[$suite]} + ${files_of[$suite]}))
+    done
 }
 
 # shares_a_part SUITE: whether a suite that runs has one of its exclusive parts.

@@ -2,14 +2,14 @@
 # Sourced by ./test: the rows of tests/suites.tsv, and which of them a run consists of.
 # shellcheck disable=SC2034,SC2154 # other files of tests/run read these, and set all, quick, part and filters
 
-declare -A tier_of=() tenths_of=() load_of=() memory_of=() parts_of=() fixtures_of=()
-suites=()   # those of this run, longest first
+declare -A tier_of=() tenths_of=() load_of=() memory_of=() parts_of=() fixtures_of=() files_of=()
+suites=()       # those of this run, longest first
 part_limit=1000 # a part of --all lasts at most so many tenths of a minute
 
 # read_table FILE: minutes and cores are kept in tenths. A .bats file without a row runs, too; tests/cli/runner.bats reports it.
 read_table() {
-    local suite tier minutes cores memory parts fixtures file
-    while IFS=$'\t' read -r suite tier minutes cores memory parts fixtures; do
+    local suite tier minutes cores memory parts fixtures files file
+    while IFS=$'\t' read -r suite tier minutes cores memory parts fixtures files; do
         [[ -n $suite && $suite != '#'* ]] || continue
         tier_of[$suite]=$tier
         tenths_of[$suite]=$((10#${minutes/./}))
@@ -17,6 +17,7 @@ read_table() {
         memory_of[$suite]=$memory
         parts_of[$suite]=${parts/#-/}
         fixtures_of[$suite]=${fixtures/#-/}
+        files_of[$suite]=${files/#-/}
     done <"$1"
     for file in tests/{cli,integration,cluster,gpu,installed,servers,static,long}/*.bats; do
         suite=${file#tests/} && suite=${suite%.bats}
