@@ -76,7 +76,8 @@ start_suites() {
     for suite in "${pending[@]}"; do
         if may_start "$suite"; then
             most=${files_in_memory[$suite]:-}
-            SUITE_IN_MEMORY=${most:+$((2 * most))} isolated "${suite//\//-}" tests/run/suite "$suite" $(((${load_of[$suite]} + 9) / 10))
+            # A file system that a build begins on must have 2 GiB free; only what is written takes memory.
+            SUITE_IN_MEMORY=${most:+$((most + 4000))} isolated "${suite//\//-}" tests/run/suite "$suite" $(((${load_of[$suite]} + 9) / 10))
             running[$!]="suite $suite"
             used_load=$((used_load + ${load_of[$suite]}))
             used_memory=$((used_memory + ${memory_of[$suite]}))
