@@ -181,8 +181,6 @@ $user"
     is_limited() { ! as_account patch job theirs --dry-run=server --type merge -p '{"spec": {"suspend": false}}' 2>limit; }
     wait_for 90 is_limited
     grep -q 'Jobs that name it only' limit
-    run ! as_account patch job theirs --subresource status --dry-run=server --type merge -p '{"status": {"failed": 1}}'
-    assert_output --partial 'Jobs that name it only'
     as_account patch job mine --dry-run=server --type merge -p '{"metadata": {"finalizers": ["cybelectl.io/batch-job"]}}'
     kubectl delete job theirs
     run ! as_eve patch job mine --type merge -p "{\"metadata\": {\"annotations\": {\"cybelectl.io/account\": \"$user\"}}}"
