@@ -94,7 +94,7 @@ teardown() { leave_place; }
     printf '%s\n' 'Bootstrap: scratch' '%files' 'busybox /bin/busybox' 'busybox /bin/sh' '%environment' 'export OLD=1' >base.def
     "$CYBELECTL" build base.def -q
     # shellcheck disable=SC2016
-    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%post' 'busybox mkdir /opt' 'echo NEW=2 >/opt/set.sh' 'echo "${A-unset}" >/seen' \
+    printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%post' 'busybox mkdir /opt' 'echo export NEW=2 >/opt/set.sh' 'echo "${A-unset}" >/seen' \
         '%environment' '. /opt/set.sh' 'export A=3' >app.def
     "$CYBELECTL" recipe import app.def -o app.yaml
     "$CYBELECTL" build app.yaml -q
