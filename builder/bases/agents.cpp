@@ -102,10 +102,8 @@ Result<void> unpack_image(const StagePlan& plan, const fs::path& root) {
     CYBELE_TRY(const images::Image image, open_base_image(plan));
     CYBELE_TRY(const images::Descriptor partition, image.root_squashfs());
     CYBELE_CHECK(images::unpack_squashfs({image.fd(), partition.offset, partition.size}, root));
-    for (const images::Descriptor& over : image.descriptors()) {
-        if (over.type == images::DataType::kPartition && over.group == partition.group &&
-            over.part_type() == images::PartType::kOverlay &&
-            over.fs_type() == images::FsType::kSquashfs) {
+    for (const images::Descriptor& over : image.overlays_of(partition)) {
+        if (over.fs_type() == images::FsType::kSquashfs) { // others are named when it is brought
             CYBELE_CHECK(images::unpack_squashfs(
                 {image.fd(), over.offset, over.size}, root, images::Whiteouts::kApplied));
         }

@@ -65,6 +65,7 @@ public:
         if (!is_oci) {
             CYBELE_CHECK(hold(stage, from));
             CYBELE_CHECK(judge_sif(stage, from));
+            CYBELE_CHECK(note_overlays(stage, from));
         }
         return {};
     }
@@ -290,6 +291,27 @@ private:
                                               "ask who made it to sign it; is it the right key?"));
         }
         return {};
+    }
+
+    /// What a start lays over the base, and a build does not read.
+    [[nodiscard]] Result<void> note_overlays(const StagePlan& stage,
+                                             const std::string& from) const {
+        if (!stage.file ||
+            images::image_start(stage.file->get()).kind != images::ImageStart::Kind::kSif) {
+            return {};
+        }
+        CYBELE_TRY(const images::Image image, open_base_image(stage));
+        const auto root = image.root_squashfs();
+        for (const images::Descriptor& over :
+             root ? image.overlays_of(*root) : std::vector<images::Descriptor>()) {
+            if (over.fs_type() != images::FsType::kSquashfs) {
+                tell(fmt::format("warning: the overlay partition {} of {} is left out: only a "
+                                 "squashfs is unpacked, and starts alone mount others",
+                                 over.id,
+                                 printable(from)));
+            }
+        }
+        return {}; // a root that cannot be unpacked is refused where it is
     }
 
     /// Fingerprints: the base must be signed by each of these keys, which the keyrings have.

@@ -367,13 +367,25 @@ image() { "$CYBELECTL" image "$@"; }
     "${as_root[@]}" umount small
 }
 
-@test "a start with --writable does not write to the overlay of an image in the store" {
+# root_with_overlay: root.sif with an ext3 overlay.
+root_with_overlay() {
     local mke2fs
     mke2fs=$(PATH=$PATH:/sbin:/usr/sbin type -P mke2fs)
     root_image
     mkdir -p tree/upper tree/work
     "$mke2fs" -q -t ext3 -d tree overlay.img 4096
     "$CYBELECTL" sif add root.sif overlay.img --datatype 4 --parttype 4 --partfs 2 --partarch 2 --groupid 1
+}
+
+@test "a build on an image with an ext3 overlay says that it is left out" {
+    root_with_overlay
+    printf 'Bootstrap: localimage\nFrom: root.sif\n' >on.def
+    run -0 "$CYBELECTL" build on.def
+    assert_line --regexp 'warning: the overlay partition [0-9]+ of root.sif is left out'
+}
+
+@test "a start with --writable does not write to the overlay of an image in the store" {
+    root_with_overlay
     image add root.sif root
     image copy store:root hard.sif --link
     ln -s "$(image path root)" symbolic.sif
