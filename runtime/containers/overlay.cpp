@@ -178,6 +178,13 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
                         : "name a directory, a squashfs file, an ext3 file or a SIF");
     }
     overlay.file = std::move(*file);
+    if (overlay.file.extended) {
+        return fail(
+            ErrorCode::kInput,
+            problem("overlay-unusable", "cannot use '" + printable(path) + "' as an overlay"),
+            "it has an ext3 partition, which is mounted over its own root only",
+            "remove the partition with `cybelectl sif del`, or name another SIF");
+    }
     const bool is_directory = overlay.file.kind == ImageFile::Kind::kDirectory;
     overlay.is_writable = is_directory && !is_read_only;
     if (!is_directory && !is_read_only) {
@@ -295,6 +302,9 @@ Result<UniqueFd> lay_over(const Stage& stage,
             CYBELE_CHECK(pile.add_folder(lower_of(overlay).get(), is_extended));
         } else {
             CYBELE_CHECK(pile.add_squashfs(overlay.file, {overlay.file.offset, overlay.file.size}));
+            for (const SquashfsPlace& place : overlay.file.overlays) {
+                CYBELE_CHECK(pile.add_squashfs(overlay.file, place));
+            }
         }
     }
     return pile.empty() ? Result<UniqueFd>(std::move(image)) : pile.mount_over(image.get());

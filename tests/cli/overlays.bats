@@ -63,6 +63,13 @@ make_overlaid() {
     assert_line 'help: leave --delta out'
 }
 
+@test "--overlay: a SIF is laid over an image with its own overlay partition" {
+    "$CYBELECTL" build app.def -o below.sif
+    make_overlaid
+    run -0 "$CYBELECTL" exec --overlay app.sif below.sif sh -c 'cat /opt/word; ls -A /opt/d'
+    assert_output two
+}
+
 @test "--overlay: a directory takes what is written, :ro shows it, wrong ones are refused" {
     run "$CYBELECTL" build app.def
     mkdir changes
