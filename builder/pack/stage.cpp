@@ -2,14 +2,13 @@
 #include "builder/pack/stage.hpp"
 
 #include "builder/bases/agents.hpp"
-#include "builder/bases/header.hpp"
 #include "builder/bases/image_base.hpp"
 #include "builder/files/output.hpp"
 #include "builder/pack/failed_step.hpp"
+#include "builder/pack/stage_metadata.hpp"
 #include "builder/pack/step_fault.hpp"
 #include "builder/pack/writable_test.hpp"
 #include "builder/steps/host_script.hpp"
-#include "builder/steps/libraries.hpp"
 #include "builder/steps/step_log.hpp"
 #include "builder/steps/tidy.hpp"
 #include "definitions/grammar/lines.hpp"
@@ -98,8 +97,6 @@ private:
     [[nodiscard]] KeptStep describe(std::size_t step) const;
     [[nodiscard]] bool keep_failed(const Step& step, const ScriptEnd& end) const;
     void keep(const std::string& key, const fs::path& folder, const KeptStep& what);
-    [[nodiscard]] Result<void> write_metadata();
-    void check_libraries() const;
     [[nodiscard]] Result<void> test();
     [[nodiscard]] Error step_failed(const Section& section,
                                     const std::string& name,
@@ -113,7 +110,6 @@ private:
         const bool is_own = step.from_stage == number_;
         return {is_own ? root_ : context_.roots[step.from_stage], "/", true};
     }
-    [[nodiscard]] const Section* last_section(std::string_view name) const;
 
     StageContext& context_;
     const StagePlan& plan_;
@@ -127,14 +123,6 @@ private:
     std::shared_ptr<Layers> layers_;
 };
 
-const Section* StageBuilder::last_section(std::string_view name) const {
-    const Section* last = nullptr;
-    for (const Section& section : plan_.stage->sections) {
-        last = section.name == name ? &section : last;
-    }
-    return last;
-}
-
 /// %pre and %setup: on the host, in the caller's directory, with the caller's environment; what an
 /// ordinary user builds is enclosed.
 Result<void> StageBuilder::run_host_script(const std::string& section,
@@ -147,8 +135,9 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
                                      absolute_path(context_.request.source.directory),
                                      context_.environment.all(),
                                      surroundings_));
-        return end.code == 0 ? Result<void>()
-                             : fail(step_failed(*last_section(section), "%" + section, end));
+        return end.code == 0
+                   ? Result<void>()
+                   : fail(step_failed(*last_section(*plan_.stage, section), "%" + section, end));
     }
     const fs::path file = surroundings_.work / (section + ".script");
     CYBELE_CHECK(write_file(file, text, 0700));
@@ -173,7 +162,7 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
         const ScriptEnd end{outcome.shell_code(),
                             last_lines(outcome.output + outcome.errors, kShownScriptLines),
                             {}};
-        return fail(step_failed(*last_section(section), "%" + section, end));
+        return fail(step_failed(*last_section(*plan_.stage, section), "%" + section, end));
     }
     return {};
 }
@@ -352,45 +341,8 @@ void StageBuilder::keep(const std::string& key, const fs::path& folder, const Ke
     context_.cache.note(kStepShelf, layer_key(key), print_kept(what));
 }
 
-Result<void> StageBuilder::write_metadata() {
-    const definitions::Stage& stage = *plan_.stage;
-    const auto arguments = [&](std::string_view name) {
-        const Section* section = last_section(name);
-        return section != nullptr ? section->arguments : std::string();
-    };
-    images::Metadata metadata;
-    metadata.definition = context_.request.source.definition.text;
-    metadata.environment = stage.joined("environment");
-    metadata.runscript = stage.joined("runscript");
-    metadata.runscript_arguments = arguments("runscript");
-    metadata.startscript = stage.joined("startscript");
-    metadata.startscript_arguments = arguments("startscript");
-    metadata.test = stage.joined("test");
-    metadata.test_arguments = arguments("test");
-    metadata.has_test = metadata.test.find_first_not_of(" \t\r\n") != std::string::npos;
-    const bool keeps_help = context_.request.steps.keeps_base_help && has_help(root_);
-    metadata.help = help_beside(keeps_help, stage.joined("help"), metadata.labels);
-    for (auto& [key, value] : definitions::label_lines(stage.joined("labels"))) {
-        metadata.labels[key] = value;
-    }
-    for (const auto& [key, value] : context_.request.image.labels) {
-        metadata.labels[key] = value;
-    }
-    metadata.replaces_labels = context_.request.steps.replaces_labels;
-    if (!plan_.base_digest.empty() && context_.request.steps.labels_base) {
-        metadata.labels.try_emplace("org.opencontainers.image.base.name", base_image(stage));
-        metadata.labels.try_emplace("org.opencontainers.image.base.digest", plan_.base_digest);
-    }
-    for (const auto& [key, value] : stage.header) {
-        metadata.header_labels[key] = value;
-    }
-    metadata.on_warning = [this](const std::string& text) { context_.report("warning: " + text); };
-    metadata.build_time = context_.request.time.now;
-    return images::write_metadata(root_, metadata);
-}
-
 Result<void> StageBuilder::test() {
-    const Section* section = last_section("test");
+    const Section* section = last_section(*plan_.stage, "test");
     if (section == nullptr || !context_.request.steps.runs_tests ||
         plan_.stage->joined("test").find_first_not_of(" \t\r\n") == std::string::npos) {
         return {};
@@ -403,23 +355,6 @@ Result<void> StageBuilder::test() {
         return fail(step_failed(*section, "%test", end));
     }
     return {};
-}
-
-/// A program that cannot start is reported here, not by exit code 127 in a job.
-void StageBuilder::check_libraries() const {
-    std::vector<std::string> targets;
-    for (const Step& step : plan_.steps) {
-        if (step.kind != Step::Kind::kCopy && step.kind != Step::Kind::kStageCopy) {
-            continue;
-        }
-        for (const definitions::FileLine& line : definitions::file_lines(*step.section)) {
-            targets.push_back(line.destination.empty() ? line.source : line.destination);
-        }
-    }
-    const auto folders = library_path_of(plan_.stage->joined("environment"));
-    for (const MissingLibrary& missing : find_missing_libraries(root_, targets, folders)) {
-        context_.report(warning_of(missing)); // without the stage's name: it is for the user
-    }
 }
 
 /// In one plain folder, where nothing is kept.
@@ -455,7 +390,7 @@ Result<void> StageBuilder::build_layers() {
 Result<void> StageBuilder::build() {
     CYBELE_CHECK(make_directories(root_));
     CYBELE_CHECK(make_directories(surroundings_.work));
-    if (const Section* pre = last_section("pre");
+    if (const Section* pre = last_section(*plan_.stage, "pre");
         pre != nullptr && has_command(plan_.stage->joined("pre"))) {
         report_("%pre");
         CYBELE_CHECK(run_host_script("pre", plan_.stage->joined("pre"), pre->arguments));
@@ -464,9 +399,9 @@ Result<void> StageBuilder::build() {
     const StepRules& rules = context_.request.steps;
     const bool fixes = rules.fixes_permissions && (plan_.oci || !rules.fixes_oci_only);
     CYBELE_CHECK(tidy(root_, fixes));
-    CYBELE_CHECK(write_metadata());
+    CYBELE_CHECK(write_stage_metadata(context_, plan_, root_));
     if (number_ + 1 == context_.request.source.definition.stages.size()) {
-        check_libraries();
+        warn_of_libraries(context_, plan_, root_);
     }
     return test();
 }
