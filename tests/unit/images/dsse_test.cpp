@@ -43,9 +43,11 @@ TEST_CASE("URL-safe base64 and a missing keyid are read") {
 
 TEST_CASE("what is no envelope is refused") {
     std::string many = R"({"payload":"","payloadType":"t","signatures":[{"sig":""})";
-    for (int i = 0; i < 64; ++i) {
+    for (int i = 0; i < 63; ++i) {
         many += R"(,{"sig":""})";
     }
+    CHECK(parse_envelope(many + "]}")->signatures.size() == 64);
+    many += R"(,{"sig":""})";
     const std::string cases[] = {
         "",
         "{",

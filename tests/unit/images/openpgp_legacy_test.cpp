@@ -115,3 +115,22 @@ TEST_CASE("a legacy signature whose descriptor names another signer does not cou
     REQUIRE(states.size() == 1);
     CHECK(states[0].because.starts_with("its descriptor names another signer: 13045C8C"));
 }
+
+TEST_CASE("a legacy signature whose descriptor names a hash that is not known does not count") {
+    const openpgp::Keyring keyring = signers();
+    auto folder = TempDirectory::make("/var/tmp", "cybele-legacy-");
+    REQUIRE(folder);
+    for (unsigned byte = 1; byte < 4; ++byte) { // behind the number of the hash
+        CAPTURE(byte);
+        const auto path = folder->path() / ("image" + std::to_string(byte) + ".sif");
+        std::filesystem::copy_file(sample::data("one-group-signed-legacy.sif"), path);
+        const auto image = Image::open(path);
+        REQUIRE(image);
+        const std::uint64_t entry = (image->descriptors().back().id - 1) * 585ULL;
+        flip_in_file(path, image->header().descriptors_offset + entry + 201 + byte);
+        const auto states = judged(path, keyring);
+        REQUIRE(states.size() == 1);
+        CHECK_FALSE(states[0].is_valid);
+        CHECK(states[0].because.starts_with("its descriptor names another hash than"));
+    }
+}

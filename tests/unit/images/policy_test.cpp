@@ -29,6 +29,7 @@ TEST_CASE("policy: how many must have signed") {
     CHECK(wanted("any") == 1);
     CHECK(wanted("all") == 3);
     CHECK(wanted("2") == 2);
+    CHECK(wanted("3") == 3);
 }
 
 TEST_CASE("policy: refusals with place and remedy") {

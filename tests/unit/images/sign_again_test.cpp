@@ -204,6 +204,7 @@ TEST_CASE("signing some objects leaves those without a group alone") {
     REQUIRE(part);
     CHECK(part->groups == ObjectIds{1});
     CHECK(people.sign({"alice"}, false, {9, {}}).error().code() == ErrorCode::kInput);
+    CHECK_FALSE(Selection{0, {}}.check(people.open())); // what has no group is in none
     CHECK(people.sign({"alice"}, false, {std::nullopt, {3}}).error().code() == ErrorCode::kInput);
     CHECK(people.sign({}).error().code() == ErrorCode::kUsage);
 }

@@ -31,6 +31,7 @@ TEST_CASE("a signed image is verified, and what was signed is told") {
         const SignatureState& state = verification.signatures[0];
         CHECK(state.object == 3);
         CHECK(state.group == 1);
+        CHECK(state.kind == SignatureKind::kDsse);
         CHECK(state.covers == std::vector<std::uint32_t>{1, 2});
         CHECK(state.key == PublicKey::read(signed_image.open)->fingerprint());
         CHECK(state.claimed_key == state.key);

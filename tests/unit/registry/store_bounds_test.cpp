@@ -7,12 +7,15 @@
 #include "tests/unit/registry/shop.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <filesystem>
 #include <string>
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/utsname.h>
+#include <unistd.h>
 
 namespace cybele::registry {
 namespace {
@@ -117,6 +120,21 @@ TEST_CASE("gc: a pull that was cut off stays as long as an image without a name"
     CHECK(std::filesystem::is_empty(temporary));
 }
 
+TEST_CASE("gc: an image that is on its way in stays, however long that lasts") {
+    Shop shop;
+    Arrival arrival;
+    arrival.now = kNow;
+    int looks = 0;
+    arrival.progress = [&](std::uint64_t, std::uint64_t) {
+        Collection wishes;
+        wishes.now = std::time(nullptr) + kDay;
+        CHECK(collected(shop, wishes).temporary == 0);
+        ++looks;
+    };
+    REQUIRE(shop.store.add(shop.image("one"), arrival));
+    CHECK(looks > 0);
+}
+
 TEST_CASE("a layer that could not be fetched leaves what has come of it, but no empty file") {
     Shop shop;
     const Layers layers(shop.store.place());
@@ -154,6 +172,28 @@ TEST_CASE("leases: one of an unknown form holds, one of a form that is damaged d
     CHECK(is_held(".u." + std::to_string(kNow)));
     CHECK_FALSE(is_held(".u." + std::to_string(kNow - 1)));
     CHECK_FALSE(is_held(".u.soon"));
+}
+
+TEST_CASE("leases: that of a process names its host, its number and the image") {
+    Shop shop;
+    const auto image = shop.add("one", "one");
+    REQUIRE(lease_for_process(shop.store.place(), image.record.digest));
+    utsname names{};
+    REQUIRE(::uname(&names) == 0);
+    std::string host = names.nodename;
+    std::replace(host.begin(), host.end(), '.', '_'); // dots part the name of the lease
+    const auto lease = std::filesystem::directory_iterator(shop.root / "leases");
+    CHECK(lease->path().filename().native().starts_with(
+        image.record.digest.substr(7) + ".p." + host + "." + std::to_string(::getpid()) + "."));
+}
+
+TEST_CASE("a file that cannot go out is refused for its reason, not for a name that is taken") {
+    Shop shop;
+    const auto file = shop.image("one");
+    const auto moved = move_out(file, {shop.folder.path() / "none" / "out.sif"});
+    REQUIRE_FALSE(moved);
+    CHECK(moved.error().faults().front().id != "export-file-exists");
+    CHECK(std::filesystem::exists(file));
 }
 
 TEST_CASE("the lock of a group's store can be taken by the group") {

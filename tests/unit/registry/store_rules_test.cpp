@@ -292,6 +292,7 @@ TEST_CASE("gc: what a killed process left has its names, unless another image ha
     CHECK(shop.store.find(named("kept:1"))->record.names == Names{"kept:1"});
     CHECK(shop.store.find(named("kept:1"))->record.size == one.record.size);
     CHECK(shop.store.use(*shop.store.find(named("kept:1")), kNow));
+    CHECK(read_sidecar(shop.store.place(), one.record.digest)->names == Names{"kept:1"});
     fs::remove(shop.root / "index.sqlite"); // nor in an index that is made again
     CHECK(Store::open(shop.root)->find(named("app"))->record.digest == two.record.digest);
 }
