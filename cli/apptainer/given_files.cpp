@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apptainer/given_files.hpp"
 
+#include "images/sif/start.hpp"
+#include "runtime/containers/extended_file.hpp"
+#include "support/file.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -44,6 +47,18 @@ bool has_transport(const std::string& source) {
                kTransports.end();
 }
 
+/// A file that is neither a SIF nor a file system.
+bool is_no_image(const std::string& file) {
+    std::error_code failed;
+    if (!fs::is_regular_file(file, failed)) {
+        return false;
+    }
+    const auto opened = open_for_reading(file);
+    return opened && images::image_start(opened->get()).kind == images::ImageStart::Kind::kOther &&
+           !images::image_start(opened->get()).is_squashfs() &&
+           !runtime::is_extended(opened->get(), 0);
+}
+
 std::string not_there(const std::string& file) {
     return "open " + printable(file) + ": no such file or directory";
 }
@@ -67,6 +82,12 @@ Result<void> check_given_files(const Session& session, const OtherCall& call) {
                                 ": failed to retrieve path for " + printable(last) + ": lstat " +
                                 printable(fs::absolute(last, failed).native()) +
                                 ": no such file or directory"));
+    }
+    if (verb == "inspect" && !has_transport(last) && is_no_image(last)) {
+        return fail(
+            ErrorCode::kInput,
+            problem("inspected-image-unknown",
+                    "Failed to open image " + printable(last) + ": image format not recognized"));
     }
     const bool is_read = verb == "sif list" || verb == "sif header" || verb == "sif dump" ||
                          verb == "sif del" || verb == "sif setprim";

@@ -294,6 +294,13 @@ Result<OwnWords> registry_login(Session& session, const OtherCall& call) {
 /// The help text of an image or of one of its applications, or that there is none.
 Result<OwnWords> run_help(const Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::string path, image_path(session, call.words.front()));
+    std::error_code failed;
+    if (!std::filesystem::exists(path, failed) && !failed) {
+        return fail(ErrorCode::kInput,
+                    problem("run-help-image-missing",
+                            "container not found: stat " + printable(path) +
+                                ": no such file or directory"));
+    }
     CYBELE_TRY(const auto contents, images::open_contents(path));
     CYBELE_CHECK(check_has_shell(path, contents));
     CYBELE_TRY(auto inspection, images::inspect_contents(contents));

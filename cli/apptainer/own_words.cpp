@@ -102,10 +102,10 @@ Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const S
     if (!read && read.error().code() == ErrorCode::kUsage) {
         const Fault& fault = read.error().faults().front();
         if (fault.id == "apptainer-variable") {
-            return fail(Error(ErrorCode::kInput,
-                              problem("apptainer-variable-refused", fault.message),
-                              fault.because,
-                              fault.help));
+            Fault refused = fault;
+            refused.code = ErrorCode::kInput; // without the usage
+            refused.set(problem("apptainer-variable-refused", fault.message));
+            return fail(Error(std::move(refused)));
         }
         return wrong_usage(session, std::string(verb.name), read.error());
     }

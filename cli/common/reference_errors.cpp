@@ -19,7 +19,8 @@ enum class Verbs { kAny, kStart };
 /// `{1}`, `{2}`: the quoted words of our message; `{b}`: that of our reason; `{m}`: all between the
 /// first and the last quote of our message; `{first}`, `{last}`: its first and last word; `{path}`:
 /// the first word as an absolute path, `{section}`: `{1}` without its `%`, `{abs1}`, `{abs2}`: the
-/// quoted ones so, `{second}`: the second word, `{blast}`: the last word of our reason, `{part1}`,
+/// quoted ones so, `{abslast}`: the last word so, `{second}`: the second word, `{blast}`: the last
+/// word of our reason, `{part1}`,
 /// `{part2}`: what stands before and after the colon of the first quoted one; `{file}`: the place,
 /// `{subject}`: what the error is about, `{abs}`: that as an absolute path.
 struct KnownError {
@@ -40,10 +41,14 @@ constexpr std::string_view kNoNetwork =
 // clang-format off
 constexpr KnownError kKnownErrors[] = {
     {"program-not-in-path", Verbs::kAny, "\"{1}\": executable file not found in $PATH"},
-    {"program-not-found", Verbs::kAny, "stat {1}: no such file or directory"},
+    {"program-not-found", Verbs::kAny, "stat {abs1}: no such file or directory"},
+    {"run-help-image-missing", Verbs::kAny, "{message}"},
+    {"seccomp-profile-missing", Verbs::kAny, "open {last}: no such file or directory"},
+    {"limit-file-missing", Verbs::kAny, "open {abslast}: no such file or directory"},
+    {"fuse-server-failed", Verbs::kAny, "could not start program {1} /dev/fd/3 -f: exec: \"{1}\": executable file not found in $PATH", "No such file"},
     {"pull-source-unreadable", Verbs::kStart, "Unable to handle {subject}", "No such file"},
     {"image-of-registry", Verbs::kStart, "Unsupported transport type: {scheme1}"},
-    {"apptainer-variable", Verbs::kAny, "While parsing environment variables: while updating flags from environment: \nunable to set flag {subject} to value {b}: strconv.ParseBool: parsing \"{b}\": invalid syntax", "is neither true nor false"},
+    {"apptainer-variable-refused", Verbs::kAny, "While parsing environment variables: while updating flags from environment: \nunable to set flag {subject} to value {b}: strconv.ParseBool: parsing \"{b}\": invalid syntax", "is neither true nor false"},
     {"site-settings-missing", Verbs::kAny, "While initializing: couldn't parse configuration file {1}: open {1}: no such file or directory"},
     {"bind-kinds-differ", Verbs::kStart, "container creation failed: mount hook function failure: mount {1}->{2} error: while mounting {1}: could not mount {1}: not a directory"},
     {"instance-user-root-only", Verbs::kAny, "{message}"},
@@ -51,6 +56,8 @@ constexpr KnownError kKnownErrors[] = {
     {"program-not-executable", Verbs::kAny, "permission denied"},
     {"container-directory-missing", Verbs::kAny, "failed to set working directory: chdir {1}: no such file or directory"},
     {"image-file-missing", Verbs::kStart, "While checking container encryption: could not open image {abs1}: failed to retrieve path for {abs1}: lstat {abs1}: no such file or directory"},
+    {"image-not-readable", Verbs::kStart, "While checking container encryption: could not open image {1}: {1} is not readable by the current user, check permissions"},
+    {"image-not-opened", Verbs::kStart, "While checking container encryption: could not open image {abs1}: failed to retrieve path for {abs1}: lstat {abs1}: permission denied", "Permission denied"},
     {"text-not-a-sif", Verbs::kStart, "While checking container encryption: could not open image {path}: image format not recognized"},
     {"not-a-sif", Verbs::kStart, "While checking container encryption: could not open image {path}: image format not recognized", "it is an empty file"},
     {"overlay-in-use", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: while locking ext3 partition from {1}: can't open {1} for writing, currently in use by another process"},
@@ -171,6 +178,7 @@ std::string filled(const KnownError& row, const Fault& fault) {
         {"{section}", words[0].substr(words[0].starts_with('%') ? 1 : 0)},
         {"{first}", first},
         {"{last}", last},
+        {"{abslast}", absolute_path_of(last)},
         {"{second}", second.substr(0, second.find(' '))},
         {"{blast}", fault.because.substr(fault.because.rfind(' ') + 1)},
         {"{part1}", absolute_path_of(words[0].substr(0, words[0].find(':')))},

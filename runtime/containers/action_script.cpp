@@ -179,6 +179,10 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
     case Action::kTest:
         return test_words(request, traits);
     case Action::kStart:
+        if (request.manner.is_compatible && traits.has_nothing_to_start) {
+            return std::vector<std::string>{
+                "/bin/sh", "-c", "echo 'INFO:    No instance start script found in container' >&2"};
+        }
         return std::vector<std::string>{
             request.program.app.empty() ? "/.singularity.d/startscript"
                                         : app_folder(request.program.app) + "/scif/startscript"};

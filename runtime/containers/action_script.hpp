@@ -32,7 +32,9 @@ struct ImageTraits {
     bool has_runscript = false;
     bool has_test = false;
     bool has_test_action = false; ///< /.singularity.d/actions/test, of builds
-    bool has_app = false;         ///< /scif/apps/NAME, of the application that was asked for
+    /// /.singularity.d/actions/start, of builds, and nothing that it starts.
+    bool has_nothing_to_start = false;
+    bool has_app = false; ///< /scif/apps/NAME, of the application that was asked for
     bool has_app_runscript = false;
     bool has_app_test = false;
     bool has_environment = false; ///< /environment, of images before /.singularity.d

@@ -116,8 +116,11 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool i
         }
         BindOption bind;
         bind.source = (directory / parts[0]).lexically_normal();
-        bind.target =
-            parts.size() > 1 && !parts[1].empty() ? std::filesystem::path(parts[1]) : bind.source;
+        if (parts.size() > 1 && !parts[1].empty()) {
+            bind.target = parts[1];
+        } else { // for the reference, a relative source is a relative target, too
+            bind.target = is_compatible ? std::filesystem::path(parts[0]) : bind.source;
+        }
         if (parts.size() == 3) {
             if (!is_option(parts[2])) {
                 return fail(ErrorCode::kUsage,

@@ -113,7 +113,7 @@ std::vector<std::filesystem::path> start_directories(const Request& request,
     }
     const bool is_contained = request.isolation.contain || request.isolation.containall;
     if (request.manner.is_compatible && is_contained) { // as in the reference
-        return {request.files.no_home ? std::filesystem::path("/") : home, home, "/"};
+        return {home, "/"};
     }
     const std::filesystem::path gone = request.manner.is_compatible ? home : "/"; // the caller's is
     return {caller.empty() ? gone : caller, home, "/"};

@@ -49,7 +49,7 @@ Result<images::Descriptor> partition_of(const images::Image& image, std::uint32_
 } // namespace
 
 void ImageBinds::warn_of_reading(const Part& part, const Mount& mount) {
-    if (!mount.is_read_only) {
+    if (!mount.is_read_only && !part.is_extended && !part.is_of_sif) {
         warn_as_reference("Data image " + part.path.native() +
                           " is not writable, proceeding with read-only");
     }
@@ -93,9 +93,8 @@ Result<ImageBinds::Part> ImageBinds::open_part(const Mount& mount) {
     } else {
         return no_image_bind(part.path, "it is not an image");
     }
-    if (!part.is_extended) {
-        warn_of_reading(part, mount);
-    }
+    part.is_of_sif = start.kind == images::ImageStart::Kind::kSif;
+    warn_of_reading(part, mount);
     if (part.is_extended) {
         part.is_writable = !mount.is_read_only;
         CYBELE_TRY(part.fd, open_extended(part.path, part.is_writable));
@@ -123,9 +122,7 @@ Result<ImageBinds> ImageBinds::open(const std::vector<Mount>& mounts) {
                 return no_image_bind(known->path,
                                      "it is bound a second time, and an ext3 file has one writer");
             }
-            if (!known->is_extended) {
-                warn_of_reading(*known, mount);
-            }
+            warn_of_reading(*known, mount);
             continue;
         }
         CYBELE_TRY(Part part, open_part(mount));

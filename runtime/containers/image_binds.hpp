@@ -31,6 +31,7 @@ private:
         std::uint64_t offset = 0;
         std::uint64_t size = 0;
         bool is_extended = false;
+        bool is_of_sif = false;
         bool is_writable = false;
         UniqueFd root;
     };

@@ -185,7 +185,15 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
         return file;
     }
     CYBELE_CHECK(images::check_is_file(file.path)); // a pipe would be waited for
-    CYBELE_TRY(file.fd, open_for_reading(file.path));
+    auto opened = open_for_reading(file.path);
+    if (!opened && access(file.path.c_str(), R_OK) != 0 && errno == EACCES) {
+        return fail(ErrorCode::kEnvironment,
+                    problem("image-not-readable",
+                            "cannot open the image '" + printable(file.path.string()) + "'"),
+                    "Permission denied",
+                    "check the permissions of the file and of the folders above it");
+    }
+    CYBELE_TRY(file.fd, std::move(opened));
     file.kind = ImageFile::Kind::kSquashfs;
     const images::ImageStart start = images::image_start(file.fd.get());
     if (start.is_squashfs() && demand == nullptr) {

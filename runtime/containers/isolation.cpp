@@ -3,6 +3,8 @@
 
 #include "runtime/containers/root_image.hpp"
 #include "runtime/namespaces/accounts.hpp"
+#include "runtime/namespaces/resolve.hpp"
+#include "runtime/namespaces/system_calls.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -155,6 +157,10 @@ Result<void> raise_loopback() {
 
 Result<void> join_network(const std::string& path) {
     const UniqueFd space(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+    const UniqueFd own(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC));
+    if (space.valid() && own.valid() && namespaces::is_same_file(space.get(), own.get())) {
+        return {};
+    }
     if (!space.valid() || setns(space.get(), CLONE_NEWNET) != 0) {
         return fail(
             system_error("cannot join the network namespace '" + printable(path) + "'", errno));
@@ -344,6 +350,36 @@ void warn_of_unknown_user(const std::optional<uid_t>& uid) {
     }
     for (int i = 0; i < 2; ++i) { // it looks for the user twice
         warn_as_reference("user: unknown userid " + std::to_string(*uid));
+    }
+}
+
+void warn_of_missing_source(const Error& error, const ImageFile& image) {
+    constexpr std::string_view kUsual[] = {"/bin",
+                                           "/etc",
+                                           "/home",
+                                           "/lib",
+                                           "/media",
+                                           "/mnt",
+                                           "/opt",
+                                           "/root",
+                                           "/run",
+                                           "/sbin",
+                                           "/srv",
+                                           "/tmp",
+                                           "/usr",
+                                           "/var"};
+    const Fault& fault = error.faults().front();
+    const bool is_folder = image.kind == ImageFile::Kind::kDirectory;
+    const bool is_there =
+        is_folder
+            ? namespaces::open_in_root(image.fd.get(), fault.subject).has_value()
+            : std::find(std::begin(kUsual), std::end(kUsual), fault.subject) != std::end(kUsual);
+    const std::size_t first = fault.message.find('\'');
+    const std::size_t last = fault.message.rfind('\'');
+    if (fault.id == "bind-source-missing" && first < last && !is_there) {
+        const std::string source = fault.message.substr(first + 1, last - first - 1);
+        warn_as_reference("skipping mount of " + source + ": stat " + source +
+                          ": no such file or directory");
     }
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/containers/image_file.hpp"
 #include "runtime/containers/runtime.hpp"
 #include "support/error.hpp"
 
@@ -23,6 +24,10 @@ namespace cybele::runtime {
 
 /// What the reference says of --security uid:N where root names a user that the host lacks.
 void warn_of_unknown_user(const std::optional<uid_t>& uid);
+
+/// What the reference says before the error of a bind without a source, whose mount point the image
+/// lacks (of a SIF, which is not mounted yet: a place that most images lack).
+void warn_of_missing_source(const Error& error, const ImageFile& image);
 
 /// What the reference says before the error of a mount point that a writable image lacks.
 void warn_of_missing_place(const Error& error);

@@ -301,7 +301,14 @@ Result<Limits> read_limits(const LimitRequest& request) {
                 "the file sets all of them",
                 "leave one of both out");
         }
-        CYBELE_TRY(const std::string text, read_file(request.file, kMostLimitsFile));
+        auto read = read_file(request.file, kMostLimitsFile);
+        if (!read && read.error().faults().front().id == "file-missing") {
+            return fail(ErrorCode::kInput,
+                        problem("limit-file-missing", "no such file: " + printable(request.file)),
+                        "--apply-cgroups names the file with the limits",
+                        "check the name and the folder that it is relative to");
+        }
+        CYBELE_TRY(const std::string text, std::move(read));
         return parse_limits(text, request.file);
     }
     Limits limits;

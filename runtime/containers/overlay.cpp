@@ -191,9 +191,6 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
         warn_as_reference("Overlay image " + overlay.file.path.native() +
                           " is not writable, proceeding with read-only");
     }
-    if (overlay.is_writable) {
-        CYBELE_CHECK(make_writable_folders(overlay.file));
-    }
     return overlay;
 }
 
@@ -230,6 +227,10 @@ open_overlays(const std::vector<std::string>& options, bool has_tmpfs, const Ima
         fault.help = "leave one out, or write ':ro' after the overlay";
         fault.subject = writable_overlay(overlays)->file.path.native();
         return fail(Error(std::move(fault)));
+    }
+    const Overlay* const written = writable_overlay(overlays);
+    if (written != nullptr && written->file.kind == ImageFile::Kind::kDirectory) {
+        CYBELE_CHECK(make_writable_folders(written->file));
     }
     return overlays;
 }

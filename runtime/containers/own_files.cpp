@@ -34,13 +34,26 @@ bool may_add_accounts(const HostView& host) {
 }
 
 /// What the reference says of files that an image lacks.
-void warn_of_missing_files(int root, const HostView& host) {
-    const auto lacks = [&](const char* path) { return !namespaces::open_in_root(root, path); };
-    if (host.has_passwd && lacks("/etc/passwd")) {
+void tell_missing_files(int root, bool may_lack_passwd, bool may_lack_group) {
+    if (may_lack_passwd && !namespaces::open_in_root(root, "/etc/passwd")) {
         warn_as_reference("passwd file doesn't exist in container, not updating");
     }
-    if (host.has_group && lacks("/etc/group")) {
+    if (may_lack_group && !namespaces::open_in_root(root, "/etc/group")) {
         warn_as_reference("group file doesn't exist in container, not updating");
+    }
+}
+
+/// Like in the reference, the host's folders for temporary files are not made in an image.
+void leave_out_temporary(std::vector<Mount>& mounts, int root) {
+    for (const std::string target : {"/tmp", "/var/tmp"}) {
+        const auto found = std::find_if(mounts.begin(), mounts.end(), [&](const Mount& one) {
+            return one.target == target && one.is_optional && !one.is_named;
+        });
+        if (found != mounts.end() && !namespaces::open_in_root(root, target)) {
+            warn_as_reference("Skipping mount " + target + " [tmp]: " + target +
+                              " doesn't exist in container");
+            mounts.erase(found);
+        }
     }
 }
 
@@ -78,16 +91,19 @@ Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
     if (!host.hostname.empty()) {
         CYBELE_CHECK(add("hostname", "/etc/hostname", host.hostname + "\n"));
     }
-    warn_of_missing_files(image, host);
     const bool is_image_own = may_add_accounts(host);
-    if (const auto passwd = host.has_passwd ? read_in_image(image, "/etc/passwd") : std::nullopt;
-        passwd && !(is_image_own && has_account(*passwd, 0))) {
+    const auto passwd = host.has_passwd ? read_in_image(image, "/etc/passwd") : std::nullopt;
+    if (passwd && !(is_image_own && has_account(*passwd, 0))) {
         CYBELE_CHECK(add("passwd", "/etc/passwd", merge_passwd(*passwd, host.caller, home)));
     }
-    if (const auto group = host.has_group ? read_in_image(image, "/etc/group") : std::nullopt;
-        group && !(is_image_own && has_account(*group, 0))) {
+    const auto group = host.has_group ? read_in_image(image, "/etc/group") : std::nullopt;
+    if (group && !(is_image_own && has_account(*group, 0))) {
         CYBELE_CHECK(
             add("group", "/etc/group", merge_group(*group, host.caller, host.adds_all_groups)));
+    }
+    tell_missing_files(image, host.has_passwd && !passwd, host.has_group && !group);
+    if (host.adds_all_groups && host.has_passwd && !passwd) { // a small image of Apptainer's
+        leave_out_temporary(mounts, image);
     }
     return opened;
 }

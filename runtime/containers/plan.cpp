@@ -215,12 +215,6 @@ public:
 
     Result<void> add(const BindOption& one) {
         const std::filesystem::path target = one.target.lexically_normal();
-        std::error_code failed;
-        if (is_compatible_ && !std::filesystem::exists(one.source, failed) && !failed) {
-            const std::string source = printable(one.source.string());
-            warnings_.push_back("skipping mount of " + source + ": stat " + source +
-                                ": no such file or directory");
-        }
         if (one.target == "/" && is_compatible_) { // as the reference, whose own root hides it
             return {};
         }
@@ -269,7 +263,8 @@ public:
     void uncover(std::vector<Mount>& planned,
                  const std::vector<std::string>& scratch,
                  const Home& home,
-                 bool has_home) {
+                 bool has_home,
+                 bool has_place) {
         const auto is_above = [](const std::filesystem::path& target,
                                  const std::filesystem::path& path) {
             return lies_in(path, target.lexically_normal()) && path != target.lexically_normal();
@@ -286,7 +281,7 @@ public:
         if (!is_compatible_) {
             return;
         }
-        if (has_home && covers(home.target)) {
+        if (has_place && covers(home.target)) {
             place_ = bind(home.source, home.target);
         }
         const bool is_shown = (has_home && lies_in(directory_, home.target)) ||
@@ -422,11 +417,12 @@ Result<MountPlan> plan_mounts(const Request& request,
         CYBELE_CHECK(binds.add(text));
     }
     const bool is_contained = request.isolation.contain || request.isolation.containall;
-    const bool has_home = !request.files.no_home && home.target != "/" && !is_contained;
+    const bool has_place = !request.files.no_home && home.target != "/";
+    const bool has_home = has_place && !is_contained;
     if (request.manner.is_compatible && home.target == "/" && !request.files.no_home) {
         plan.warnings.emplace_back("Skipping impossible home directory mount to '/'");
     }
-    binds.uncover(plan.mounts, list_words(request.files.scratch), home, has_home);
+    binds.uncover(plan.mounts, list_words(request.files.scratch), home, has_home, has_place);
     for (Mount& mount : binds.take()) {
         plan.mounts.push_back(std::move(mount));
     }

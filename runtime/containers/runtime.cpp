@@ -109,6 +109,9 @@ ImageTraits traits_of_this_root(Action action, const std::string& app) {
     traits.has_test = action == Action::kTest && can_execute("/.singularity.d/test");
     traits.has_test_action =
         action == Action::kTest && access("/.singularity.d/actions/test", F_OK) == 0;
+    traits.has_nothing_to_start = action == Action::kStart && app.empty() &&
+                                  !can_execute("/.singularity.d/startscript") &&
+                                  access("/.singularity.d/actions/start", F_OK) == 0;
     traits.has_app = !app.empty() && access(app_folder(app).c_str(), F_OK) == 0;
     traits.has_app_runscript = traits.has_app && can_execute(app_folder(app) + "/scif/runscript");
     traits.has_app_test =
@@ -312,7 +315,11 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     auto server = request.image.unsquash ? std::nullopt : start_early(file, all.is_root);
     CYBELE_CHECK(namespaces::enter_namespaces(map_of(request, all.is_root)));
     CYBELE_CHECK(isolate(request));
-    CYBELE_TRY(const std::vector<UniqueFd> sources, open_sources(all.mounts));
+    auto opened = open_sources(all.mounts);
+    if (!opened) {
+        warn_of_missing_source(opened.error(), file);
+    }
+    CYBELE_TRY(const std::vector<UniqueFd> sources, std::move(opened));
     CYBELE_TRY(ImageBinds image_binds, ImageBinds::open(all.mounts));
     // Like them: a folder of another mount namespace cannot be bound.
     CYBELE_TRY(std::vector<Overlay> overlays,

@@ -47,9 +47,15 @@ Result<void> read_word(const std::string& word, Security& security, bool is_comp
             security.gids.push_back(gid);
         }
     } else if (kind == "seccomp" && !value.empty()) {
-        CYBELE_TRY(
-            const std::string text,
-            read_file(value, kMostProfileText).map_error(during("reading the seccomp profile")));
+        auto read = read_file(value, kMostProfileText);
+        if (!read && read.error().faults().front().id == "file-missing") {
+            return fail(ErrorCode::kInput,
+                        problem("seccomp-profile-missing", "no such file: " + printable(value)),
+                        "--security seccomp: names the profile",
+                        "check the name and the folder that it is relative to");
+        }
+        CYBELE_TRY(const std::string text,
+                   std::move(read).map_error(during("reading the seccomp profile")));
         CYBELE_TRY(security.filter, namespaces::compile_seccomp_profile(text, value));
     } else if (kind == "apparmor" || kind == "selinux") {
         return fail(

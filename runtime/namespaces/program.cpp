@@ -70,7 +70,7 @@ std::vector<std::string> candidates(const std::string& name, const EnvironmentMa
 ExecFailure explain(const std::string& name, const std::string& tried, int saved_errno) {
     const std::string shown = "'" + printable(name) + "'";
     struct stat status = {};
-    const bool is_there = !tried.empty() && stat(tried.c_str(), &status) == 0;
+    const bool is_there = !name.empty() && !tried.empty() && stat(tried.c_str(), &status) == 0;
     if (!is_there) {
         const bool is_of_path = name.find('/') == std::string::npos;
         return {Error(ErrorCode::kInput,
