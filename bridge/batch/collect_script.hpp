@@ -20,7 +20,7 @@ cd "$work" 2>/dev/null || {
 }
 mkdir -p "$state" || exit 1
 fail() {
-    echo "failed $1 $2" >"$state/report.new"
+    printf 'failed %s %s\n' "$1" "$(printf %s "$2" | tr '\n' ' ')" >"$state/report.new"
     finish
 }
 finish() {
@@ -28,8 +28,10 @@ finish() {
         file=$out
         [ $stream = stdout ] || file=$err
         if [ -n "$file" ] && [ -f "$file" ] && [ -r "$file" ]; then
-            echo "tail $stream $(tail -c 2048 -- "$file" | wc -c)"
-            tail -c 2048 -- "$file"
+            tail=$(tail -c 2048 -- "$file" && echo x) || continue # once: it may still become longer
+            tail=${tail%x}
+            echo "tail $stream $(printf %s "$tail" | wc -c)"
+            printf %s "$tail"
             echo
         fi
     done >>"$state/report.new"
@@ -46,8 +48,15 @@ is_own() {
 }
 # copy FILE NAME: below $real, under a part's name until its digest is right.
 copy() {
+    case $2 in *'
+'*) fail CopyFailed "$1 has a line end in its name" ;; esac
     to=$real/$2 sum=$(digest "$1") || fail CopyFailed "$1 cannot be read"
     size=$(wc -c <"$1")
+    if grep -qxF -e "$2" "$state/names"; then
+        [ "$(digest "$to")" = "$sum" ] || fail ResultsAmbiguous "two different files are called $2"
+        return
+    fi
+    printf '%s\n' "$2" >>"$state/names"
     if [ ! -f "$to" ] || [ "$(digest "$to")" != "$sum" ]; then
         mkdir -p -- "${to%/*}" 2>/dev/null || fail CopyFailed "${to%/*} cannot be created"
         folder=$(cd -P -- "${to%/*}" && pwd -P) || fail CopyFailed "${to%/*} cannot be entered"
@@ -66,7 +75,7 @@ copy() {
         mv -fT -- "$part" "${part%.part}" || fail CopyFailed "$to cannot be replaced"
     fi
     count=$((count + 1))
-    [ "$count" -gt 32 ] || echo "result $((size)) $sum $2" >>"$state/list"
+    [ "$count" -gt 32 ] || printf 'result %s %s %s\n' "$((size))" "$sum" "$2" >>"$state/list"
 }
 # weigh: before anything is copied. A missing file is reported later.
 weigh() {
@@ -98,6 +107,7 @@ collect() {
     [ -n "$inside" ] || fail RootNotAdmitted "$target leads to $real, which is below no admitted root"
     count=0
     : >"$state/list"
+    : >"$state/names"
     IFS=
     weigh
     for match in $from; do # a pattern is expanded, and nothing is split

@@ -9,8 +9,11 @@
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
+#include <algorithm>
 #include <cctype>
 #include <fstream>
+#include <iterator>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,7 +23,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::string_view kMissingResults = "collect-results-missing";
+/// What a report says of a failure, by its id.
+struct ReasonRow {
+    std::string_view id;
+    std::string_view reason;
+};
+constexpr ReasonRow kReasons[] = {{"collect-results-missing", "ResultsMissing"},
+                                  {"collect-results-ambiguous", "ResultsAmbiguous"}};
+
+std::string_view reason_of(const Fault& fault) {
+    const auto* const row = std::find_if(std::begin(kReasons),
+                                         std::end(kReasons),
+                                         [&](const ReasonRow& one) { return one.id == fault.id; });
+    return row == std::end(kReasons) ? "CopyFailed" : row->reason;
+}
 
 std::string query_encoded(std::string_view text) {
     std::string encoded;
@@ -78,6 +94,13 @@ public:
             return collect_error("collect-list-invalid",
                                  "the list of results is not complete",
                                  "the bridge was interrupted while it answered");
+        }
+        if (const std::string name = keep_each_once(*files); !name.empty()) {
+            return fail(ErrorCode::kInput,
+                        problem("collect-results-ambiguous",
+                                "two different files are called " + printable(name)),
+                        "each file is copied under its own name, without the folder before it",
+                        "name a folder that contains both as `spec.results.from` of the object");
         }
         for (const OfferedFile& file : *files) {
             CYBELE_CHECK(bring(file));
@@ -171,9 +194,7 @@ Result<std::size_t> collect_results(const CollectRequest& request) {
         report = collector_report(*files);
     } else {
         const Fault& fault = files.error().faults().front();
-        const bool is_missing = fault.id == kMissingResults;
-        report = collector_failure(is_missing ? "ResultsMissing" : "CopyFailed",
-                                   fault.message + ": " + fault.because);
+        report = collector_failure(reason_of(fault), fault.message + ": " + fault.because);
     }
     if (!request.report.empty()) {
         CYBELE_CHECK(write_report(request.report, report));

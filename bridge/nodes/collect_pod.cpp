@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include <fmt/format.h>
 
@@ -142,6 +143,21 @@ std::optional<std::vector<OfferedFile>> read_offer(std::string_view text) {
         files.push_back(std::move(*file));
     }
     return std::nullopt;
+}
+
+std::string keep_each_once(std::vector<OfferedFile>& files) {
+    std::map<std::string, std::string> known; // digests by name
+    std::vector<OfferedFile> kept;
+    for (OfferedFile& file : files) {
+        const auto [first, is_new] = known.emplace(file.name, file.sha256);
+        if (is_new) {
+            kept.push_back(std::move(file));
+        } else if (first->second != file.sha256) {
+            return first->first;
+        }
+    }
+    files = std::move(kept);
+    return {};
 }
 
 std::string collector_report(const std::vector<OfferedFile>& files) {

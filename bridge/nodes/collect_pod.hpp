@@ -37,6 +37,9 @@ struct OfferedFile {
 };
 /// Unset: not such a list. A name that leads out of the volume is none.
 [[nodiscard]] std::optional<std::vector<OfferedFile>> read_offer(std::string_view text);
+/// Keeps what is offered twice once, such as an output that a pattern of the results matches too.
+/// The first name that two different files have; empty: none has.
+[[nodiscard]] std::string keep_each_once(std::vector<OfferedFile>& files);
 
 /// The report that fits into the 4,096 bytes of a pod's termination message, in the form of
 /// kCollectResults.

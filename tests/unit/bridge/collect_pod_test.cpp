@@ -35,8 +35,19 @@ TEST_CASE("what the bridge offers is read completely, or not at all") {
     }
 }
 
+TEST_CASE("a file that is offered twice is fetched once, and two of one name are reported") {
+    const std::string other(64, 'b');
+    std::vector<bridge::OfferedFile> files{
+        {3, kSumOfTest, "made/a"}, {0, other, "job.out"}, {0, other, "job.out"}};
+    CHECK(bridge::keep_each_once(files).empty());
+    CHECK(files.size() == 2);
+    files.push_back({3, other, "made/a"});
+    CHECK(bridge::keep_each_once(files) == "made/a");
+}
+
 TEST_CASE("the report of a collector fits into a termination message and is read as the others") {
     std::vector<bridge::OfferedFile> files;
+    files.reserve(1000);
     for (int at = 0; at < 1000; ++at) {
         files.push_back({7, kSumOfTest, "folder/file-" + std::to_string(at)});
     }

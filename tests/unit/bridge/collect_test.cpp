@@ -120,6 +120,69 @@ TEST_CASE("a pattern is expanded; a part of a file is continued") {
     CHECK(read_file(place.root / "new" / "a").value() == "one\n");
 }
 
+TEST_CASE("two different files of one name do not replace each other") {
+    CollectPlace place;
+    place.limit = 100;
+    for (const char* run : {"run1", "run2"}) {
+        fs::create_directories(place.work / run);
+        CollectPlace::write(place.work / run / "out.dat", std::string(run) + "\n");
+        CollectPlace::write(place.work / run / "same.dat", "same\n");
+    }
+    auto collected = place.collect("run*/same.dat", place.root / "same");
+    REQUIRE(collected);
+    CHECK(collected->condition.status == "True");
+    CHECK(collected->count == 2); // with the output
+    fs::remove_all(place.folder.path() / "record");
+    collected = place.collect("run*/out.dat", place.root / "new");
+    REQUIRE(collected);
+    CHECK(collected->condition.status == "False");
+    CHECK(collected->condition.reason == "ResultsAmbiguous");
+    CHECK(collected->condition.message == "two different files are called out.dat");
+    CHECK(read_file(place.root / "new/out.dat").value() == "run1\n");
+}
+
+TEST_CASE("an output that a pattern matches too is one result") {
+    CollectPlace place;
+    const auto collected = place.collect("*.out", place.root / "new");
+    REQUIRE(collected);
+    CHECK(collected->condition.status == "True");
+    CHECK(collected->count == 1);
+}
+
+TEST_CASE("a name with a backslash or a line end makes no report that cannot be read") {
+    CollectPlace place;
+    CollectPlace::write(place.work / "out" / R"(x\cy\nz)", "odd\n");
+    place.limit = 100;
+    auto collected = place.collect("out", place.root / "new");
+    REQUIRE(collected);
+    CHECK(collected->condition.status == "True");
+    CHECK(collected->count == 4);
+    fs::remove_all(place.folder.path() / "record");
+    CollectPlace::write(place.work / "two\nlines", "odd\n");
+    collected = place.collect("two*", place.root / "new");
+    REQUIRE(collected);
+    CHECK(collected->condition.reason == "CopyFailed");
+    CHECK(collected->tail.standard_output == "said?\n");
+}
+
+TEST_CASE("the end of an output that becomes longer meanwhile is read once") {
+    CollectPlace place;
+    place.limit = 1 << 20;
+    // `wc` is called behind each `tail`: an output that grows between them, as NFS may show it.
+    const fs::path programs = place.folder.path() / "bin";
+    fs::create_directories(programs);
+    CollectPlace::write(programs / "wc",
+                        "#!/bin/sh\necho more >>" + (place.work / "job.out").native() +
+                            "\nexec /usr/bin/wc \"$@\"\n");
+    fs::permissions(programs / "wc", fs::perms::owner_all);
+    place.host = submission::shell_host(
+        {{"sh", "-s"}, "this machine", {{"PATH", programs.native() + ":/usr/bin:/bin"}}});
+    const auto collected = place.collect("nothing", place.root / "new");
+    REQUIRE(collected);
+    CHECK(collected->condition.reason == "ResultsMissing");
+    CHECK(collected->tail.standard_output.starts_with("said?\n"));
+}
+
 TEST_CASE("a link that leads out of the roots, and a missing file, are reported with a reason") {
     CollectPlace place;
     fs::create_directories(place.folder.path() / "elsewhere");
