@@ -89,6 +89,16 @@ bool Rounds::has_claimed_in(const std::string& space) const {
     });
 }
 
+/// Of too many the oldest is forgotten: a late job comes soon, or not at all.
+void Rounds::keep_departed(const std::string& uid, Departed departed) {
+    if (departures_.size() >= kMostDeparted) {
+        departed_.erase(departures_.front());
+        departures_.pop_front();
+    }
+    departed_[uid] = std::move(departed);
+    departures_.push_back(uid);
+}
+
 void Rounds::turn(Tracked& tracked, const Answered* answered, Going& going) {
     const Sides& sides = going.sides;
     const World& world = going.world;
@@ -106,8 +116,8 @@ void Rounds::turn(Tracked& tracked, const Answered* answered, Going& going) {
     }
     if (!outcome.object) {
         const bool is_orphan = object.spec.on_delete == OnDelete::kOrphan && !is_foreign;
-        if (!view.account.empty() && departed_.size() < kMostDeparted) {
-            departed_[uid] = {view.account, is_orphan ? object.status.job_id : std::string()};
+        if (!view.account.empty()) {
+            keep_departed(uid, {view.account, is_orphan ? object.status.job_id : std::string()});
         }
         objects_.erase(uid);
         return;

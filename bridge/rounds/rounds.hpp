@@ -6,6 +6,7 @@
 #include "bridge/rounds/perform.hpp"
 
 #include <chrono>
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -103,6 +104,7 @@ private:
     /// Their uids.
     [[nodiscard]] std::map<Urgency, std::vector<std::string>>
     by_urgency(const PollIndex& index) const;
+    void keep_departed(const std::string& uid, Departed departed);
     void turn_of(const std::string& uid, Going& going);
     void turn_all(const std::vector<std::string>& uids, Going& going);
     /// The same for objects that may be handed over, as many of each account as the pace allows.
@@ -138,6 +140,7 @@ private:
     Admission admission_;
     std::map<std::string, Tracked> objects_;   ///< by uid
     std::map<std::string, Departed> departed_; ///< by uid
+    std::deque<std::string> departures_;       ///< their uids, in the order in which they left
     std::string last_;           ///< where the next round begins: no object is always the last
     std::string first_served_;   ///< the account whose waiting objects that place was chosen for
     std::set<std::string> busy_; ///< uids that this round will come back to

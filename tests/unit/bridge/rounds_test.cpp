@@ -77,6 +77,32 @@ TEST_CASE("a late job of an object that was deleted is ended, and none of one th
     CHECK(late.state == submission::State::kRunning);
 }
 
+TEST_CASE("of many objects that were deleted those that left last are known") {
+    constexpr int kMany = 10'001;
+    Peace peace;
+    const auto uid_of = [](int at) {
+        std::string uid = kOne;
+        const std::string number = std::to_string(at);
+        return uid.replace(uid.size() - number.size(), number.size(), number);
+    };
+    for (int at = 2; at < kMany + 2; ++at) {
+        bridge::Object object;
+        object.uid = uid_of(at);
+        object.finalizers = {std::string(bridge::kFinalizer)};
+        peace.rounds.put(object);
+        peace.rounds.gone(object.uid);
+    }
+    peace.round();
+    peace.create();
+    peace.round();
+    peace.server.remove_by_user(kOne);
+    peace.round();
+    peace.round();
+    model::Job& late = peace.late_job();
+    peace.round();
+    CHECK(late.state == submission::State::kCancelled);
+}
+
 TEST_CASE("a bridge that did not see that a backup was restored releases no second job") {
     Peace peace;
     peace.create();
