@@ -173,6 +173,12 @@ std::optional<Refusal> refusal_of_queues(const std::vector<std::string>& queues,
                                          const schedulers::Asked& asked,
                                          const AccountRow& row,
                                          const Site& site) {
+    if (queues.empty() && !row.queues.empty()) { // the batch system would choose any of its own
+        return refused(kQueueNotAdmitted,
+                       fmt::format("the object names no queue, and account {} can use {} only",
+                                   row.account,
+                                   fmt::join(row.queues, ", ")));
+    }
     for (const std::string& name : queues) {
         if (!row.queues.empty() && !is_among(row.queues, name)) {
             return refused(

@@ -173,6 +173,14 @@ TEST_CASE("queues are those of the namespace, wherever they are named") {
     bridge::Object shared = object_with("#SBATCH -p debug", "shared");
     shared.spec.account = "bob";
     CHECK(reason_of(shared) == "");
+    // Without a queue the batch system would choose one.
+    bridge::Site without = plain_site();
+    without.default_queue.clear();
+    CHECK(reason_of(object_with(""), without) == bridge::kQueueNotAdmitted);
+    CHECK(reason_of(object_with("#SBATCH -p long"), without) == "");
+    bridge::Object any = object_with("", "shared");
+    any.spec.account = "bob";
+    CHECK(reason_of(any, without) == "");
 }
 
 TEST_CASE("where qsub is that of Slurm, lines that only sbatch reads are refused as well") {
