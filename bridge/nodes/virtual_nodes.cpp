@@ -132,7 +132,7 @@ void VirtualNodes::report(const WriteResult& outcome) {
 }
 
 void VirtualNodes::report(const std::string& words) {
-    if (settings_.log && reported_.insert(words).second) {
+    if (settings_.log && told_.take(words, boot_time())) {
         settings_.log({{}, {}, "Trouble", "virtual nodes: " + words});
     }
 }
@@ -313,6 +313,12 @@ bool VirtualNodes::is_refusing(const std::string& space_or_uid) {
     return found != refused_.end();
 }
 
+void VirtualNodes::note_refused(const std::string& space_or_uid) {
+    const apiserver::Moment now = boot_time();
+    std::erase_if(refused_, [now](const auto& one) { return now - one.second >= kAfterRefusal; });
+    refused_[space_or_uid] = now;
+}
+
 void VirtualNodes::make_pod(const Object& object) {
     pending_.insert(object.uid);
     const std::string name = pod_name(object, is_name_taken(object.uid));
@@ -326,9 +332,9 @@ void VirtualNodes::make_pod(const Object& object) {
                  taken_since_.emplace(uid, boot_time());
              } else if (outcome.kind == WriteResult::Kind::kForbidden) {
                  report("namespace " + space + " admits no further pod of a job");
-                 refused_[space] = boot_time();
+                 note_refused(space);
              } else if (outcome.kind == WriteResult::Kind::kRefused) {
-                 refused_[uid] = boot_time();
+                 note_refused(uid);
              }
              report(outcome);
              const ViewJson pod = parse_json(outcome.body);

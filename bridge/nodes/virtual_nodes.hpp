@@ -8,6 +8,7 @@
 #include "bridge/objects/object.hpp"
 #include "bridge/objects/transition.hpp"
 #include "bridge/server/pump.hpp"
+#include "bridge/server/told_words.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -96,10 +97,11 @@ private:
               const nlohmann::json& body,
               std::function<void(const apiserver::WriteResult&)> on_end = {});
     void report(const apiserver::WriteResult& outcome);
-    /// The same words are logged once.
+    /// The same words are logged once an hour.
     void report(const std::string& words);
     /// Whether pods of the namespace, or of the object, were refused a short time ago.
     [[nodiscard]] bool is_refusing(const std::string& space_or_uid);
+    void note_refused(const std::string& space_or_uid);
     [[nodiscard]] std::string node_name(const std::string& queue) const;
 
     Settings settings_;
@@ -113,7 +115,7 @@ private:
     /// When the name of a pod was first found taken, by the uid of the object.
     std::map<std::string, apiserver::Moment> taken_since_;
     std::map<std::string, apiserver::Moment> refused_; ///< when, by namespace or uid
-    std::set<std::string> reported_;
+    ToldWords told_;
     std::vector<LiveQueue> live_;
     apiserver::Moment due_{0};
     apiserver::Moment due_list_{0};

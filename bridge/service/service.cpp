@@ -9,19 +9,16 @@
 #include "bridge/configuration/configuration_watch.hpp"
 #include "bridge/configuration/managed_job.hpp"
 #include "bridge/decide/observe.hpp"
-#include "bridge/nodes/collectors.hpp"
-#include "bridge/nodes/virtual_nodes.hpp"
 #include "bridge/rounds/object_watch.hpp"
 #include "bridge/server/api_server.hpp"
 #include "bridge/server/identity.hpp"
+#include "bridge/server/told_words.hpp"
 #include "bridge/service/bindings.hpp"
-#include "bridge/service/client_authorities.hpp"
-#include "bridge/service/listener.hpp"
 #include "bridge/service/oversight.hpp"
+#include "bridge/service/pod_services.hpp"
 #include "bridge/service/pulse.hpp"
 #include "support/boot_time.hpp"
 #include "support/http.hpp"
-#include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/signals.hpp"
 
@@ -36,9 +33,8 @@ using apiserver::Moment;
 
 constexpr std::int64_t kNanoseconds = 1'000'000'000;
 constexpr std::chrono::milliseconds kGoodbye{3'000}; ///< for giving the Lease back
-constexpr std::chrono::milliseconds kAnswerOfPods{10'000};
 constexpr std::chrono::milliseconds kSilenceOfNodes{300'000};
-constexpr std::chrono::milliseconds kBetweenQueues{300'000};
+constexpr std::uint64_t kSeedOfPods = 500; ///< behind those of the watches
 
 class Service {
 public:
@@ -76,6 +72,13 @@ public:
                       meanwhile_,
                       [this] { return stamp(); }}),
           watches_(pump_, connection_, request.log, seed_),
+          pods_({request,
+                 [this] { return leads(); },
+                 [this](const std::string& words) { report(words); }},
+                connection_,
+                writer_,
+                pump_,
+                seed_ + kSeedOfPods),
           bindings_({request.configuration.document.name,
                      request.configuration.document.namespaces,
                      request.log},
@@ -90,8 +93,7 @@ public:
         pump_.add(writer_);
         pump_.add(events_);
         add_watches();
-        add_virtual_nodes();
-        add_collectors();
+        pods_.add();
         bindings_.add_to(pump_);
     }
 
@@ -112,13 +114,7 @@ public:
             follow_credentials();
             follow_lease();
             follow_rewinds();
-            if (listener_ && leads() && listener_->is_due(boot_time())) {
-                start_listener();
-            }
-            if (nodes_) {
-                nodes_->keep_nodes(boot_time(), is_batch_system_known());
-                refuse_other_pods();
-            }
+            pods_.keep(boot_time(), is_batch_system_known());
             if (is_due()) {
                 round();
             }
@@ -159,9 +155,9 @@ private:
         }
     }
 
-    /// The same words are logged once until the batch system answered a query.
+    /// The same words once an hour, and again after the batch system answered a query.
     void report(const std::string& words) {
-        if (reported_.insert(words).second) {
+        if (told_.take(words, boot_time())) {
             log("Trouble", words);
         }
     }
@@ -192,7 +188,7 @@ private:
         settings.meanwhile = meanwhile_;
         if (!document.collector_image.empty()) {
             settings.collect_for_claim = [this](const Object& object) {
-                return collectors_->collect(object);
+                return pods_.collect(object);
             };
         }
         return settings;
@@ -207,69 +203,6 @@ private:
             watches_.add(space, collection_path(request_.configuration.site.kind, space));
             if (jobs_) {
                 watches_.add(space, job_collection_path(space), jobs_);
-            }
-        }
-    }
-
-    /// A view: what it writes is never read again by a round.
-    void add_virtual_nodes() {
-        if (!request_.configuration.document.virtual_nodes) {
-            return;
-        }
-        VirtualNodes::Settings settings{
-            request_.configuration, [this] { return leads(); }, request_.clock, request_.log};
-        nodes_ = std::make_unique<VirtualNodes>(
-            std::move(settings), connection_, writer_, seed_ + watches_.watches().size() + 1);
-        nodes_->add_to(pump_);
-    }
-
-    void refuse_other_pods() {
-        if (const auto path = nodes_->due_list(boot_time())) {
-            const auto reply = pump_.get(*path, kAnswerOfPods);
-            if (reply && reply->ok()) {
-                nodes_->refuse_others(parse_json(reply->body));
-            }
-        }
-    }
-
-    /// Who listens: the API server asks for output, and pods for results.
-    void add_collectors() {
-        if (request_.configuration.document.listen) {
-            listener_ = std::make_unique<Listener>(request_);
-        }
-        if (!request_.configuration.document.collector_image.empty()) {
-            constexpr std::uint64_t kSeedOfCollectors = 1000;
-            collectors_ = std::make_unique<Collectors>(
-                Collectors::Settings{request_.configuration,
-                                     [this] { return leads(); },
-                                     [this] { return request_.clock() / kNanoseconds; }},
-                connection_,
-                writer_,
-                seed_ + kSeedOfCollectors);
-            collectors_->add_to(pump_);
-        }
-    }
-
-    void start_listener() {
-        const auto authorities = client_authorities(pump_);
-        if (!authorities) { // tokens alone are accepted then
-            report("the authorities of clients cannot be read from the API server");
-        }
-        const auto started = listener_->keep(boot_time(), authorities.value_or(""));
-        if (!started) {
-            const Fault& fault = started.error().faults().front();
-            report(fault.message + ": " + fault.because);
-        } else if (*started) {
-            const std::string& address = listener_->address();
-            const std::string place =
-                (address.find(':') == std::string::npos ? address : "[" + address + "]") + ":" +
-                std::to_string(listener_->port());
-            log("Listening", place);
-            if (nodes_) {
-                nodes_->listen_at({address, listener_->port()});
-            }
-            if (collectors_) {
-                collectors_->serve_at(place, listener_->certificate());
             }
         }
     }
@@ -320,12 +253,7 @@ private:
         }
         put_back(watches_.watches(), boot_time());
         put_back(bindings_.watches(), boot_time());
-        if (nodes_) {
-            put_back(nodes_->watches(), boot_time());
-        }
-        if (collectors_) {
-            put_back(collectors_->watches(), boot_time());
-        }
+        pods_.read_again(boot_time());
     }
 
     [[nodiscard]] std::string why_standby() const {
@@ -370,23 +298,16 @@ private:
         }
         must_read_ = report.must_read;
         report_elsewhere();
-        if (nodes_) {
-            if (report.is_complete && boot_time() >= next_queues_) {
-                next_queues_ = boot_time() + kBetweenQueues;
-                nodes_->show_queues(cluster_.queues());
-            }
-            rounds_.each([this](const Object& object) {
-                if (!is_elsewhere(object, world_)) {
-                    nodes_->show(object);
-                }
-            });
+        if (report.is_complete && pods_.are_queues_due(boot_time())) {
+            pods_.show_queues(cluster_.queues());
         }
+        pods_.show(rounds_, world_);
         if (report.is_complete && world_.is_rewound && was_synced) {
             world_.is_rewound = false;
             log("Compared", "all jobs were compared with the objects");
         }
         if (report.is_complete && !was_answered_) {
-            reported_.clear();
+            told_.clear();
         }
         if (report.is_complete != was_answered_) {
             was_answered_ = report.is_complete;
@@ -396,7 +317,7 @@ private:
         if (report.is_complete && !world_.is_rewound && leads()) {
             oversight_.look_for_strangers(report.strangers);
         }
-        if (listener_) {
+        if (pods_.is_listening()) {
             write_metrics();
         }
         has_ended_ = request_.is_once && was_leader_;
@@ -405,7 +326,7 @@ private:
     /// Or this process cannot know that there is none.
     [[nodiscard]] bool has_work_in(const std::string& space) const {
         return !leads() || world_.is_rewound || !watches_.is_synced(space) ||
-               rounds_.has_claimed_in(space) || (nodes_ && nodes_->has_pods(space));
+               rounds_.has_claimed_in(space) || pods_.has_pods(space);
     }
 
     void write_metrics() {
@@ -457,16 +378,13 @@ private:
     Pulse pulse_{request_};
     Oversight oversight_;
     ObjectWatches watches_;
+    PodServices pods_;
     Bindings bindings_;
-    std::unique_ptr<VirtualNodes> nodes_;
-    std::unique_ptr<Collectors> collectors_;
-    std::unique_ptr<Listener> listener_;
     std::set<std::string> must_read_;
-    std::set<std::string> reported_;
+    ToldWords told_;
     Moment next_poll_{0};
     BackOff queue_back_off_;
     Moment answered_at_ = boot_time();
-    Moment next_queues_{0};
     int rewinds_ = 0; ///< that the Lease showed
     bool was_leader_ = false;
     bool has_led_ = false;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/decide/trouble.hpp"
+#include "bridge/server/told_words.hpp"
 #include "scene.hpp"
+
+#include <chrono>
+#include <string>
 
 #include <doctest/doctest.h>
 
@@ -73,4 +77,22 @@ TEST_CASE("a deletion whose cancellation fails says why, and a job that runs is 
     CHECK(cancelling->status == "False");
     CHECK(cancelling->reason == "CredentialsFailed");
     CHECK(find(decision, Action::Kind::kCancel) != nullptr);
+}
+
+TEST_CASE("trouble that lasts is told once an hour, and what was told is forgotten") {
+    using std::chrono::hours;
+    using std::chrono::minutes;
+    bridge::ToldWords told;
+    CHECK(told.take("the Lease: no answer", minutes(1)));
+    CHECK_FALSE(told.take("the Lease: no answer", minutes(60)));
+    CHECK(told.take("another", minutes(60)));
+    CHECK(told.take("the Lease: no answer", minutes(61)));
+    told.clear();
+    CHECK(told.take("another", minutes(62)));
+    for (int at = 0; at < 5000; ++at) {
+        CHECK(told.take("pod " + std::to_string(at), hours(2)));
+        REQUIRE(told.size() <= 1000);
+    }
+    CHECK(told.take("later", hours(4)));
+    CHECK(told.size() == 1);
 }
