@@ -58,6 +58,26 @@ constexpr std::array kUnservedByJob{
              [](const Job& job) { return job.resources.tasks > 1; },
              "Kubernetes starts one process per pod",
              "write an array, or use the cluster"},
+    Unserved{"resources.memory",
+             [](const Job& job) { return job.resources.has_all_memory; },
+             "a pod asks for memory by its amount",
+             "write the amount, such as `memory: 8G`"},
+    Unserved{"resources.licenses",
+             [](const Job& job) { return !job.resources.licenses.empty(); },
+             "Kubernetes counts no licenses",
+             "use the cluster: `--target cluster`"},
+    Unserved{"resources.gres",
+             [](const Job& job) { return !job.resources.gres.empty(); },
+             "these resources are the batch system's",
+             "use the cluster: `--target cluster`"},
+    Unserved{"begin",
+             [](const Job& job) { return !job.begin.empty(); },
+             "a Job of Kubernetes begins as soon as it can",
+             "create it when it should begin"},
+    Unserved{"signal",
+             [](const Job& job) { return job.signal.has_value(); },
+             "a pod gets TERM alone, when its time is over",
+             "use the cluster: `--target cluster`"},
     Unserved{"array",
              [](const Job& job) { return !job.array.empty() && !index_range(job.array); },
              "the pods of a Job have the indexes from 0 on",
@@ -109,8 +129,8 @@ Tree job_resources(const Job& job) {
         amounts.emplace_back("memory", memory_text(*memory));
     }
     Tree::Map limits = amounts;
-    if (job.resources.gpus_per_node > 0) {
-        limits.emplace_back("nvidia.com/gpu", std::to_string(job.resources.gpus_per_node));
+    if (const std::uint32_t gpus = launchers::gpus_of_node(job.resources); gpus > 0) {
+        limits.emplace_back("nvidia.com/gpu", std::to_string(gpus));
     }
     return Tree::Map{{"requests", std::move(amounts)}, {"limits", std::move(limits)}};
 }

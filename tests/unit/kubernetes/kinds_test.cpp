@@ -97,6 +97,29 @@ TEST_CASE("a Job of Kubernetes says that nothing there checks what its Site requ
           std::vector<std::string>{"site-verify-not-there"});
 }
 
+TEST_CASE("a Job of Kubernetes asks for the GPUs of the Job, and refuses what a pod has not") {
+    const std::string head = "command: [run]\nkubernetes: {image: registry.example/w:1}\n";
+    for (const char* gpus : {"gpus: 2", "gpus-per-node: 2", "gpus-per-task: 2"}) {
+        CAPTURE(gpus);
+        const auto job = kind_job(head + "resources: {" + gpus + "}\n");
+        const auto objects = objects_of(kind_rendered(job, "Job"));
+        const auto* pod = find_path(objects.front(), {"spec", "template", "spec"});
+        REQUIRE(pod != nullptr);
+        const auto* containers = find_path(*pod, {"containers"});
+        REQUIRE(containers != nullptr);
+        CHECK(text_at(containers->items.front(), {"resources", "limits", "nvidia.com/gpu"}) == "2");
+    }
+    for (const char* field : {"resources: {memory: all}",
+                              "resources: {licenses: {matlab: 1}}",
+                              "resources: {gres: {nvme: 1}}",
+                              "begin: 2026-11-26T22:00",
+                              "signal: {name: USR1, before: 5 min}"}) {
+        CAPTURE(field);
+        const auto job = kind_job(head + field + "\n");
+        CHECK_FALSE(kind_rendered(job, "Job").has_value());
+    }
+}
+
 TEST_CASE("a mirror Job follows one batch job, and submits once") {
     const auto site = site_of(kMirrorSite);
     const auto job =
