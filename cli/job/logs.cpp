@@ -85,6 +85,13 @@ Result<int> follow_logs(Session& session,
     const SignalWatch signals;
     submission::FollowOptions how = follow_options(session, options.choice);
     how.has_logs = true;
+    if (options.is_errors && entry.standard_error != entry.standard_output) {
+        how.on_output = [](submission::Stream stream, const std::string& text) {
+            if (stream == submission::Stream::kErrors) {
+                Session::print(text);
+            }
+        };
+    }
     CYBELE_TRY(const submission::Followed followed,
                follow_jobs(session, context, {entry}, how, signals));
     constexpr int kSignals = 128;

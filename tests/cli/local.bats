@@ -171,6 +171,19 @@ host_job() {
     assert_regex "$stderr" '^[0-9]+'
 }
 
+@test "job logs --stderr --follow shows standard error alone" {
+    host_job 'script: |' '  echo result; echo problem >&2' '  while [ ! -e go ]; do sleep 0.1; done' '  echo last >&2'
+    id=$("$CYBELECTL" submit demo.yaml --scheduler local)
+    "$CYBELECTL" job logs --stderr --follow "$id" >seen 2>said 3>&- &
+    wait_for 30 grep -qs problem seen
+    touch go
+    wait "$!"
+    run -0 cat seen
+    assert_output --partial $'problem\nlast'
+    refute_output --partial result
+    run -1 grep -E 'result|problem|last' said
+}
+
 @test "the client killed, the job goes on and keeps its end" {
     host_job 'script: |' '  while [ ! -e go ]; do sleep 0.1; done' '  exit 5'
     "$CYBELECTL" submit demo.yaml --scheduler local --wait >id 2>said 3>&- &
