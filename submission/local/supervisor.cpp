@@ -178,11 +178,14 @@ private:
 
     void stop(SupervisedEnd::Why why) {
         if (is_stopping_) {
+            ::kill(pid_, SIGKILL);
             ::kill(-pid_, SIGKILL);
         } else {
             end_.why = why;
             is_stopping_ = true;
-            ::kill(-pid_, SIGTERM);
+            if (::kill(-pid_, SIGTERM) != 0) {
+                ::kill(pid_, SIGTERM); // it has no session of its own yet
+            }
         }
         deadline_ = Clock::now() + kGrace;
     }

@@ -117,6 +117,23 @@ TEST_CASE("a script that dies by a signal counts as a shell does") {
     CHECK(end->state == "failed");
 }
 
+TEST_CASE("a job that is cancelled before its process has a session of its own ends at once") {
+    const Trial place;
+    const auto job = place.prepare("sleep 60\n");
+    sigset_t term{};
+    sigset_t before{};
+    ::sigemptyset(&term);
+    ::sigaddset(&term, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &term, &before);
+    REQUIRE(::raise(SIGTERM) == 0); // it waits for the one who follows the job
+    const auto begin = std::chrono::steady_clock::now();
+    const auto end = submission::run_local(job, environment());
+    ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    REQUIRE(end.has_value());
+    CHECK(end->state == "cancelled");
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(8));
+}
+
 TEST_CASE("the time limit ends a job with all that it started") {
     Trial place;
     place.job.resources.time = std::chrono::seconds(1);
