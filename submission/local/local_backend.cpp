@@ -145,20 +145,7 @@ public:
     }
 
     Result<void> cancel(const std::vector<JobRef>& jobs) override {
-        CYBELE_CHECK(change([&jobs](LocalDraft& draft) {
-            for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
-                const LocalPart& part = draft.state.parts[at];
-                const bool is_meant = means(jobs, draft.spec_of(part), part);
-                const auto supervisor = read_process_id(part.supervisor);
-                if (is_meant && part.phase == Phase::kWaiting) {
-                    draft.end(at, "cancelled", "it was cancelled before it began");
-                } else if (is_meant && supervisor && supervisor->is_alive() &&
-                           ::kill(supervisor->pid, SIGTERM) != 0 && errno != ESRCH) {
-                    return Result<void>(fail(system_error("cannot end job " + part.id(), errno)));
-                }
-            }
-            return Result<void>();
-        }));
+        CYBELE_CHECK(change([this, &jobs](LocalDraft& draft) { return cancel_in(draft, jobs); }));
         return {};
     }
 
@@ -180,6 +167,38 @@ private:
             return job.uuid == spec.uuid &&
                    (job.id.find('_') == std::string::npos || job.id == part.id());
         });
+    }
+
+    [[nodiscard]] Result<void> cancel_in(LocalDraft& draft, const std::vector<JobRef>& jobs) const {
+        for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
+            const LocalPart& part = draft.state.parts[at];
+            const LocalSpec& spec = draft.spec_of(part);
+            if (!means(jobs, spec, part)) {
+                continue;
+            }
+            if (part.phase == Phase::kWaiting) {
+                draft.end(at, "cancelled", "it was cancelled before it began");
+            } else if (spec.host != scheduler_.machine().host) {
+                return fail(ErrorCode::kExecution,
+                            problem("local-cancel-elsewhere",
+                                    "job " + part.id() + " cannot be cancelled from here"),
+                            "it runs on " + spec.host,
+                            "cancel it there: `cybelectl job cancel " + part.id() + "`");
+            }
+            if (part.phase == Phase::kRunning) {
+                CYBELE_CHECK(end_running(part));
+            }
+        }
+        return {};
+    }
+
+    static Result<void> end_running(const LocalPart& part) {
+        const auto supervisor = read_process_id(part.supervisor);
+        if (supervisor && supervisor->is_alive() && ::kill(supervisor->pid, SIGTERM) != 0 &&
+            errno != ESRCH) {
+            return fail(system_error("cannot end job " + part.id(), errno));
+        }
+        return {};
     }
 
     /// Records that are not there yet; the names of jobs are the draft's.

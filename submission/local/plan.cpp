@@ -50,15 +50,15 @@ struct Reservation {
 
 class Table {
 public:
-    Table(const Machine& machine, const std::vector<Held>& running, std::int64_t now)
+    Table(const Machine& machine, const std::vector<RunningJob>& running, std::int64_t now)
         : machine_(machine), now_(now) {
         std::set<int> busy;
         std::set<int> busy_gpus;
         free_.memory = memory_of(machine);
-        for (const Held& held : running) {
-            busy.insert(held.cpus.begin(), held.cpus.end());
-            busy_gpus.insert(held.gpus.begin(), held.gpus.end());
-            ++at_once_[held.array];
+        for (const RunningJob& job : running) {
+            busy.insert(job.cpus.begin(), job.cpus.end());
+            busy_gpus.insert(job.gpus.begin(), job.gpus.end());
+            ++at_once_[job.array];
         }
         for (std::size_t core = 0; core < machine.cores.size(); ++core) {
             const auto& cpus = machine.cores[core].cpus;
@@ -71,10 +71,10 @@ public:
                      machine.gpus.end(),
                      std::back_inserter(gpus_),
                      [&busy_gpus](int gpu) { return !busy_gpus.contains(gpu); });
-        for (const Held& held : running) {
-            const Amount amount{cores_of(held), held.memory, gpus_of(held)};
+        for (const RunningJob& job : running) {
+            const Amount amount{cores_of(job), job.memory, gpus_of(job)};
             free_.take({0, amount.memory, 0});
-            ends_.emplace_back(held.end == 0 ? kNever : std::max(held.end, now), amount);
+            ends_.emplace_back(job.end == 0 ? kNever : std::max(job.end, now), amount);
         }
         free_.cores = cores_.size();
         free_.gpus = gpus_.size();
@@ -107,19 +107,19 @@ public:
     }
 
 private:
-    [[nodiscard]] std::uint64_t cores_of(const Held& held) const {
+    [[nodiscard]] std::uint64_t cores_of(const RunningJob& job) const {
         return static_cast<std::uint64_t>(
-            std::count_if(machine_.cores.begin(), machine_.cores.end(), [&held](const Core& core) {
-                return std::any_of(core.cpus.begin(), core.cpus.end(), [&held](int cpu) {
-                    return std::find(held.cpus.begin(), held.cpus.end(), cpu) != held.cpus.end();
+            std::count_if(machine_.cores.begin(), machine_.cores.end(), [&job](const Core& core) {
+                return std::any_of(core.cpus.begin(), core.cpus.end(), [&job](int cpu) {
+                    return std::find(job.cpus.begin(), job.cpus.end(), cpu) != job.cpus.end();
                 });
             }));
     }
 
-    [[nodiscard]] std::uint64_t gpus_of(const Held& held) const {
+    [[nodiscard]] std::uint64_t gpus_of(const RunningJob& job) const {
         return static_cast<std::uint64_t>(
-            std::count_if(machine_.gpus.begin(), machine_.gpus.end(), [&held](int gpu) {
-                return std::find(held.gpus.begin(), held.gpus.end(), gpu) != held.gpus.end();
+            std::count_if(machine_.gpus.begin(), machine_.gpus.end(), [&job](int gpu) {
+                return std::find(job.gpus.begin(), job.gpus.end(), gpu) != job.gpus.end();
             }));
     }
 
@@ -198,7 +198,7 @@ std::string never_fits(const Machine& machine, const Demand& demand) {
 }
 
 std::vector<Decision> decide(const Machine& machine,
-                             const std::vector<Held>& running,
+                             const std::vector<RunningJob>& running,
                              const std::vector<Waiting>& waiting,
                              std::int64_t now) {
     Table table(machine, running, now);

@@ -20,7 +20,7 @@ struct Demand {
 };
 
 /// A job that runs, and what it was given.
-struct Held {
+struct RunningJob {
     std::vector<int> cpus;
     std::uint64_t memory = 0;
     std::vector<int> gpus;
@@ -32,7 +32,7 @@ struct Held {
 struct Waiting {
     Demand demand;
     std::string blocked;    ///< why it may not start whatever is free; empty: it may
-    std::int64_t array = 0; ///< as in Held
+    std::int64_t array = 0; ///< as in RunningJob
     std::uint64_t most = 0; ///< elements of its array at once; 0: as many as fit
 };
 
@@ -58,7 +58,7 @@ struct Decision {
 /// where it ends by then or takes what is to spare even then. A pure function; the decisions stand
 /// in the order of `waiting`.
 [[nodiscard]] std::vector<Decision> decide(const Machine& machine,
-                                           const std::vector<Held>& running,
+                                           const std::vector<RunningJob>& running,
                                            const std::vector<Waiting>& waiting,
                                            std::int64_t now);
 

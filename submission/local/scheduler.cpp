@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <ctime>
+#include <unordered_map>
 
 #include <unistd.h>
 
@@ -61,49 +62,32 @@ void forget_starts(const fs::path& folder, const LocalDraft& draft) {
     }
 }
 
-Held held_by(const LocalDraft& draft, const LocalPart& part) {
+RunningJob running_job(const LocalDraft& draft, const LocalPart& part) {
     const LocalSpec& spec = draft.spec_of(part);
-    Held held;
-    held.cpus = parse_cpu_list(part.cpus).value_or(std::vector<int>{});
-    held.gpus = parse_cpu_list(part.gpus).value_or(std::vector<int>{});
-    held.memory = spec.demand.memory;
-    held.end = spec.demand.seconds == 0 ? 0 : part.started + spec.demand.seconds;
-    held.array = part.number;
-    return held;
+    RunningJob job;
+    job.cpus = parse_cpu_list(part.cpus).value_or(std::vector<int>{});
+    job.gpus = parse_cpu_list(part.gpus).value_or(std::vector<int>{});
+    job.memory = spec.demand.memory;
+    job.end = spec.demand.seconds == 0 ? 0 : part.started + spec.demand.seconds;
+    job.array = part.number;
+    return job;
 }
 
-/// The parts of a job that others wait for: those in the file, and over them those of the draft.
-class Parts {
+/// The conditions of jobs, judged by the parts of the job that is waited for: those in the file,
+/// and over them those of the draft. Such a job was submitted before, so its own parts are settled.
+class Conditions {
 public:
-    Parts(const Queue& queue, const LocalDraft& draft) : queue_(queue), draft_(draft) {}
+    Conditions(const Queue& queue, const LocalDraft& draft) : queue_(queue), draft_(draft) {}
 
-    Result<const std::vector<LocalPart>*> of(std::int64_t number) {
-        const auto known = known_.find(number);
-        if (known != known_.end()) {
-            return &known->second;
+    /// What comes of a condition: found once, as every part of an array has the same.
+    Result<ConditionState> meets(const LocalCondition& condition) {
+        const std::string name = text_of(std::vector{condition});
+        const auto known = judged_.find(name);
+        if (known != judged_.end()) {
+            return known->second;
         }
-        CYBELE_TRY(std::vector<LocalPart> parts, queue_.parts_of(number));
-        return &known_.emplace(number, std::move(parts)).first->second;
-    }
-
-    /// What the draft makes of them.
-    Result<std::vector<LocalPart>> now(std::int64_t number) {
-        CYBELE_TRY(const std::vector<LocalPart>* const kept, of(number));
-        std::vector<LocalPart> parts = *kept;
-        const auto [first, last] =
-            std::equal_range(draft_.state.parts.begin(), draft_.state.parts.end(), number, Less{});
-        for (auto at = first; at != last; ++at) {
-            const auto same =
-                std::find_if(parts.begin(), parts.end(), [&at](const LocalPart& part) {
-                    return part.index == at->index;
-                });
-            if (same == parts.end()) {
-                parts.push_back(*at);
-            } else {
-                *same = *at;
-            }
-        }
-        return parts;
+        CYBELE_TRY(const std::vector<LocalPart> others, now(condition.number));
+        return judged_.emplace(name, judge(condition, others)).first->second;
     }
 
 private:
@@ -115,9 +99,30 @@ private:
             return number < part.number;
         }
     };
+
+    /// What the draft makes of them.
+    [[nodiscard]] Result<std::vector<LocalPart>> now(std::int64_t number) const {
+        CYBELE_TRY(std::vector<LocalPart> parts, queue_.parts_of(number));
+        std::unordered_map<std::int64_t, std::size_t> places;
+        for (std::size_t at = 0; at < parts.size(); ++at) {
+            places.emplace(parts[at].index, at);
+        }
+        const auto [first, last] =
+            std::equal_range(draft_.state.parts.begin(), draft_.state.parts.end(), number, Less{});
+        for (auto at = first; at != last; ++at) {
+            const auto same = places.find(at->index);
+            if (same == places.end()) {
+                parts.push_back(*at);
+            } else {
+                parts[same->second] = *at;
+            }
+        }
+        return parts;
+    }
+
     const Queue& queue_;
     const LocalDraft& draft_;
-    std::map<std::int64_t, std::vector<LocalPart>> known_;
+    std::map<std::string, ConditionState> judged_;
 };
 
 } // namespace
@@ -129,7 +134,7 @@ LocalScheduler::LocalScheduler(fs::path folder, const Environment& environment)
 /// Those whose conditions can never be met end; those that are not met yet are blocked.
 Result<void> LocalScheduler::settle(const Queue& queue, LocalDraft& draft) const {
     draft.waits.assign(draft.state.parts.size(), {});
-    Parts parts(queue, draft);
+    Conditions conditions(queue, draft);
     for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
         const LocalPart& part = draft.state.parts[at];
         const LocalSpec& spec = draft.spec_of(part);
@@ -140,8 +145,7 @@ Result<void> LocalScheduler::settle(const Queue& queue, LocalDraft& draft) const
             continue;
         }
         for (const LocalCondition& condition : read_conditions(spec.after)) {
-            CYBELE_TRY(const std::vector<LocalPart> others, parts.now(condition.number));
-            const ConditionState met = judge(condition, others);
+            CYBELE_TRY(const ConditionState met, conditions.meets(condition));
             if (met == ConditionState::kNever) {
                 draft.end(at,
                           "cancelled",
@@ -158,7 +162,7 @@ Result<void> LocalScheduler::settle(const Queue& queue, LocalDraft& draft) const
 
 /// What starts now; why the rest waits stands in the draft.
 std::vector<std::size_t> LocalScheduler::plan(LocalDraft& draft) const {
-    std::vector<Held> running;
+    std::vector<RunningJob> running;
     std::vector<Waiting> waiting;
     std::vector<std::size_t> places;
     for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
@@ -168,7 +172,7 @@ std::vector<std::size_t> LocalScheduler::plan(LocalDraft& draft) const {
             continue;
         }
         if (part.phase == Phase::kRunning) {
-            running.push_back(held_by(draft, part));
+            running.push_back(running_job(draft, part));
         } else if (part.phase == Phase::kWaiting) {
             waiting.push_back({spec.demand,
                                draft.waits[at].reason,

@@ -13,7 +13,7 @@
 using namespace cybele;
 using submission::Decision;
 using submission::Demand;
-using submission::Held;
+using submission::RunningJob;
 using submission::Waiting;
 
 namespace {
@@ -43,8 +43,8 @@ Waiting job(std::uint64_t cpus, std::int64_t seconds = 0, std::uint64_t memory =
     return one;
 }
 
-Held held(std::vector<int> cpus, std::int64_t end = 0, std::uint64_t memory = 0) {
-    Held one;
+RunningJob running_job(std::vector<int> cpus, std::int64_t end = 0, std::uint64_t memory = 0) {
+    RunningJob one;
     one.cpus = std::move(cpus);
     one.end = end;
     one.memory = memory;
@@ -64,7 +64,7 @@ std::string told(const std::vector<Decision>& decisions) {
 struct Row {
     const char* what;
     Machine machine;
-    std::vector<Held> running;
+    std::vector<RunningJob> running;
     std::vector<Waiting> waiting;
     const char* expected;
 };
@@ -77,7 +77,7 @@ TEST_CASE("first come, first served, with backfill by time limits") {
     Waiting element = job(1);
     element.array = 7;
     element.most = 2;
-    Held of_array = held({3});
+    RunningJob of_array = running_job({3});
     of_array.array = 7;
     Waiting alone = job(1);
     alone.demand.is_exclusive = true;
@@ -87,27 +87,27 @@ TEST_CASE("first come, first served, with backfill by time limits") {
         {"what fits starts, each on its own", machine_of(4), {}, {job(2), job(1)}, "0-1 2"},
         {"the first that does not fit holds the rest up",
          machine_of(4),
-         {held({0, 1})},
+         {running_job({0, 1})},
          {job(3), job(2)},
          "Resources Priority"},
         {"one that ends before the first can begin goes ahead",
          machine_of(4),
-         {held({0, 1}, kPlanNow + 100)},
+         {running_job({0, 1}, kPlanNow + 100)},
          {job(4, 50), job(2, 100), job(1, 10)},
          "Resources 2-3 Priority"},
         {"one that would end too late waits",
          machine_of(4),
-         {held({0, 1}, kPlanNow + 100)},
+         {running_job({0, 1}, kPlanNow + 100)},
          {job(4, 50), job(2, 101)},
          "Resources Priority"},
         {"what is to spare even then may be taken for long",
          machine_of(4),
-         {held({0, 1}, kPlanNow + 100)},
+         {running_job({0, 1}, kPlanNow + 100)},
          {job(3, 50), job(1), job(1)},
          "Resources 2 Priority"},
         {"memory is waited for as cores are",
          machine_of(4),
-         {held({0}, kPlanNow + 100, 6 * kGiBOfPlan)},
+         {running_job({0}, kPlanNow + 100, 6 * kGiBOfPlan)},
          {job(1, 50, 4 * kGiBOfPlan),
           job(1, 500, 3 * kGiBOfPlan),
           job(1, 500, 1 * kGiBOfPlan),
@@ -115,7 +115,7 @@ TEST_CASE("first come, first served, with backfill by time limits") {
          "Resources Priority 1 2"},
         {"behind one without a limit only what has a limit goes ahead",
          machine_of(2),
-         {held({0})},
+         {running_job({0})},
          {job(2), job(1), job(1, 60)},
          "Resources Priority 1"},
         {"a dependency holds nobody else up",
@@ -136,10 +136,10 @@ TEST_CASE("first come, first served, with backfill by time limits") {
         {"more threads than cores take all of them", machine_of(4, 2), {}, {job(5)}, "0-7"},
         {"a core is not shared, though one thread of it is free",
          machine_of(2, 2),
-         {held({0})},
+         {running_job({0})},
          {job(1), job(1)},
          "1,3 Resources"},
-        {"exclusive is every core", machine_of(2), {held({0})}, {alone}, "Resources"},
+        {"exclusive is every core", machine_of(2), {running_job({0})}, {alone}, "Resources"},
         {"exclusive, alone", machine_of(2), {}, {alone}, "0-1"},
         {"oversubscribed is content with what there is", machine_of(2), {}, {crowd}, "0-1"},
         {"one that no longer fits holds nobody up",
@@ -149,7 +149,7 @@ TEST_CASE("first come, first served, with backfill by time limits") {
          "Resources 0"},
         {"what ran over its limit is thought to end at once",
          machine_of(2),
-         {held({0, 1}, kPlanNow - 50)},
+         {running_job({0, 1}, kPlanNow - 50)},
          {job(1), job(1)},
          "Resources Priority"},
     };
@@ -165,7 +165,7 @@ TEST_CASE("GPUs are given by number, each to one job") {
     one.demand.gpus = 1;
     Waiting two = job(1);
     two.demand.gpus = 2;
-    Held user = held({0});
+    RunningJob user = running_job({0});
     user.gpus = {1};
     const auto decisions =
         submission::decide(machine_of(8, 1, {0, 1, 2, 3}), {user}, {one, two, one}, kPlanNow);
@@ -177,12 +177,13 @@ TEST_CASE("GPUs are given by number, each to one job") {
 TEST_CASE("the first that waits is told when it starts at the latest") {
     const auto decisions =
         submission::decide(machine_of(4),
-                           {held({0, 1}, kPlanNow + 100), held({2}, kPlanNow + 50)},
+                           {running_job({0, 1}, kPlanNow + 100), running_job({2}, kPlanNow + 50)},
                            {job(3), job(4)},
                            kPlanNow);
     CHECK(decisions[0].expected == kPlanNow + 100);
     CHECK(decisions[1].expected == 0);
-    CHECK(submission::decide(machine_of(1), {held({0})}, {job(1)}, kPlanNow)[0].expected == 0);
+    CHECK(submission::decide(machine_of(1), {running_job({0})}, {job(1)}, kPlanNow)[0].expected ==
+          0);
 }
 
 TEST_CASE("what never fits is told by the first thing that is too much") {
@@ -212,7 +213,7 @@ namespace {
 struct Chance {
     std::mt19937 numbers;
     Machine machine;
-    std::vector<Held> running;
+    std::vector<RunningJob> running;
     std::vector<Waiting> waiting;
 
     explicit Chance(unsigned seed) : numbers(seed) {
@@ -223,7 +224,8 @@ struct Chance {
             if (below(3) == 0) {
                 continue;
             }
-            Held one = held(machine.cores[core].cpus, below(3) == 0 ? 0 : kPlanNow + below(200));
+            RunningJob one =
+                running_job(machine.cores[core].cpus, below(3) == 0 ? 0 : kPlanNow + below(200));
             one.memory = std::min(memory, static_cast<std::uint64_t>(below(4)) * kGiBOfPlan);
             memory -= one.memory;
             if (!gpus.empty() && below(2) == 0) {
@@ -250,14 +252,14 @@ struct Chance {
 };
 
 /// What runs after the decisions.
-std::vector<Held> after(const Chance& chance, const std::vector<Decision>& decisions) {
-    std::vector<Held> all = chance.running;
+std::vector<RunningJob> after(const Chance& chance, const std::vector<Decision>& decisions) {
+    std::vector<RunningJob> all = chance.running;
     for (std::size_t at = 0; at < decisions.size(); ++at) {
         if (decisions[at].is_starting) {
             const Demand& demand = chance.waiting[at].demand;
-            Held one = held(decisions[at].cpus,
-                            demand.seconds == 0 ? 0 : kPlanNow + demand.seconds,
-                            demand.memory);
+            RunningJob one = running_job(decisions[at].cpus,
+                                         demand.seconds == 0 ? 0 : kPlanNow + demand.seconds,
+                                         demand.memory);
             one.gpus = decisions[at].gpus;
             all.push_back(one);
         }
@@ -265,11 +267,11 @@ std::vector<Held> after(const Chance& chance, const std::vector<Decision>& decis
     return all;
 }
 
-void check_never_shared(const Machine& machine, const std::vector<Held>& all) {
+void check_never_shared(const Machine& machine, const std::vector<RunningJob>& all) {
     std::set<std::size_t> cores;
     std::set<int> gpus;
     std::uint64_t memory = 0;
-    for (const Held& one : all) {
+    for (const RunningJob& one : all) {
         memory += one.memory;
         for (std::size_t core = 0; core < machine.cores.size(); ++core) {
             const auto& cpus = machine.cores[core].cpus;
@@ -288,7 +290,7 @@ void check_never_shared(const Machine& machine, const std::vector<Held>& all) {
 }
 
 /// When the job can begin, by the limits of what runs; 0: that is not known.
-std::int64_t start_of(const Machine& machine, const std::vector<Held>& running, Waiting job) {
+std::int64_t start_of(const Machine& machine, const std::vector<RunningJob>& running, Waiting job) {
     job.most = 0;
     const Decision decision = submission::decide(machine, running, {job}, kPlanNow).front();
     return decision.is_starting ? kPlanNow : decision.expected;
@@ -304,19 +306,19 @@ TEST_CASE("whatever waits: nothing is shared, the first in line is not delayed, 
             submission::decide(chance.machine, chance.running, chance.waiting, kPlanNow);
         const auto all = after(chance, decisions);
         check_never_shared(chance.machine, all);
-        std::vector<Held> shuffled = chance.running;
+        std::vector<RunningJob> shuffled = chance.running;
         std::shuffle(shuffled.begin(), shuffled.end(), chance.numbers);
         CHECK(told(submission::decide(chance.machine, shuffled, chance.waiting, kPlanNow)) ==
               told(decisions));
         // The first that waits for what others hold: what started behind it takes nothing from it.
-        std::vector<Held> before = chance.running;
+        std::vector<RunningJob> before = chance.running;
         for (std::size_t at = 0; at < decisions.size(); ++at) {
             if (decisions[at].is_starting) {
-                before.push_back(held(decisions[at].cpus,
-                                      chance.waiting[at].demand.seconds == 0
-                                          ? 0
-                                          : kPlanNow + chance.waiting[at].demand.seconds,
-                                      chance.waiting[at].demand.memory));
+                before.push_back(running_job(decisions[at].cpus,
+                                             chance.waiting[at].demand.seconds == 0
+                                                 ? 0
+                                                 : kPlanNow + chance.waiting[at].demand.seconds,
+                                             chance.waiting[at].demand.memory));
                 before.back().gpus = decisions[at].gpus;
             } else if (decisions[at].reason == "Resources" &&
                        submission::never_fits(chance.machine, chance.waiting[at].demand).empty()) {

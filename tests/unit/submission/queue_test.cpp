@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "submission/journal/journal.hpp"
 #include "submission/local/dependency.hpp"
+#include "submission/local/local_backend.hpp"
 #include "submission/local/local_job.hpp"
 #include "submission/local/queue.hpp"
 #include "submission/local/scheduler.hpp"
@@ -8,6 +10,7 @@
 #include "submission/records/process_identity.hpp"
 #include "support/file.hpp"
 
+#include <chrono>
 #include <csignal>
 #include <string>
 #include <vector>
@@ -340,4 +343,56 @@ TEST_CASE("a turn whose change is refused leaves nothing; one without the lock c
     const auto busy = scheduler.turn([](LocalDraft&) { return Result<void>(); }, 0);
     REQUIRE(busy.has_value());
     CHECK_FALSE(busy->was_taken);
+}
+
+TEST_CASE("an array after an array of thousands is settled at once") {
+    constexpr std::int64_t kParts = 4000;
+    const Spot place;
+    const submission::LocalScheduler scheduler(place.path(), Environment());
+    std::vector<std::int64_t> indices;
+    for (std::int64_t at = 0; at < kParts; ++at) {
+        indices.push_back(at);
+    }
+    const auto begin = std::chrono::steady_clock::now();
+    const auto turn = scheduler.turn(
+        [&indices](LocalDraft& draft) {
+            LocalSpec first = spec(1);
+            first.after.clear();
+            draft.add(first, indices);
+            draft.add(spec(2), indices);
+            return Result<void>();
+        },
+        1000);
+    REQUIRE(turn.has_value());
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
+    REQUIRE(turn->draft.waits.size() == 2 * kParts);
+    CHECK(turn->draft.waits[0].reason.empty());
+    CHECK(turn->draft.waits[kParts].reason == "Dependency");
+    CHECK(turn->draft.waits[2 * kParts - 1].reason == "Dependency");
+}
+
+TEST_CASE("a job that runs on another machine is not cancelled from here") {
+    const Spot place;
+    const Environment environment{EnvironmentMap{{"CYBELE_STATE_DIR", place.path().native()}}};
+    const submission::LocalScheduler scheduler(submission::Journal::folder(environment),
+                                               environment);
+    REQUIRE(scheduler
+                .turn(
+                    [](LocalDraft& draft) {
+                        draft.add(spec(1), {0, 1});
+                        draft.state.parts[0].phase = Phase::kRunning;
+                        return Result<void>();
+                    },
+                    1000)
+                .has_value());
+    submission::JobRef job;
+    job.uuid = "uuid-1";
+    const auto backend = submission::local_backend(environment);
+    job.id = "1_1"; // it waits
+    CHECK(backend->cancel({job}).has_value());
+    job.id = "1_0";
+    const auto refused = backend->cancel({job});
+    REQUIRE_FALSE(refused.has_value());
+    CHECK(refused.error().faults().front().id == "local-cancel-elsewhere");
+    CHECK(refused.error().faults().front().because == "it runs on here");
 }
