@@ -28,21 +28,15 @@ constexpr const char* kHiddenScript = "job"; ///< begin of the name of a folder 
 /// Variables by which sbatch would overrule the script; those of them that the Job leaves open
 /// stay.
 std::vector<std::string> overruling_variables(const launchers::Job& job) {
-    std::vector<std::string> names{"SBATCH_ARRAY_INX",
-                                   "SBATCH_JOB_NAME",
-                                   "SBATCH_OUTPUT",
-                                   "SBATCH_ERROR",
-                                   "SBATCH_INPUT",
-                                   "SBATCH_REQUEUE",
-                                   "SBATCH_WAIT",
-                                   "SBATCH_EXPORT",
-                                   "SBATCH_EXCLUSIVE",
-                                   "SBATCH_GPUS_PER_NODE",
-                                   "SBATCH_MEM_PER_CPU",
-                                   "SBATCH_MEM_PER_NODE",
-                                   "SBATCH_SIGNAL",
-                                   "SBATCH_TEST_ONLY",
-                                   "SBATCH_CONSTRAINT"};
+    std::vector<std::string> names{
+        "SBATCH_ARRAY_INX",     "SBATCH_JOB_NAME",      "SBATCH_OUTPUT",
+        "SBATCH_ERROR",         "SBATCH_INPUT",         "SBATCH_REQUEUE",
+        "SBATCH_NO_REQUEUE",    "SBATCH_OPEN_MODE",     "SBATCH_WAIT",
+        "SBATCH_EXPORT",        "SBATCH_EXCLUSIVE",     "SBATCH_GPUS",
+        "SBATCH_GPUS_PER_NODE", "SBATCH_GPUS_PER_TASK", "SBATCH_GRES",
+        "SBATCH_CPUS_PER_GPU",  "SBATCH_MEM_PER_GPU",   "SBATCH_MEM_PER_CPU",
+        "SBATCH_MEM_PER_NODE",  "SBATCH_SIGNAL",        "SBATCH_TEST_ONLY",
+        "SBATCH_CONSTRAINT"};
     if (!job.queue.empty()) {
         names.emplace_back("SBATCH_PARTITION");
     }
@@ -54,6 +48,12 @@ std::vector<std::string> overruling_variables(const launchers::Job& job) {
     }
     if (job.resources.time) {
         names.emplace_back("SBATCH_TIMELIMIT");
+    }
+    if (!job.reservation.empty()) {
+        names.emplace_back("SBATCH_RESERVATION");
+    }
+    if (job.resources.threads_per_core) {
+        names.emplace_back("SBATCH_THREADS_PER_CORE");
     }
     return names;
 }

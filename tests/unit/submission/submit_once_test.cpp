@@ -340,12 +340,24 @@ TEST_CASE(
          [](launchers::Job& job) { job.resources.time = std::chrono::seconds(70); }},
         {"SBATCH_PARTITION", [](launchers::Job& job) { job.queue = "q"; }},
         {"SBATCH_ACCOUNT", [](launchers::Job& job) { job.account = "a"; }},
-        {"SBATCH_QOS", [](launchers::Job& job) { job.qos = "o"; }}};
+        {"SBATCH_QOS", [](launchers::Job& job) { job.qos = "o"; }},
+        {"SBATCH_RESERVATION", [](launchers::Job& job) { job.reservation = "r"; }},
+        {"SBATCH_THREADS_PER_CORE",
+         [](launchers::Job& job) { job.resources.threads_per_core = 1; }}};
     for (const auto& [name, set] : rows) {
         CAPTURE(name);
         Bench bench;
         REQUIRE(bench.submit().has_value());
-        CHECK(holds(bench.talk.unset, "SBATCH_OUTPUT"));
+        for (const char* always : {"SBATCH_OUTPUT",
+                                   "SBATCH_OPEN_MODE",
+                                   "SBATCH_NO_REQUEUE",
+                                   "SBATCH_GPUS",
+                                   "SBATCH_GPUS_PER_TASK",
+                                   "SBATCH_GRES",
+                                   "SBATCH_CPUS_PER_GPU",
+                                   "SBATCH_MEM_PER_GPU"}) {
+            CHECK(holds(bench.talk.unset, always));
+        }
         CHECK_FALSE(holds(bench.talk.unset, name));
         set(bench.ready.input.job);
         REQUIRE(bench.submit().has_value());
