@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "submission/submit/job_input.hpp"
+#include "submission/submit/overrides.hpp"
 
 #include <string>
 #include <vector>

@@ -7,7 +7,7 @@
 #include "pipeline/recipe_image.hpp"
 #include "registry/store/place.hpp"
 #include "schedulers/scripts/render.hpp"
-#include "submission/submit/option_overrides.hpp"
+#include "submission/submit/overrides.hpp"
 #include "support/error.hpp"
 
 #include <filesystem>
@@ -16,27 +16,6 @@
 #include <vector>
 
 namespace cybele::submission {
-
-/// sbatch's letters on the command line; each replaces a field of the Job.
-struct Overrides {
-    std::string nodes;
-    std::string tasks;
-    std::string tasks_per_node;
-    std::string cpus_per_task;
-    std::string time;
-    std::string queue;
-    std::string account;
-    std::string name;
-    std::string standard_output;
-    std::string standard_error;
-    std::optional<std::string> array; ///< as the Job's field
-    std::string rows;                 ///< only these of a packed sweep: `3,17`; empty: all
-    std::string
-        dependency; ///< as sbatch's: afterok:ID[:ID…][,TYPE:ID…]; a name may stand for an ID
-    bool allow_root = false;
-    GivenOptions options;               ///< further options of sbatch, by their long names
-    std::vector<std::string> arguments; ///< of a batch launch, in place of the Job's
-};
 
 /// Everything that a rendering or a submission of one Job needs, read and checked.
 struct JobInput {
