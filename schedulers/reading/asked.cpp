@@ -29,65 +29,67 @@ std::string_view translate(std::string_view word, std::span<const WordPair> pair
     return found == pairs.end() ? std::string_view{} : found->ours;
 }
 
-using Taker = void (*)(Taking& taking, const Directive& directive);
+using Taker = void (*)(AskedReading& reading, const Directive& directive);
 
-void take_count(Taking& taking, const Directive& directive, std::uint64_t& into) {
+void take_count(AskedReading& reading, const Directive& directive, std::uint64_t& into) {
     const auto value = whole_number(directive.value);
     if (value && *value > 0) {
         into = *value;
     } else {
-        taking.leave(directive, "it is not a number", "write a number of 1 or more");
+        reading.leave(directive, "it is not a number", "write a number of 1 or more");
     }
 }
 
-void take_memory(Taking& taking, const Directive& directive, std::optional<std::uint64_t>& into) {
+void take_memory(AskedReading& reading,
+                 const Directive& directive,
+                 std::optional<std::uint64_t>& into) {
     const auto bytes =
-        taking.is_slurm() ? slurm_memory(directive.value) : pbs_memory(directive.value);
+        reading.is_slurm() ? slurm_memory(directive.value) : pbs_memory(directive.value);
     if (bytes && *bytes > 0) {
         into = *bytes;
     } else if (bytes && directive.need == "memory-per-node") {
-        taking.asked.options["resources.memory"] = "all";
+        reading.asked.options["resources.memory"] = "all";
     } else {
-        taking.leave(directive, "it is not a size", "write an integer with its unit");
+        reading.leave(directive, "it is not a size", "write an integer with its unit");
     }
 }
 
 /// `gpu:a100:2` without its first word, `a100:2`, `2`.
-void take_gpu_text(Taking& taking, const Directive& directive, std::string_view text) {
+void take_gpu_text(AskedReading& reading, const Directive& directive, std::string_view text) {
     const auto colon = text.rfind(':');
     const auto count_text = colon == std::string_view::npos ? text : text.substr(colon + 1);
     const auto count = text.empty() ? std::optional<std::uint64_t>(1) : whole_number(count_text);
     if (!count) {
-        taking.leave(directive, "it is not a number of GPUs", "write `gpus-per-node: 1`");
+        reading.leave(directive, "it is not a number of GPUs", "write `gpus-per-node: 1`");
         return;
     }
-    taking.asked.gpus_per_node = *count;
-    taking.asked.gpu_type = colon == std::string_view::npos ? "" : text.substr(0, colon);
+    reading.asked.gpus_per_node = *count;
+    reading.asked.gpu_type = colon == std::string_view::npos ? "" : text.substr(0, colon);
 }
 
-void take_gpus(Taking& taking, const Directive& directive) {
-    take_gpu_text(taking, directive, directive.value);
+void take_gpus(AskedReading& reading, const Directive& directive) {
+    take_gpu_text(reading, directive, directive.value);
 }
 
 /// `gpu:a100:2,lscratch:100`.
-void take_gres(Taking& taking, const Directive& directive) {
+void take_gres(AskedReading& reading, const Directive& directive) {
     std::string_view text = directive.value;
     while (!text.empty()) {
         auto item = text.substr(0, text.find(','));
         text.remove_prefix(std::min(item.size() + 1, text.size()));
         if (item == "gpu" || item.starts_with("gpu:")) {
             item.remove_prefix(std::min<std::size_t>(4, item.size()));
-            take_gpu_text(taking, directive, item);
+            take_gpu_text(reading, directive, item);
             continue;
         }
-        std::string& others = taking.asked.options["resources.gres"];
+        std::string& others = reading.asked.options["resources.gres"];
         others += (others.empty() ? "" : ",") + std::string(item);
     }
 }
 
-void take_features(Taking& taking, const Directive& directive) {
+void take_features(AskedReading& reading, const Directive& directive) {
     if (directive.value.find_first_of("|()[]*, ") != std::string::npos) {
-        taking.leave(
+        reading.leave(
             directive, "a Job's features are all demanded", "write those that must be there");
         return;
     }
@@ -95,13 +97,17 @@ void take_features(Taking& taking, const Directive& directive) {
     while (!text.empty()) {
         const auto word = text.substr(0, text.find('&'));
         text.remove_prefix(std::min(word.size() + 1, text.size()));
-        taking.asked.constraint.emplace_back(word);
+        reading.asked.constraint.emplace_back(word);
     }
 }
 
 /// `afterok:12:13,afterany:14`.
-void take_after(Taking& taking, const Directive& directive) {
+void take_after(AskedReading& reading, const Directive& directive) {
     std::string_view text = directive.value;
+    if (text.find('?') != std::string_view::npos) { // Slurm's "or"
+        reading.leave(directive, "all conditions of a Job must hold", "write one of them");
+        return;
+    }
     while (!text.empty()) {
         auto item = text.substr(0, text.find(','));
         text.remove_prefix(std::min(item.size() + 1, text.size()));
@@ -109,26 +115,26 @@ void take_after(Taking& taking, const Directive& directive) {
         const auto when = translate(word, kAfter);
         item.remove_prefix(std::min(word.size() + 1, item.size()));
         if (when.empty() || item.empty()) {
-            taking.leave(
+            reading.leave(
                 directive, fmt::format("a Job has no `{}`", word), "use afterok or afterany");
             return;
         }
         while (!item.empty()) {
             const auto id = item.substr(0, item.find(':'));
             item.remove_prefix(std::min(id.size() + 1, item.size()));
-            taking.asked.after.emplace_back(id, when);
+            reading.asked.after.emplace_back(id, when);
         }
     }
 }
 
-void take_mail_on(Taking& taking, const Directive& directive) {
-    auto& words = taking.asked.mail_on;
-    if (!taking.is_slurm()) {
+void take_mail_on(AskedReading& reading, const Directive& directive) {
+    auto& words = reading.asked.mail_on;
+    if (!reading.is_slurm()) {
         words.clear(); // sbatch adds them up
     }
     const auto put = [&](std::string_view word, std::string_view ours) {
         if (ours.empty()) {
-            taking.leave(directive, fmt::format("a Job has no mail on `{}`", word), "drop it");
+            reading.leave(directive, fmt::format("a Job has no mail on `{}`", word), "drop it");
         } else if (std::find(words.begin(), words.end(), ours) == words.end()) {
             words.emplace_back(ours);
         }
@@ -138,7 +144,7 @@ void take_mail_on(Taking& taking, const Directive& directive) {
         words = {"begin", "end", "fail"};
     } else if (text == "NONE" || text == "n") {
         return;
-    } else if (taking.is_slurm()) {
+    } else if (reading.is_slurm()) {
         while (!text.empty()) {
             const auto word = text.substr(0, text.find(','));
             text.remove_prefix(std::min(word.size() + 1, text.size()));
@@ -152,7 +158,7 @@ void take_mail_on(Taking& taking, const Directive& directive) {
 }
 
 /// `[R|B:]USR1[@120]`.
-void take_signal(Taking& taking, const Directive& directive) {
+void take_signal(AskedReading& reading, const Directive& directive) {
     std::string_view text = directive.value;
     const auto colon = text.find(':');
     text.remove_prefix(colon == std::string_view::npos ? 0 : colon + 1);
@@ -169,55 +175,57 @@ void take_signal(Taking& taking, const Directive& directive) {
     const auto before = sign == std::string_view::npos ? std::optional<std::uint64_t>(60)
                                                        : whole_number(text.substr(sign + 1));
     if (name.empty() || !before) {
-        taking.leave(directive, "a Job cannot ask for this signal", "write `signal: {name: USR1}`");
+        reading.leave(
+            directive, "a Job cannot ask for this signal", "write `signal: {name: USR1}`");
         return;
     }
-    taking.asked.signal = name;
-    taking.asked.signal_before = std::chrono::seconds(static_cast<std::int64_t>(*before));
+    reading.asked.signal = name;
+    reading.asked.signal_before = std::chrono::seconds(static_cast<std::int64_t>(*before));
 }
 
 /// Slurm's `A=1,B` of --export, PBS's of -v.
-void take_variables(Taking& taking, const Directive& directive) {
+void take_variables(AskedReading& reading, const Directive& directive) {
     std::string_view text = directive.value;
     while (!text.empty()) {
         const auto item = text.substr(0, text.find(','));
         text.remove_prefix(std::min(item.size() + 1, text.size()));
         const auto equals = item.find('=');
         if (equals != std::string_view::npos) {
-            taking.asked.variables[std::string(item.substr(0, equals))] = item.substr(equals + 1);
+            reading.asked.variables[std::string(item.substr(0, equals))] = item.substr(equals + 1);
         } else if (item != "ALL") {
-            taking.leave(directive,
-                         fmt::format("`{}` comes from who submits", item),
-                         "write the value into `environment`");
+            reading.leave(directive,
+                          fmt::format("`{}` comes from who submits", item),
+                          "write the value into `environment`");
         }
     }
 }
 
-void take_join(Taking& taking, const Directive& directive) {
-    taking.is_joined = directive.value == "oe" || directive.value == "eo";
+void take_join(AskedReading& reading, const Directive& directive) {
+    reading.is_joined = directive.value == "oe" || directive.value == "eo";
 }
 
-void take_time(Taking& taking, const Directive& directive) {
-    taking.asked.time = taking.is_slurm() ? slurm_time(directive.value) : pbs_time(directive.value);
-    if (!taking.asked.time || taking.asked.time->count() == 0) {
-        taking.asked.time.reset();
-        taking.leave(directive, "it is not a time limit", "write HH:MM:SS");
+void take_time(AskedReading& reading, const Directive& directive) {
+    reading.asked.time =
+        reading.is_slurm() ? slurm_time(directive.value) : pbs_time(directive.value);
+    if (!reading.asked.time || reading.asked.time->count() == 0) {
+        reading.asked.time.reset();
+        reading.leave(directive, "it is not a time limit", "write HH:MM:SS");
     }
 }
 
 template <std::string Asked::*kMember>
-void take_text(Taking& taking, const Directive& directive) {
-    taking.asked.*kMember = directive.value;
+void take_text(AskedReading& reading, const Directive& directive) {
+    reading.asked.*kMember = directive.value;
 }
 template <std::uint64_t Asked::*kMember>
-void take_number(Taking& taking, const Directive& directive) {
-    take_count(taking, directive, taking.asked.*kMember);
+void take_number(AskedReading& reading, const Directive& directive) {
+    take_count(reading, directive, reading.asked.*kMember);
 }
 
 /// Kept as it is written, under the field's name.
 template <const char* kField>
-void take_written(Taking& taking, const Directive& directive) {
-    taking.asked.options[kField] = directive.has_value ? directive.value : "true";
+void take_written(AskedReading& reading, const Directive& directive) {
+    reading.asked.options[kField] = directive.has_value ? directive.value : "true";
 }
 constexpr char kGpusOption[] = "resources.gpus";
 constexpr char kGpusPerTaskOption[] = "resources.gpus-per-task";
@@ -233,16 +241,16 @@ constexpr char kCommentOption[] = "comment";
 constexpr char kRequeueOption[] = "requeue";
 constexpr char kAppendOption[] = "append-output";
 
-void take_no_requeue(Taking& taking, const Directive& /*directive*/) {
-    taking.asked.options[kRequeueOption] = "false";
+void take_no_requeue(AskedReading& reading, const Directive& /*directive*/) {
+    reading.asked.options[kRequeueOption] = "false";
 }
 
-void take_rerun(Taking& taking, const Directive& directive) {
-    taking.asked.options[kRequeueOption] = directive.value == "y" ? "true" : "false";
+void take_rerun(AskedReading& reading, const Directive& directive) {
+    reading.asked.options[kRequeueOption] = directive.value == "y" ? "true" : "false";
 }
 
-void take_open_mode(Taking& taking, const Directive& directive) {
-    taking.asked.options[kAppendOption] = directive.value.starts_with('a') ? "true" : "false";
+void take_open_mode(AskedReading& reading, const Directive& directive) {
+    reading.asked.options[kAppendOption] = directive.value.starts_with('a') ? "true" : "false";
 }
 
 struct NeedTaker {
@@ -258,18 +266,18 @@ constexpr std::array kTakers{
     NeedTaker{"cpus-per-task", "resources.cpus-per-task", take_number<&Asked::cpus_per_task>},
     NeedTaker{"memory-per-node",
               "resources.memory-per-node",
-              [](Taking& taking, const Directive& directive) {
-                  take_memory(taking, directive, taking.asked.memory_per_node);
+              [](AskedReading& reading, const Directive& directive) {
+                  take_memory(reading, directive, reading.asked.memory_per_node);
               }},
     NeedTaker{"memory-per-cpu",
               "resources.memory-per-cpu",
-              [](Taking& taking, const Directive& directive) {
-                  take_memory(taking, directive, taking.asked.memory_per_cpu);
+              [](AskedReading& reading, const Directive& directive) {
+                  take_memory(reading, directive, reading.asked.memory_per_cpu);
               }},
     NeedTaker{"-l mem",
               "resources.memory-per-node",
-              [](Taking& taking, const Directive& directive) {
-                  take_memory(taking, directive, taking.memory_of_job);
+              [](AskedReading& reading, const Directive& directive) {
+                  take_memory(reading, directive, reading.memory_of_job);
               }},
     NeedTaker{"gpus-per-node", "resources.gpus-per-node", take_gpus},
     NeedTaker{"gres", "resources.gres", take_gres},
@@ -293,14 +301,14 @@ constexpr std::array kTakers{
     NeedTaker{"submit-folder", "workdir", take_text<&Asked::workdir>},
     NeedTaker{"exclusive",
               "resources.exclusive",
-              [](Taking& taking, const Directive&) { taking.asked.exclusive = true; }},
+              [](AskedReading& reading, const Directive&) { reading.asked.exclusive = true; }},
     NeedTaker{"variables", "environment", take_variables},
     NeedTaker{"export",
               "environment",
-              [](Taking& taking, const Directive& directive) {
+              [](AskedReading& reading, const Directive& directive) {
                   if (directive.has_value && directive.value != "NONE" &&
                       directive.value != "NIL") {
-                      take_variables(taking, directive);
+                      take_variables(reading, directive);
                   }
               }},
     NeedTaker{"gpus", kGpusOption, take_written<kGpusOption>},
@@ -324,25 +332,25 @@ constexpr std::array kTakers{
     NeedTaker{"-l ncpus", "resources.cpus-per-task", take_number<&Asked::cpus_per_task>},
 };
 
-void take_unknown(Taking& taking, const Directive& directive) {
+void take_unknown(AskedReading& reading, const Directive& directive) {
     const OptionRow* row = directive.need.empty() || directive.need.front() == '-'
                                ? nullptr
-                               : find_need(taking.script.reader, directive.need);
+                               : find_need(reading.script.reader, directive.need);
     if (row != nullptr) {
-        taking.leave(directive, std::string(kNoField), std::string(row->help));
+        reading.leave(directive, std::string(kNoField), std::string(row->help));
     } else if (directive.need.empty()) {
-        taking.leave(directive,
-                     fmt::format("{} has no such option", reader_text(taking.script.reader)),
-                     spelling_help(taking.script.reader, directive.option));
+        reading.leave(directive,
+                      fmt::format("{} has no such option", reader_text(reading.script.reader)),
+                      spelling_help(reading.script.reader, directive.option));
     } else {
-        taking.leave(
+        reading.leave(
             directive, std::string(kNoField), "ask the support of the site what it is for");
     }
 }
 
 /// `%j` stays; `$PBS_JOBID` of TORQUE becomes `%j`; what nothing stands for is left.
-void put_pattern(Taking& taking, std::string_view need, std::string& into) {
-    const Directive* directive = taking.script.find(need);
+void put_pattern(AskedReading& reading, std::string_view need, std::string& into) {
+    const Directive* directive = reading.script.find(need);
     if (directive == nullptr) {
         return;
     }
@@ -358,35 +366,35 @@ void put_pattern(Taking& taking, std::string_view need, std::string& into) {
         }
     }
     const auto colon = into.find(':');
-    if (!taking.is_slurm() && colon != std::string::npos) {
+    if (!reading.is_slurm() && colon != std::string::npos) {
         into.erase(0, colon + 1); // HOST:PATH
     }
     for (std::size_t at = into.find('%'); at != std::string::npos; at = into.find('%', at + 2)) {
         if (std::string_view("xja%").find(at + 1 < into.size() ? into[at + 1] : '\0') ==
             std::string_view::npos) {
-            taking.leave(
+            reading.leave(
                 *directive, "a Job's patterns are `%x`, `%j` and `%a`", "write one of them");
             into.clear();
             return;
         }
     }
     if (into.find('$') != std::string::npos) {
-        taking.leave(*directive, "no shell reads directives", "write a path without variables");
+        reading.leave(*directive, "no shell reads directives", "write a path without variables");
         into.clear();
     }
 }
 
-void finish(Taking& taking) {
-    Asked& asked = taking.asked;
-    put_pattern(taking, "stdout", asked.standard_output);
-    put_pattern(taking, "stderr", asked.standard_error);
-    if (taking.is_joined || (taking.is_slurm() && asked.standard_error.empty())) {
+void finish(AskedReading& reading) {
+    Asked& asked = reading.asked;
+    put_pattern(reading, "stdout", asked.standard_output);
+    put_pattern(reading, "stderr", asked.standard_error);
+    if (reading.is_joined || (reading.is_slurm() && asked.standard_error.empty())) {
         asked.standard_error = asked.standard_output;
     }
-    if (taking.memory_of_job) {
-        asked.memory_per_node = (*taking.memory_of_job + asked.nodes - 1) / asked.nodes;
+    if (reading.memory_of_job) {
+        asked.memory_per_node = (*reading.memory_of_job + asked.nodes - 1) / asked.nodes;
     }
-    if (asked.tasks > 0 && taking.is_slurm() && asked.tasks_per_node == 1) {
+    if (asked.tasks > 0 && reading.is_slurm() && asked.tasks_per_node == 1) {
         asked.tasks_per_node = (asked.tasks + asked.nodes - 1) / asked.nodes;
     }
     if (asked.tasks == asked.nodes * asked.tasks_per_node) {
@@ -396,7 +404,7 @@ void finish(Taking& taking) {
 
 } // namespace
 
-void Taking::leave(const Directive& directive, std::string because, std::string help) {
+void AskedReading::leave(const Directive& directive, std::string because, std::string help) {
     std::string text = directive.option;
     if (directive.has_value) {
         text +=
@@ -424,21 +432,21 @@ std::string_view field_of_need(std::string_view need) {
 }
 
 Asked what_is_asked(const BatchScript& script) {
-    Taking taking{script, {}, {}, false};
+    AskedReading reading{script, {}, {}, false};
     for (const Directive& directive : script.directives) {
         const auto* const taker =
             std::find_if(kTakers.begin(), kTakers.end(), [&](const NeedTaker& row) {
                 return row.need == directive.need;
             });
         if (taker == kTakers.end()) {
-            take_unknown(taking, directive);
+            take_unknown(reading, directive);
             continue;
         }
-        taker->take(taking, directive);
-        taking.asked.lines[std::string(taker->field)] = directive.line;
+        taker->take(reading, directive);
+        reading.asked.lines[std::string(taker->field)] = directive.line;
     }
-    finish(taking);
-    return std::move(taking.asked);
+    finish(reading);
+    return std::move(reading.asked);
 }
 
 } // namespace cybele::schedulers

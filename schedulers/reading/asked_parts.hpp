@@ -5,8 +5,8 @@
 
 namespace cybele::schedulers {
 
-/// A script's directives while they are taken over.
-struct Taking {
+/// What a script asks for, while its directives are read.
+struct AskedReading {
     const BatchScript& script;
     Asked asked;
     std::optional<std::uint64_t> memory_of_job; ///< PBS's `mem`: bytes of all nodes
@@ -21,10 +21,10 @@ struct Taking {
 [[nodiscard]] std::optional<std::uint64_t> whole_number(std::string_view text);
 
 /// TORQUE's `nodes=2:ppn=4:gpus=1:ib`.
-void take_node_list(Taking& taking, const Directive& directive);
+void take_node_list(AskedReading& reading, const Directive& directive);
 /// OpenPBS's `select=2:ncpus=8:mpiprocs=4:ompthreads=2:mem=4gb`.
-void take_select(Taking& taking, const Directive& directive);
+void take_select(AskedReading& reading, const Directive& directive);
 /// OpenPBS's `place=scatter:excl`.
-void take_place(Taking& taking, const Directive& directive);
+void take_place(AskedReading& reading, const Directive& directive);
 
 } // namespace cybele::schedulers

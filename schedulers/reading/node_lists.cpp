@@ -25,39 +25,39 @@ std::vector<Part> parts_of(std::string_view text) {
 }
 
 /// Slots of a node divided into tasks: without a word on tasks a slot is one.
-void put_slots(Taking& taking, std::uint64_t slots, std::uint64_t tasks) {
-    taking.asked.tasks_per_node = tasks;
-    taking.asked.cpus_per_task = tasks == 0 ? 1 : std::max<std::uint64_t>(1, slots / tasks);
-    taking.asked.lines["resources.tasks-per-node"] =
-        taking.script.line_of("-l nodes") + taking.script.line_of("-l select");
+void put_slots(AskedReading& reading, std::uint64_t slots, std::uint64_t tasks) {
+    reading.asked.tasks_per_node = tasks;
+    reading.asked.cpus_per_task = tasks == 0 ? 1 : std::max<std::uint64_t>(1, slots / tasks);
+    reading.asked.lines["resources.tasks-per-node"] =
+        reading.script.line_of("-l nodes") + reading.script.line_of("-l select");
 }
 
-bool is_mixed(Taking& taking, const Directive& directive) {
+bool is_mixed(AskedReading& reading, const Directive& directive) {
     if (directive.value.find('+') == std::string::npos) {
         return false;
     }
-    taking.leave(directive, "a Job's nodes are all alike", "write a Job for each kind of node");
+    reading.leave(directive, "a Job's nodes are all alike", "write a Job for each kind of node");
     return true;
 }
 
-bool put_count(Taking& taking, const Directive& directive, std::string_view text) {
+bool put_count(AskedReading& reading, const Directive& directive, std::string_view text) {
     const auto nodes = whole_number(text);
     if (!nodes || *nodes == 0) {
-        taking.leave(directive, "a Job names no hosts", "write how many nodes");
+        reading.leave(directive, "a Job names no hosts", "write how many nodes");
         return false;
     }
-    taking.asked.nodes = *nodes;
+    reading.asked.nodes = *nodes;
     return true;
 }
 
 } // namespace
 
-void take_node_list(Taking& taking, const Directive& directive) {
-    if (is_mixed(taking, directive)) {
+void take_node_list(AskedReading& reading, const Directive& directive) {
+    if (is_mixed(reading, directive)) {
         return;
     }
     const auto parts = parts_of(directive.value);
-    if (parts.empty() || !put_count(taking, directive, parts.front().key)) {
+    if (parts.empty() || !put_count(reading, directive, parts.front().key)) {
         return;
     }
     std::uint64_t slots = 1;
@@ -67,22 +67,23 @@ void take_node_list(Taking& taking, const Directive& directive) {
         if (key == "ppn" && count) {
             slots = *count;
         } else if (key == "gpus" && count) {
-            taking.asked.gpus_per_node = *count;
+            reading.asked.gpus_per_node = *count;
         } else if (value.empty()) {
-            taking.asked.constraint.emplace_back(key);
+            reading.asked.constraint.emplace_back(key);
         } else {
-            taking.leave(directive, "a Job has no field for '" + std::string(key) + "'", "drop it");
+            reading.leave(
+                directive, "a Job has no field for '" + std::string(key) + "'", "drop it");
         }
     }
-    put_slots(taking, slots, slots);
+    put_slots(reading, slots, slots);
 }
 
-void take_select(Taking& taking, const Directive& directive) {
-    if (is_mixed(taking, directive)) {
+void take_select(AskedReading& reading, const Directive& directive) {
+    if (is_mixed(reading, directive)) {
         return;
     }
     const auto parts = parts_of(directive.value);
-    if (parts.empty() || !put_count(taking, directive, parts.front().key)) {
+    if (parts.empty() || !put_count(reading, directive, parts.front().key)) {
         return;
     }
     std::uint64_t cpus = 1;
@@ -95,22 +96,23 @@ void take_select(Taking& taking, const Directive& directive) {
         } else if (key == "mpiprocs" && count) {
             processes = *count;
         } else if (key == "ngpus" && count) {
-            taking.asked.gpus_per_node = *count;
+            reading.asked.gpus_per_node = *count;
         } else if (key == "mem") {
-            taking.asked.memory_per_node = pbs_memory(value);
+            reading.asked.memory_per_node = pbs_memory(value);
         } else if (key != "ompthreads") {
-            taking.leave(directive, "a Job has no field for '" + std::string(key) + "'", "drop it");
+            reading.leave(
+                directive, "a Job has no field for '" + std::string(key) + "'", "drop it");
         }
     }
-    put_slots(taking, cpus, processes == 0 ? 1 : processes);
+    put_slots(reading, cpus, processes == 0 ? 1 : processes);
 }
 
-void take_place(Taking& taking, const Directive& directive) {
+void take_place(AskedReading& reading, const Directive& directive) {
     for (const auto& [key, value] : parts_of(directive.value)) {
         if (key == "excl" || key == "exclhost") {
-            taking.asked.exclusive = true;
+            reading.asked.exclusive = true;
         } else if (key == "group" || key == "pack" || !value.empty()) {
-            taking.leave(directive, "a Job's nodes are scattered", "drop it");
+            reading.leave(directive, "a Job's nodes are scattered", "drop it");
         }
     }
 }

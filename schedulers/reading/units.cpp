@@ -58,10 +58,12 @@ std::optional<std::uint64_t> scaled(std::string_view text, std::string_view suff
         power = static_cast<int>(at);
     }
     constexpr unsigned kBits = 10;
-    if (!value || *value > std::uint64_t{1} << 40U) {
+    constexpr std::uint64_t kMost = std::uint64_t{1} << 60U;
+    const unsigned shift = static_cast<unsigned>(power) * kBits;
+    if (!value || *value > std::uint64_t{1} << 40U || *value > kMost >> shift) {
         return std::nullopt;
     }
-    return *value << (static_cast<unsigned>(power) * kBits);
+    return *value << shift;
 }
 
 } // namespace

@@ -127,6 +127,7 @@ TEST_CASE("memory means what the batch systems take it for") {
         Row{"1.5gb", 0, 0},
         Row{"1099511627776", (std::uint64_t{1} << 40U) * kMega, std::uint64_t{1} << 40U},
         Row{"1099511627777", 0, 0},
+        Row{"16777216T", 0, 0},
         Row{"1.5G", 0, 0},
         Row{"4GiB", 0, 0},
         Row{"", 0, 0}};
@@ -282,6 +283,7 @@ TEST_CASE("requests of nodes are divided into tasks and CPUs") {
     CHECK(asked_of(head + "#SBATCH -N2 -n6\n", "resources.tasks-per-node") == "3");
     CHECK(asked_of(head + "#SBATCH -N2 -n5\n", "resources.tasks") == "5");
     CHECK(asked_of(head + "#SBATCH -d afterok:1:2,afterany:3\n", "after") == "1, when ok");
+    CHECK(what_is_asked(read(head + "#SBATCH -d afterok:1?afterany:2\n")).remainders.size() == 1);
     CHECK(asked_of(head + "#SBATCH -o a.%A_%a\n", "output.stdout") == "a.%j_%a");
     CHECK(asked_of(head + "#PBS -l nodes=n1:ppn=2+n2:ppn=4\n", "resources.nodes") == "1");
     const auto mixed = what_is_asked(read(head + "#PBS -l nodes=n1:ppn=2+n2:ppn=4\n"));
