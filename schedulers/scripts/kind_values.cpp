@@ -37,10 +37,8 @@ std::string job_token(const Rendering& rendering) {
     if (dialect.starts_with("slurm")) {
         return "${SLURM_JOB_ID:-$$}";
     }
-    if (dialect == "local") {
-        return "${CYBELE_JOB:-$$}";
-    }
-    return rendering.input.job->array.empty() ? "$job_number" : "$job_number-$array_index";
+    const std::string job = dialect == "local" ? "${CYBELE_JOB:-$$}" : "$job_number";
+    return rendering.input.job->array.empty() ? job : job + "-$array_index";
 }
 
 /// What is defined for the program's start: the container, and what misleads ranks in it.

@@ -134,10 +134,18 @@ void add_image_copy(const Rendering& rendering, Values& values) {
     const Job& job = *rendering.input.job;
     const bool is_copied = !job.image_copy.text.empty();
     const bool is_many = rendering.plan.nodes > 1;
+    const bool is_packed = job.sweep && job.sweep->pack > 0;
     values["image-copy"] =
         expression_or_none(is_copied ? node_expression(job, job.image_copy) : std::string());
     values["copies-to-nodes"] = is_copied && is_many;
     values["has-image-copy"] = is_copied;
+    if (is_copied && is_packed && job.image_copy.text.find("@{") != std::string::npos) {
+        rendering.faults.add(
+            job.fault_at("image-copy",
+                         problem("image-copy-of-row", "`image-copy` names a row of a packed sweep"),
+                         "the rows that share a job start the image from one copy",
+                         "write a folder without `@{…}`"));
+    }
     if (is_copied && is_many && !rendering.dialect.has("srun")) {
         rendering.faults.add(job.fault_at(
             "image-copy",
@@ -228,9 +236,11 @@ void add_node_files(const Rendering& rendering, Values& values) {
     add_outputs(rendering, values);
     add_input(rendering, values);
     add_image_copy(rendering, values);
+    const bool is_packed = job.sweep && job.sweep->pack > 0; // its image is copied before its rows
     values["has-node-files"] = !job.folders.empty() || !job.expanded_workdir.empty() ||
                                !job.output.expanded_output.empty() ||
-                               !job.output.expanded_error.empty() || !job.image_copy.text.empty();
+                               !job.output.expanded_error.empty() ||
+                               (!job.image_copy.text.empty() && !is_packed);
 }
 
 } // namespace cybele::schedulers
