@@ -36,6 +36,7 @@ struct SignVerbOptions {
     std::optional<std::uint32_t> group;
     std::vector<std::uint32_t> objects;
     bool force = false;
+    bool replaces = false;
     PassphraseOptions passphrase;
 };
 
@@ -229,7 +230,8 @@ Result<int> sign(Session& session, SignVerbOptions& options) {
                load_signers(session, options).map_error(during("reading the keys to sign with")));
     images::SignOptions signing;
     signing.selection = {options.group, options.objects};
-    signing.force = options.force;
+    signing.force = options.force || options.replaces;
+    signing.replaces = options.replaces;
     signing.only_adds = !session.other_name.empty(); // like there
     signing.now = session.now();
     signing.on_warning = [&session](Fault fault) { session.note({std::move(fault)}); };
@@ -286,6 +288,10 @@ void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
     verb.add_flag("-F,--force",
                   options.force,
                   "allow mixed signature kinds; replace signatures by the same key");
+    verb.add_flag("--replace",
+                  options.replaces,
+                  "remove all earlier signatures of what is signed, whoever made them")
+        ->excludes(verb.get_option("--sif-id"));
     add_passphrase(verb, options.passphrase);
 }
 

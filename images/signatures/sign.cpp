@@ -203,10 +203,29 @@ private:
             objects.push_back(
                 signature_object(group, std::move(text), signers_.pgp->primary_fingerprint()));
         }
-        if (options_.force && !options_.only_adds) {
+        if (options_.replaces) {
+            add_all_signatures(group, done.superseded);
+        } else if (options_.force && !options_.only_adds) {
             add_superseded(present_[group], message, done.superseded);
         }
         return {};
+    }
+
+    /// Every signature of the group and of its objects, readable or not.
+    void add_all_signatures(std::uint32_t group, std::vector<std::uint32_t>& ids) const {
+        for (const Descriptor& signature : image_.descriptors()) {
+            const auto object = signature.linked_object();
+            const bool is_of_group =
+                signature.linked_group() == group ||
+                (object && std::any_of(image_.descriptors().begin(),
+                                       image_.descriptors().end(),
+                                       [&](const Descriptor& other) {
+                                           return other.id == *object && other.group == group;
+                                       }));
+            if (signature.type == DataType::kSignature && is_of_group) {
+                ids.push_back(signature.id);
+            }
+        }
     }
 
     /// Signatures over the same objects by the keys that sign now and no others: `force` replaces
@@ -301,7 +320,7 @@ private:
                               fmt::format("group {} has signatures of other keys already", group)));
             fault.because = "Apptainer requires every signature of a group to be by the one key "
                             "that it is given, unless all of them are made together";
-            fault.help = "delete the old one, then sign with all keys in one call: --key A --key B";
+            fault.help = "sign with all keys in one call, and drop the others: --key A --key B --replace";
             fault.is_warning = true;
             options_.on_warning(std::move(fault));
         }

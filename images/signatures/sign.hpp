@@ -39,6 +39,7 @@ struct SignOptions {
     Selection selection; ///< one group, or some objects, each signed with its group's others named
     bool force = false;  ///< mixes kinds, signs again and replaces the signers' own signatures
     bool only_adds = false; ///< with `force`: replaces none
+    bool replaces = false;  ///< with `force`: replaces all of the signed groups, whoever made them
     std::int64_t now = 0;   ///< Unix seconds
     ObjectDigests::Progress progress;
     std::function<void(Fault)> on_warning;

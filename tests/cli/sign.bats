@@ -100,6 +100,25 @@ state() { jq -r "$1" <<<"$output"; }
     assert_equal "$(signatures)" 2
 }
 
+@test "--replace leaves the new signature alone, whoever made the earlier ones" {
+    "$CYBELECTL" sign "$image" --key alice.pem
+    "$CYBELECTL" sign "$image" --key bob.pem
+    export APPTAINER_KEYSDIR=$place/keys
+    "$CYBELECTL" key new --pgp --name A --no-passphrase -q
+    "$CYBELECTL" sign "$image" --pgp --force
+    run -0 "$CYBELECTL" sign "$image" --key eve.pem --replace
+    refute_output --partial warning
+    assert_equal "$("$CYBELECTL" sif list "$image" | grep -c Signature)" 1
+    "$CYBELECTL" verify "$image" --key eve.pub
+    run -4 "$CYBELECTL" verify "$image" --key alice.pub
+    # Of several groups, that of another one stays.
+    "$CYBELECTL" sif add "$image" plain.sif --datatype 7 --groupid 2
+    "$CYBELECTL" sign "$image" -g 2 --key bob.pem
+    "$CYBELECTL" sign "$image" -g 2 --key alice.pem --replace
+    assert_equal "$("$CYBELECTL" sif list "$image" | grep -c Signature)" 2
+    run -2 "$CYBELECTL" sign "$image" --key eve.pem --replace -i 1
+}
+
 @test "an encrypted key is opened from a file, a descriptor and a variable" {
     openssl pkey -in alice.pem -aes256 -passout pass:secret -out locked.pem
     (umask 077 && printf 'secret\nmore\n' >pass)
