@@ -103,6 +103,20 @@ Result<registry::Reference> push_target(const std::string& text) {
                 "write `oras://" + printable(text.substr(kDocker.size())) + "`");
 }
 
+/// Who pulls the tag with a key gets nothing any more, and who pulls it without one gets bytes that
+/// nobody answers for.
+Fault unsigned_note(const registry::Reference& reference, const std::string& before) {
+    Fault note;
+    note.is_warning = true;
+    note.set(problem("pushed-over-signed",
+                     printable(reference.text()) + " was signed, and is not signed any more"));
+    note.because = "the image that had this tag carries a signature, and this one does not; it is "
+                   "still there as " +
+                   printable("oras://" + reference.place() + "@" + before);
+    note.help = "sign this one and push it again: `cybelectl sign --key KEY IMAGE`";
+    return note;
+}
+
 Result<Pushed> push_one(const Session& session, const TransferOptions& options) {
     registry::PushRequest request;
     CYBELE_TRY(request.reference, push_target(options.target));
@@ -125,6 +139,9 @@ Result<Pushed> push_one(const Session& session, const TransferOptions& options) 
     CYBELE_TRY(const auto transport, make_transport(session, options, client, "pushing"));
     CYBELE_TRY(const registry::PushResult done,
                registry::push(transport, request).map_error(during("pushing the image")));
+    if (!done.signed_before.empty()) {
+        session.note({unsigned_note(request.reference, done.signed_before)});
+    }
     if (!request.digest.empty()) {
         CYBELE_TRY(
             const auto store,

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/signatures/signed.hpp"
 
+#include "images/sif/format.hpp"
+#include "images/sif/start.hpp"
 #include "images/signatures/dsse.hpp"
 #include "images/signatures/message.hpp"
 #include "images/signatures/signature.hpp"
@@ -8,6 +10,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -19,6 +22,24 @@ bool is_signed(const Image& image) {
         image.descriptors().begin(), image.descriptors().end(), [](const Descriptor& object) {
             return object.type == DataType::kSignature;
         });
+}
+
+bool is_signed(std::string_view start) {
+    if (image_start(start).kind != ImageStart::Kind::kSif || start.size() < kHeaderSize) {
+        return false;
+    }
+    const auto bytes = std::as_bytes(std::span<const char>(start));
+    const Header header = decode_header(bytes.first<kHeaderSize>());
+    std::uint64_t at = header.descriptors_offset;
+    for (std::uint64_t i = 0;
+         i < header.descriptors_total && at <= bytes.size() && bytes.size() - at >= kDescriptorSize;
+         ++i, at += kDescriptorSize) {
+        const auto object = decode_descriptor(bytes.subspan(at).first<kDescriptorSize>());
+        if (object && object->type == DataType::kSignature) {
+            return true;
+        }
+    }
+    return false;
 }
 
 Result<std::string> broken_signature(const Image& image) {

@@ -64,6 +64,9 @@ struct PushResult {
     std::string manifest;
     std::uint64_t size = 0;
     std::string how; ///< "there already", "mounted", "uploaded"
+    /// Digest of the manifest that had the tag, where its image carries a signature and this one
+    /// does not; else empty.
+    std::string signed_before;
 };
 
 [[nodiscard]] Result<PushResult> push(const Transport& transport, const PushRequest& request);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/sif/sif.hpp"
+#include "images/signatures/signed.hpp"
 #include "registry/oci/images.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
@@ -75,6 +76,13 @@ Result<std::string> copy_manifest(const Copying& copying,
     return manifest.digest;
 }
 
+/// Whether the image of a manifest carries a signature; false where that cannot be seen.
+bool is_signed_there(Registry& registry, const std::string& digest) {
+    const auto manifest = registry.manifest(digest);
+    return manifest && manifest->layers.size() == 1 &&
+           images::is_signed(registry.blob_start(manifest->layers.front(), images::kSignedStart));
+}
+
 } // namespace
 
 Result<PushResult> push(const Transport& transport, const PushRequest& request) {
@@ -104,6 +112,10 @@ Result<PushResult> push(const Transport& transport, const PushRequest& request) 
     if (there && *there == manifest.digest) {
         result.how = "there already";
         return result;
+    }
+    if (there && there->starts_with("sha256:") && !images::is_signed(image) &&
+        is_signed_there(registry, *there)) {
+        result.signed_before = *there;
     }
     CYBELE_TRY(const bool has_config, registry.has_blob(sif_config().digest));
     if (!has_config) {

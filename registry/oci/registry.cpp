@@ -189,6 +189,18 @@ Registry::upload(const ContentDescriptor& blob, const Body& body, std::string lo
     }
 }
 
+std::string Registry::blob_start(const ContentDescriptor& blob, std::uint64_t size) {
+    constexpr int kPartial = 206;
+    HttpRequest request;
+    request.url = connection_.repository_url("blobs/" + blob.digest);
+    request.range = {0, std::min(size, std::max<std::uint64_t>(blob.size, 1)) - 1};
+    request.limits.answer_size = size;
+    request.tells_failure = true;
+    auto answer = connection_.send(std::move(request), true);
+    return answer && !answer->failure && answer->status == kPartial ? std::move(answer->body)
+                                                                    : std::string();
+}
+
 Result<bool> Registry::mount(const std::string& digest, const std::string& place) {
     const std::string host = reference_.host + "/";
     const std::string from = place.starts_with(host) ? place.substr(host.size()) : "";

@@ -41,6 +41,8 @@ public:
     [[nodiscard]] Result<void> get_blob(const ContentDescriptor& blob,
                                         const std::filesystem::path& file,
                                         const Progress& progress);
+    /// At most so many of its first bytes; empty where the registry does not send a part.
+    [[nodiscard]] std::string blob_start(const ContentDescriptor& blob, std::uint64_t size);
     /// Takes a blob over from another repository (HOST/REPOSITORY) of this host; false: it could
     /// not.
     [[nodiscard]] Result<bool> mount(const std::string& digest, const std::string& place);

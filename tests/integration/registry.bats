@@ -192,6 +192,27 @@ END
     run -0 plain push bad.sif "$host/centre/good:1"
 }
 
+@test "a push that replaces a signed image by one without a signature is told, with where the signed one is" {
+    serve registry docker-registry open "$place/r"
+    local host=oras://127.0.0.1:$registry
+    cp app.sif plain.sif
+    signed_app
+    run -0 plain push plain.sif "$host/centre/app:1"
+    refute_line --partial warning
+    run -0 plain push app.sif "$host/centre/app:1" # signed over unsigned
+    refute_line --partial warning
+    local signed
+    signed=$(plain push app.sif "$host/centre/app:1" --format json | jq -r .manifest)
+    run -0 plain push plain.sif "$host/centre/app:1"
+    assert_line "warning: $host/centre/app:1 was signed, and is not signed any more"
+    assert_line --partial "it is still there as $host/centre/app@$signed"
+    assert_line 'help: sign this one and push it again: `cybelectl sign --key KEY IMAGE`'
+    run -0 plain push plain.sif "$host/centre/app:1" # unsigned over unsigned
+    refute_line --partial warning
+    run -0 plain push app.sif "$host/centre/app:1"
+    refute_line --partial warning
+}
+
 @test "a registry that no image reaches is reported once" {
     cp app.sif b.sif
     cp app.sif c.sif

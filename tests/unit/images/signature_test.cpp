@@ -4,6 +4,7 @@
 #include "images/signatures/message.hpp"
 #include "images/signatures/sign.hpp"
 #include "images/signatures/signature.hpp"
+#include "images/signatures/signed.hpp"
 #include "signature_sample.hpp"
 #include "support/process.hpp"
 
@@ -38,6 +39,21 @@ TEST_CASE("a signed image is verified, and what was signed is told") {
         CHECK(state.key_file == signed_image.open.native());
         CHECK(state.is_valid);
     }
+}
+
+TEST_CASE("the first bytes of a file show whether the image is signed") {
+    for (const auto& entry : fs::directory_iterator(data(""))) {
+        if (entry.path().extension() != ".sif") {
+            continue;
+        }
+        CAPTURE(entry.path().native());
+        const auto opened = Image::open(entry.path());
+        const std::string start = read_file(entry.path()).value().substr(0, kSignedStart);
+        CHECK(is_signed(start) == (opened && is_signed(*opened)));
+        CHECK_FALSE(is_signed(std::string_view(start).substr(0, 4096))); // without its table
+    }
+    CHECK(is_signed(read_file(data("one-group-signed-dsse.sif")).value()));
+    CHECK_FALSE(is_signed(std::string_view()));
 }
 
 TEST_CASE("the signed message is the reference's, to the byte") {
