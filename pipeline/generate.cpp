@@ -156,10 +156,25 @@ void Generator::read_sites() {
             continue;
         }
         auto site = keep(launchers::read_site(std::move(*text), project_.folder / path), what);
-        if (site) {
+        if (!site) {
+            continue;
+        }
+        const auto same = std::find_if(sites_.begin(), sites_.end(), [&](const auto& known) {
+            return known.first.name == site->name;
+        });
+        if (same == sites_.end()) {
             Input input{path, site->digest};
             sites_.emplace_back(std::move(*site), std::move(input));
+            continue;
         }
+        faults_.add(document::fault_at(site->source,
+                                       document::mark_of(site->marks, "name"),
+                                       problem("site-name-taken",
+                                               fmt::format("{} has the name '{}', too",
+                                                           printable(same->second.path.native()),
+                                                           site->name)),
+                                       "the files of a Job are named after the Site",
+                                       "give one of the two Sites another `name`"));
     }
 }
 

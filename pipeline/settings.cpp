@@ -259,6 +259,20 @@ Result<ProjectLayers> read_project(const fs::path& folder, const TrustedFolders&
     return found;
 }
 
+/// `config.yml` in place of `config.yaml`: nothing reads it.
+std::optional<Fault> misnamed(const fs::path& file) {
+    std::error_code error;
+    fs::path other = file;
+    other.replace_extension(".yml");
+    if (fs::exists(file, error) || !fs::exists(other, error)) {
+        return std::nullopt;
+    }
+    return ignored(other,
+                   "its name must end with .yaml",
+                   "to use it, run: mv " + shell_quote(other.native()) + " " +
+                       shell_quote(file.native()));
+}
+
 } // namespace
 
 Result<Settings> Settings::load(const Environment& environment,
@@ -271,6 +285,9 @@ Result<Settings> Settings::load(const Environment& environment,
          {std::pair(machine_file, "the settings of this machine"),
           std::pair(environment.config_directory() / "config.yaml", "your settings")}) {
         auto values = read_trusted(file, whose);
+        if (auto note = misnamed(file)) {
+            settings.notes_.push_back(std::move(*note));
+        }
         if (!values) {
             faults.add(values.error());
         } else if (*values) {
@@ -281,11 +298,15 @@ Result<Settings> Settings::load(const Environment& environment,
     if (!trusted) { // in the same folder as the user's file, whose error says so already
         return fail(faults.has_errors() ? faults.take() : trusted.error());
     }
+    if (auto note = misnamed(folder / ".cybelectl.yaml")) {
+        settings.notes_.push_back(std::move(*note));
+    }
     auto project = read_project(folder, *trusted);
     if (!project) {
         faults.add(project.error());
     } else {
-        settings.notes_ = std::move(project->notes);
+        std::move(
+            project->notes.begin(), project->notes.end(), std::back_inserter(settings.notes_));
         std::move(project->layers.begin(), project->layers.end(), std::back_inserter(layers));
     }
     if (faults.has_errors()) {

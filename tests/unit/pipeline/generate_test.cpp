@@ -108,6 +108,20 @@ TEST_CASE("what is stale is shown as a diff that patch takes, and written only o
     CHECK(place.text("generated/own.sh") == "#!/bin/sh\n");
 }
 
+TEST_CASE("two Sites of one name are told where the second one has it") {
+    const GeneratePlace place;
+    place.put("jobs/a.yaml", "kind: Job\nname: a\ncommand: [x]\n");
+    place.put("sites/one.yaml", "kind: Site\nname: hall\nscheduler: slurm\n");
+    place.put("sites/two.yaml", "kind: Site\nname: hall\nscheduler: torque\n");
+    const auto generation = generate(place.folder.path());
+    REQUIRE_FALSE(generation.has_value());
+    const auto& faults = generation.error().faults();
+    REQUIRE(faults.size() == 1);
+    CHECK(faults[0].message == "sites/one.yaml has the name 'hall', too");
+    CHECK(faults[0].where->file.ends_with("sites/two.yaml"));
+    CHECK(faults[0].where->line == 2);
+}
+
 TEST_CASE("a Lock that does not fit is told, and so are all other faults at once") {
     const GeneratePlace place;
     place.put("recipes/wheat.yaml", kRecipe);

@@ -67,6 +67,28 @@ TEST_CASE("a file of settings with blank lines and comments alone sets nothing")
     }
 }
 
+TEST_CASE("a settings file whose name ends with .yml is told") {
+    const SettingsPlace place;
+    for (const char* const name : {"machine", "user/config", "project/sub/.cybelectl"}) {
+        CAPTURE(name);
+        const auto right = place.root / (std::string(name) + ".yaml");
+        const auto wrong = place.root / (std::string(name) + ".yml");
+        REQUIRE(write_file(wrong, "mirror: m\n"));
+        const auto before = read_file(right);
+        if (before) {
+            CHECK(place.load()->notes().empty()); // a file of the right name is read
+            std::filesystem::remove(right);
+        }
+        CHECK(place.note() ==
+              wrong.native() + " is ignored (its name must end with .yaml); to use it, run: mv " +
+                  wrong.native() + " " + right.native());
+        std::filesystem::remove(wrong);
+        if (before) {
+            REQUIRE(write_file(right, *before));
+        }
+    }
+}
+
 TEST_CASE("a project file that the user has not allowed decides nothing that needs trust") {
     const SettingsPlace place;
     CHECK(place.load()->get("mirror") == "u");
