@@ -166,8 +166,8 @@ std::string write_site(const ProbedSite& probed) {
     if (site.interconnect != "ethernet") {
         line("interconnect", flow({{"kind", site.interconnect}}));
     }
-    if (!site.scratch_node.empty()) {
-        line("scratch", flow({{"node", quoted(site.scratch_node)}}));
+    if (!site.scratch_node.text.empty()) {
+        line("scratch", flow({{"node", quoted(site.scratch_node.text)}}));
     }
     if (!site.queues.empty()) {
         text += "queues:" + origin("queues") + "\n";
@@ -183,6 +183,16 @@ std::string write_site(const ProbedSite& probed) {
 
 Faults compare_site(const Site& site, const ProbedSite& probed) {
     Faults faults;
+    if (site.through != "commands") {
+        Fault note = document::fault_at(site.source,
+                                        document::mark_of(site.marks, "scheduler.through"),
+                                        problem("site-elsewhere", "not compared with this machine"),
+                                        "its batch system is reached by " + site.through,
+                                        "compare it on a login node of that cluster");
+        note.is_warning = true;
+        faults.add(std::move(note));
+        return faults;
+    }
     for (const Difference& one : differences_of(site, probed.site)) {
         const auto mark = document::mark_of(site.marks, one.field);
         if (one.here.empty() || one.written == one.here) {
@@ -196,8 +206,9 @@ Faults compare_site(const Site& site, const ProbedSite& probed) {
                         ? fmt::format("the Site does not say `{}`", one.field)
                         : fmt::format("`{}` is '{}' in the Site", one.field, one.written)),
             fmt::format("this machine has '{}'", one.here),
-            one.written.empty() ? "add it, so that jobs are checked before they start"
-                                : "fix the Site, or run the check where its jobs run");
+            one.written.empty()
+                ? "add what `cybelectl site probe` writes for it, so that jobs are checked by it"
+                : "fix the Site, or run the check where its jobs run");
         fault.is_warning = one.written.empty();
         faults.add(std::move(fault));
     }

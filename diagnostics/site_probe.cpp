@@ -200,7 +200,7 @@ ProbedSite probe_site(const Environment& environment) {
     probe_node(probed);
     probe_interconnect(probed);
     if (const auto scratch = environment.get("TMPDIR")) {
-        probed.site.scratch_node = *scratch;
+        probed.site.scratch_node.text = *scratch;
         say(probed, "scratch", "$TMPDIR");
     }
     return probed;

@@ -35,6 +35,8 @@ struct SiteQueue {
     std::optional<std::chrono::seconds> time; ///< for jobs that name none
     std::optional<std::chrono::seconds> max_time;
     std::vector<std::string> features;
+    std::string account; ///< for jobs that name none, before the Site's
+    std::string qos;
     Directives directives;
     std::vector<std::string> modules;
     std::vector<Setup> setup;
@@ -90,8 +92,11 @@ struct Site {
     std::optional<std::vector<std::string>> pmi; ///< unset: not known
     std::string interconnect = "ethernet";
     std::string interconnect_network;
-    std::string scratch_node;
-    std::vector<SiteQueue> queues; ///< a Job that names none gets the first that it fits in
+    NodeText scratch_node;
+    std::vector<SiteQueue> queues;     ///< a Job that names none gets the first that it fits in
+    std::string account;               ///< for jobs that name none
+    std::string account_option = "-A"; ///< that of PBS Pro's qsub for accounts
+    std::string qos;                   ///< likewise
     std::vector<std::string> modules;
     std::vector<Setup> setup;
     std::vector<Teardown> teardown;

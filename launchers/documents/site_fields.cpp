@@ -31,11 +31,18 @@ constexpr Group kThroughGroups[] = {{kThroughNames, true}};
 constexpr Table kThroughTable{
     .title = "through", .fields = kThroughFields, .groups = kThroughGroups};
 constexpr Shape kThrough{.type = Type::kMap, .table = &kThroughTable, .scalar = &kThroughWord};
+constexpr std::string_view kAccountOptions[] = {"-A", "-P"};
+constexpr Shape kAccountOption{.type = Type::kWord, .words = kAccountOptions};
 constexpr Field kSchedulerFields[] = {
     {"dialect", &kDialect, "slurm-torque is Slurm's qsub", true},
     {"version", &kText, "its version"},
     {"through", &kThrough, "how it is reached", false, "commands"},
     {"patience", &kDuration, "until a job without any trace is lost", false, "5 min"},
+    {"account-option",
+     &kAccountOption,
+     "pbspro: the option for `account`; -P where projects pay",
+     false,
+     "-A"},
 };
 constexpr Table kSchedulerTable{
     .title = "scheduler", .fields = kSchedulerFields, .has_short_form = true};
@@ -85,8 +92,9 @@ constexpr Table kInterconnectTable{.title = "interconnect", .fields = kInterconn
 constexpr Shape kInterconnect{.type = Type::kMap, .table = &kInterconnectTable};
 constexpr Field kScratchFields[] = {
     {"node",
-     &kPath,
-     "for temporary files of Spark, local to each node; `$USER` and `$CYBELE_JOB` are expanded"},
+     &kNodePath,
+     "for temporary files of Spark, local to each node; `$USER` and `$CYBELE_JOB` are expanded, "
+     "other variables by `{expand: $LOCAL_SCRATCH}`"},
 };
 constexpr Table kScratchTable{.title = "scratch", .fields = kScratchFields};
 constexpr Shape kScratch{.type = Type::kMap, .table = &kScratchTable};
@@ -108,6 +116,8 @@ constexpr Field kQueueFields[] = {
     {"time", &kDuration, "for jobs that name none"},
     {"max-time", &kDuration, "the longest"},
     {"features", &kTexts, "words that `constraint` may name"},
+    {"account", &kText, "for jobs that name none; unset: that of the Site"},
+    {"qos", &kText, "Slurm's quality of service, likewise"},
     {"directives", &kDirectives, "further options of the batch system for its jobs"},
     {"modules", &kTexts, "loaded by its jobs, after those of the Site"},
     {"setup", &kSetup, "shell code before the program, after that of the Site"},
@@ -155,6 +165,8 @@ constexpr Field kSiteFields[] = {
     {"queues",
      &kQueues,
      "queues with their limits; a Job that names none gets the first that it fits in"},
+    {"account", &kText, "who pays for jobs that name no `account`"},
+    {"qos", &kText, "Slurm's quality of service for jobs that name none"},
     {"modules", &kTexts, "loaded by each script"},
     {"setup", &kSetup, "shell code before each program, on the first node or on each"},
     {"teardown", &kTeardown, "shell code after each program, on the first node"},

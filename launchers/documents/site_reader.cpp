@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "launchers/documents/expand_help.hpp"
 #include "launchers/documents/job_fields.hpp"
 #include "launchers/documents/job_options.hpp"
 #include "launchers/documents/job_parts.hpp"
@@ -23,6 +24,7 @@ void read_scheduler(const View& root, Site& site) {
     const View scheduler = root.table("scheduler");
     site.dialect = scheduler.text("dialect");
     site.scheduler_version = scheduler.text("version");
+    site.account_option = scheduler.text("account-option");
     if (scheduler.has("patience")) {
         site.patience = scheduler.duration("patience");
     }
@@ -65,7 +67,9 @@ void read_machines(const View& root, Site& site) {
         site.interconnect_network = interconnect.text("network");
     }
     const View scratch = root.table("scratch");
-    site.scratch_node = scratch.text("node");
+    if (scratch.has("node")) {
+        site.scratch_node = read_node_text(scratch.table("node"));
+    }
 }
 
 SiteQueue read_queue(const View& view) {
@@ -81,6 +85,8 @@ SiteQueue read_queue(const View& view) {
     queue.time = view.maybe_duration("time");
     queue.max_time = view.maybe_duration("max-time");
     queue.features = view.list("features");
+    queue.account = view.text("account");
+    queue.qos = view.text("qos");
     queue.directives = read_directives(view.table("directives"));
     queue.modules = view.list("modules");
     queue.setup = read_setup(view);
@@ -141,10 +147,41 @@ void check_queues(Reading& reading, const View& root, const Site& site) {
     }
 }
 
+/// What other batch systems have no option for.
+void check_payment(Reading& reading, const View& root, const Site& site) {
+    const bool is_slurm = site.dialect == "slurm" || site.dialect == "slurm-torque";
+    const auto refuse = [&](const std::string& path) {
+        if (!is_slurm && reading.is_good("scheduler")) {
+            reading.complain(
+                path,
+                problem("site-qos-dialect", "`qos` is not supported by " + site.dialect),
+                "only Slurm has it as an option of a job",
+                "remove `qos`, or write it as the batch system does, in `directives`");
+        }
+    };
+    if (root.has("qos")) {
+        refuse("qos");
+    }
+    const View scheduler = root.table("scheduler");
+    if (site.account_option != "-A" && site.dialect != "pbspro" && reading.is_good("scheduler")) {
+        reading.complain(
+            scheduler.path("account-option"),
+            problem("site-account-option", "`account-option` is not supported by " + site.dialect),
+            "only PBS Pro has two options for who pays",
+            "remove it");
+    }
+    for (const View& queue : root.tables("queues")) {
+        if (queue.has("qos")) {
+            refuse(queue.path() + ".qos");
+        }
+    }
+}
+
 /// Other variables would stand in the script as they are written.
 void check_scratch(Reading& reading, const View& root, const Site& site) {
-    const std::string& node = site.scratch_node;
-    for (auto at = node.find('$'); at != std::string::npos; at = node.find('$', at + 1)) {
+    const std::string& node = site.scratch_node.text;
+    for (auto at = node.find('$'); !site.scratch_node.expands && at != std::string::npos;
+         at = node.find('$', at + 1)) {
         constexpr std::string_view kLetters =
             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
         const auto end = std::min(node.find_first_not_of(kLetters, at + 1), node.size());
@@ -154,7 +191,8 @@ void check_scratch(Reading& reading, const View& root, const Site& site) {
                 root.table("scratch").path() + ".node",
                 problem("scratch-variable", "'" + printable(name) + "' is not expanded here"),
                 "the script expands `$USER` and `$CYBELE_JOB`, each as a part of the path",
-                "write the folder itself, for example `node: /local/$USER`");
+                expand_help(node).empty() ? "write the folder itself, for example `/local/$USER`"
+                                          : expand_help(node));
             return;
         }
     }
@@ -208,6 +246,8 @@ Result<Site> read_site(std::string text, const std::filesystem::path& file) {
     for (const View& item : root.tables("queues")) {
         site.queues.push_back(read_queue(item));
     }
+    site.account = root.text("account");
+    site.qos = root.text("qos");
     site.modules = root.list("modules");
     site.setup = read_setup(root);
     site.teardown = read_teardown(root);
@@ -226,6 +266,7 @@ Result<Site> read_site(std::string text, const std::filesystem::path& file) {
         site.templates = read_site_templates(reading, site.folder / root.text("templates"));
     }
     check_queues(reading, root, site);
+    check_payment(reading, root, site);
     check_scratch(reading, root, site);
     check_through(reading, root, site);
     if (reading.faults().has_errors()) {

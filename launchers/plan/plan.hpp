@@ -92,6 +92,8 @@ struct LaunchPlan {
     std::vector<Teardown> teardown; ///< after it: of the Job, the queue, the Site
 
     std::string queue;    ///< the Job's, else the Site's first that the job fits in
+    std::string account;  ///< the Job's, else that queue's, else the Site's
+    std::string qos;      ///< likewise; of the Site for Slurm only
     std::string gpu_type; ///< the Job's, else that queue's; empty: any
     GpuForm gpu_form = GpuForm::kPerNode;
     std::string gpu_vendor; ///< of that queue, as the Site says: nvidia, amd, intel, or empty

@@ -287,9 +287,33 @@ Fault fault_at_queue(
         std::move(help));
 }
 
+namespace {
+
+/// Who pays, and the quality of service: of the Job, else of the queue, else of the Site.
+void plan_account(const PlanInput& input, const SiteQueue* queue, LaunchPlan& plan) {
+    const auto chosen =
+        [&](const std::string& own, std::string SiteQueue::*of_queue, std::string Site::*of_site) {
+            return !own.empty()                                      ? own
+                   : queue != nullptr && !(queue->*of_queue).empty() ? queue->*of_queue
+                                                                     : input.site->*of_site;
+        };
+    if (input.site == nullptr || !input.place.has_queues) {
+        return;
+    }
+    plan.account = chosen(plan.account, &SiteQueue::account, &Site::account);
+    if (input.place.dialect == "slurm") {
+        plan.qos = chosen(plan.qos, &SiteQueue::qos, &Site::qos);
+    }
+}
+
+} // namespace
+
 void check_limits(const PlanInput& input, LaunchPlan& plan, Faults& faults) {
     const Job& job = *input.job;
     plan.queue = job.queue;
+    plan.account = job.account;
+    plan.qos = job.qos;
+    plan_account(input, input.place.has_queues ? queue_of(job, input.site) : nullptr, plan);
     plan.gpu_type = job.resources.gpu_type;
     plan.gpu_form = job.resources.gpu_form.value_or(GpuForm::kPerNode);
     if (input.site == nullptr || input.site->queues.empty() || !input.place.has_queues) {

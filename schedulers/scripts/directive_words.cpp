@@ -138,10 +138,14 @@ std::string_view said_by(const Rendering& rendering, const Directive& directive)
     if (is_gres) {
         return "resources.gpus-per-node";
     }
-    const std::string_view field = field_of_need(directive.need);
+    const bool is_project = directive.need == "project" && rendering.input.site != nullptr &&
+                            rendering.input.site->account_option == "-P";
+    const std::string_view field = is_project ? "account" : field_of_need(directive.need);
     // The last of two names counts, and a document must have one.
     const bool is_name = field == "name";
-    const bool is_of_site = field == "queue" && !rendering.plan.queue.empty();
+    const bool is_of_site = (field == "queue" && !rendering.plan.queue.empty()) ||
+                            (field == "account" && !rendering.plan.account.empty()) ||
+                            (field == "qos" && !rendering.plan.qos.empty());
     const bool is_said =
         !field.empty() && (is_name ? job.says("job-name") : job.says(field) || is_of_site);
     const bool is_output = directive.need == "stdout" || directive.need == "stderr";
@@ -254,6 +258,15 @@ private:
     void refuse_repeated(const Directive& directive, std::string_view field) {
         const Job& job = *rendering_.input.job;
         const bool is_written = job.says(field) || field == "launch";
+        if (&origin_.source != &job.source && !is_written) {
+            const bool is_payment = field == "account" || field == "qos";
+            refuse(problem("directive-of-site-repeats",
+                           fmt::format("`{}` has no place in a Site", directive.option)),
+                   fmt::format("each script states a value for it, that of the field `{}`", field),
+                   is_payment ? fmt::format("remove it; `{}` of the Site is the default", field)
+                              : fmt::format("remove it; Jobs write `{}`", field));
+            return;
+        }
         refuse(problem("directive-repeats-field",
                        fmt::format("`{}` is already given by {}`{}`",
                                    directive.option,

@@ -2,6 +2,7 @@
 #include "launchers/documents/expand_help.hpp"
 #include "schedulers/dialects/needs.hpp"
 #include "schedulers/scripts/values.hpp"
+#include "support/document_view.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -99,6 +100,29 @@ Value queue_value(const Rendering& rendering) {
                                       std::string(kPlainWords)));
     }
     return {is_good ? grouped(rendering, queue) : std::string()};
+}
+
+/// The text of the Job, else the default of its queue or Site, where a mistake is the Site's.
+Value text_or_default(const Rendering& rendering,
+                      const std::string& field,
+                      const std::string& own,
+                      const std::string& planned) {
+    if (!own.empty() || planned.empty() || is_carried(rendering, planned)) {
+        return optional_text(rendering, field, planned);
+    }
+    const launchers::Site& site = *rendering.input.site; // only a Site has defaults
+    const launchers::SiteQueue* queue = launchers::queue_of(*rendering.input.job, &site);
+    const bool is_of_queue =
+        queue != nullptr && planned == (field == "qos" ? queue->qos : queue->account);
+    rendering.faults.add(document::fault_at(
+        site.source,
+        document::mark_of(
+            site.marks,
+            is_of_queue ? fmt::format("queues[{}].{}", queue - site.queues.data(), field) : field),
+        problem("directive-quotes", refusal(rendering, planned)),
+        std::string(kNoQuotes),
+        std::string(kPlainWords)));
+    return {};
 }
 
 /// `afterok:12,afterany:13`, which Slurm and PBS write alike; ids were checked.
@@ -256,8 +280,10 @@ Values head_values(const Rendering& rendering) {
     values["time"] = plan.time ? Value(clock_text(*plan.time)) : Value();
     values["exclusive"] = resources.exclusive;
     values["queue"] = queue_value(rendering);
-    values["account"] = optional_text(rendering, "account", job.account);
-    values["qos"] = optional_text(rendering, "qos", job.qos);
+    values["account"] = text_or_default(rendering, "account", job.account, plan.account);
+    values["account-option"] =
+        rendering.input.site != nullptr ? rendering.input.site->account_option : "-A";
+    values["qos"] = text_or_default(rendering, "qos", job.qos, plan.qos);
     values["array"] = job.array.empty() ? Value() : Value(job.array);
     values["after"] = after_value(rendering);
     values["stdout"] = false;

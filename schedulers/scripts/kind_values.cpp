@@ -165,10 +165,14 @@ void add_spark(const Rendering& rendering, const ProgramWords& program, Values& 
     values["spark-first-cores"] = spark.first_worker_cores;
     values["spark-ready-seconds"] = static_cast<std::uint64_t>(spark.ready_within.count());
     values["spark-where"] = rendering.input.job->image ? "the image" : "PATH";
-    const std::string scratch = site == nullptr ? "" : site->scratch_node;
+    const launchers::NodeText scratch =
+        site == nullptr ? launchers::NodeText{} : site->scratch_node;
+    const std::string folder = scratch.expands
+                                   ? expansion_expression(*rendering.input.job, scratch.text)
+                                   : scratch_expression(scratch.text);
     values["scratch-template"] =
-        verbatim(scratch.empty() ? R"("${TMPDIR:-/tmp}/cybelectl-spark.XXXXXX")"
-                                 : scratch_expression(scratch) + "/cybelectl-spark.XXXXXX");
+        verbatim(folder.empty() ? R"("${TMPDIR:-/tmp}/cybelectl-spark.XXXXXX")"
+                                : folder + "/cybelectl-spark.XXXXXX");
     values["threads"] = spark.worker_cores;
 }
 

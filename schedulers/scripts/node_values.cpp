@@ -55,6 +55,9 @@ std::vector<std::string> names_of_texts(const Rendering& rendering) {
     }
     add(job.image_copy);
     add(job.input);
+    if (rendering.plan.spark && rendering.input.site != nullptr) {
+        add(rendering.input.site->scratch_node);
+    }
     add_names(names, job.expanded_workdir);
     add_names(names, job.output.expanded_output);
     add_names(names, job.output.expanded_error);

@@ -135,6 +135,12 @@ TEST_CASE("every fact is written and read back, and each difference stands at it
           "`scheduler.version` is '21.08' in the Site\n`mpi` is 'openmpi 5.0.7' in the Site\n"
           "there is no queue 'bach' here\n");
     CHECK(warnings == 6);
+    const Faults elsewhere = compare_site(
+        site_of("kind: Site\nname: hall\nscheduler: {dialect: torque, through: {ssh: head}}\n"),
+        probed);
+    REQUIRE(elsewhere.all().size() == 1);
+    CHECK(elsewhere.all().front().is_warning);
+    CHECK(elsewhere.all().front().because == "its batch system is reached by ssh");
     // A scheduler that gives no answer says nothing of what the Site says of it.
     probed.site.scheduler_version.clear();
     probed.site.pmi.reset();

@@ -55,6 +55,33 @@ TEST_CASE("limits of the Site's queue are told all at once") {
     CHECK(make_plan({&small, &site, nullptr, kQueueLocal}, none).queue.empty());
 }
 
+TEST_CASE("account and qos of the Job, else of its queue, else of the Site") {
+    const Site site = site_with_queues("account: centre\nqos: normal\nqueues:\n  - {name: batch}\n"
+                                       "  - {name: night, account: owls, qos: low}\n");
+    struct Row {
+        const char* fields;
+        const char* account;
+        const char* qos;
+    };
+    for (const Row& row : {Row{"", "centre", "normal"},
+                           Row{"queue: night\n", "owls", "low"},
+                           Row{"queue: night\naccount: mine\nqos: high\n", "mine", "high"},
+                           Row{"account: mine\n", "mine", "normal"}}) {
+        CAPTURE(row.fields);
+        const Job job = queued_job(row.fields);
+        Faults faults;
+        const LaunchPlan plan = make_plan({&job, &site, nullptr, kQueueSlurm}, faults);
+        CHECK(plan.account == row.account);
+        CHECK(plan.qos == row.qos);
+        // Another batch system has accounts, too, and no qos; this machine has neither.
+        const LaunchPlan torque =
+            make_plan({&job, &site, nullptr, {"torque", false, true, true, false}}, faults);
+        CHECK(torque.account == row.account);
+        CHECK(torque.qos == job.qos);
+        CHECK(make_plan({&job, &site, nullptr, kQueueLocal}, faults).account == job.account);
+    }
+}
+
 TEST_CASE("where the queue has none of it, the remedy is the first queue that the job fits in") {
     const std::string queues = "queues:\n  - {name: batch, gpus-per-node: 0, nodes: 9}\n"
                                "  - {name: small, gpus-per-node: 4, nodes: 2}\n"

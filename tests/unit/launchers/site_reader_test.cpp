@@ -11,7 +11,7 @@ namespace {
 
 const std::string kEverySiteField = R"(kind: Site
 name: everything
-scheduler: {dialect: slurm, version: 22.05, patience: 1 min, through: {ssh: login.example, token-command: t}}
+scheduler: {dialect: slurm, version: 22.05, patience: 1 min, account-option: -A, through: {ssh: login.example, token-command: t}}
 runtime: {program: apptainer, version: 1.4.5, path: /usr/bin/apptainer, mode: userns}
 node: {arch: amd64, glibc: 2.28}
 mpi: [{family: openmpi, version: 4.1.4, prefix: /usr, launcher: mpirun, modules: [mpi]}]
@@ -20,9 +20,11 @@ interconnect: {kind: infiniband, network: 10.0.0.0/24}
 scratch: {node: /local/$USER}
 queues:
   - {name: batch, nodes: 2, cores-per-node: 20, memory-per-node: 128 GiB, gpus-per-node: 1,
-     gpu-type: a100, gpu-form: gres, gpu-vendor: nvidia, time: 1 h, max-time: 2 d, features: [ib],
+     gpu-type: a100, gpu-form: gres, gpu-vendor: nvidia, time: 1 h, max-time: 2 d, features: [ib], account: a, qos: q,
      directives: {slurm: [--mem=0], torque: [-V], pbspro: [-V]}, modules: [a], setup: echo,
      teardown: [{run: echo, when: failure}]}
+account: a
+qos: q
 modules: [openmpi]
 setup: |
   source /opt/site.sh
@@ -51,7 +53,8 @@ TEST_CASE("site: every field, once right and once wrong") {
                             {kEverySiteField,
                              start + "commands}\nsetup: [{run: echo, on: each-node}]\n"
                                      "queues: [{name: a, setup: [{run: echo, on: first-node}]}]\n",
-                             start + "{slurmrestd: http://a.example}}\n",
+                             start + "{slurmrestd: http://a.example}}\n"
+                                     "scratch: {node: {expand: $LOCAL_SCRATCH}}\n",
                              start + "{rimrock: http://a.example, host: b}}\n"});
 }
 
@@ -79,7 +82,7 @@ TEST_CASE("site: the schema, the page and its example") {
     CHECK(site->runtime.mode == "setuid");
     CHECK(site->mpi.front().modules == std::vector<std::string>{"openmpi/4.0.4"});
     CHECK(site->pmi->empty());
-    CHECK(site->scratch_node == "/local/$USER");
+    CHECK(site->scratch_node.text == "/local/$USER");
     CHECK(site->queues.front().memory_per_node_bytes == std::uint64_t{128} << 30U);
     CHECK(site->queues.front().max_time == std::chrono::hours(48));
     CHECK(site->kubernetes->bridge == "torque-operator");
@@ -130,6 +133,15 @@ TEST_CASE("site: refusals with place and remedy") {
          "'host' is missing",
          3,
          39},
+        {"scheduler: {dialect: torque, account-option: -P}\n",
+         "`account-option` is not supported by torque",
+         3,
+         48},
+        {"scheduler: pbspro\nqos: high\n", "`qos` is not supported by pbspro", 4, 6},
+        {"scheduler: torque\nqueues: [{name: a, qos: high}]\n",
+         "`qos` is not supported by torque",
+         4,
+         25},
         {"scheduler: {dialect: slurm, through: shell}\n",
          "'scheduler.through' requires `commands`, not 'shell'",
          3,

@@ -150,6 +150,18 @@ void put_all_words(const Cell& cell, const Asked& asked, Directives& into) {
     put_words(cell, value_at(cell.job, "directives"), into);
 }
 
+/// `account` or `qos`: of the Job, else of its queue, else of the Site.
+std::string own_or_default(const Cell& cell, const std::string& field) {
+    std::string own = text_at(cell.job, field);
+    if (!own.empty() || cell.site.is_null()) {
+        return own;
+    }
+    const Json queue = queue_of(cell);
+    const std::string of_queue =
+        queue.is_object() ? queue.value(field, std::string()) : std::string();
+    return of_queue.empty() ? text_at(cell.site, field) : of_queue;
+}
+
 /// Whether a batch launch redirects its outputs: paths that a directive would not carry.
 bool opens_outputs(const Cell& cell) {
     const auto needs_shell = [&](const char* field) {
@@ -311,8 +323,8 @@ Directives slurm_directives(const Cell& cell, const Asked& asked) {
     }
     put(expected, "--constraint", joined(value_at(cell.job, "resources.constraint"), "&"));
     put(expected, "--partition", asked.queue);
-    put(expected, "--account", text_at(cell.job, "account"));
-    put(expected, "--qos", text_at(cell.job, "qos"));
+    put(expected, "--account", own_or_default(cell, "account"));
+    put(expected, "--qos", own_or_default(cell, "qos"));
     put(expected, "--array", array_of(cell));
     put(expected, "--dependency", dependency(cell));
     put(expected, "--mail-user", mail.to);
@@ -337,7 +349,9 @@ Directives pbs_directives(const Cell& cell, const Asked& asked) {
     Directives expected;
     put(expected, "-l walltime", asked.clock);
     put(expected, "-q", asked.queue);
-    put(expected, "-A", text_at(cell.job, "account"));
+    const bool is_project =
+        !cell.site.is_null() && value_at(cell.site, "scheduler.account-option") == "-P";
+    put(expected, is_project ? "-P" : "-A", own_or_default(cell, "account"));
     put(expected, cell.dialect == "pbspro" ? "-J" : "-t", array_of(cell));
     put(expected, "-W depend", dependency(cell));
     if (!is_slurm) {

@@ -151,6 +151,32 @@ TEST_CASE("directives: those of the Site, of its queue and of the Job come in th
           std::string::npos);
 }
 
+TEST_CASE("a Site of PBS Pro says by which option jobs name who pays") {
+    const launchers::Job job = job_of("kind: Job\nname: run\ncommand: [a]\n");
+    const auto site = launchers::read_site("kind: Site\nname: hall\naccount: grant\n"
+                                           "scheduler: {dialect: pbspro, account-option: -P}\n"
+                                           "queues: [{name: q, directives: {pbspro: [-P b]}}]\n",
+                                           "site.yaml");
+    REQUIRE(site.has_value());
+    RenderInput input;
+    input.job = &job;
+    input.site = &*site;
+    input.dialect = "pbspro";
+    const auto refused = render_script(input);
+    REQUIRE_FALSE(refused.has_value());
+    const Fault& fault = refused.error().faults().front();
+    CHECK(fault.message == "`-P` has no place in a Site");
+    CHECK(fault.help == "remove it; `account` of the Site is the default");
+    CHECK(fault.where->line == 5);
+    launchers::Site good = *site;
+    good.queues[0].directives.clear();
+    input.site = &good;
+    const auto script = render_script(input);
+    REQUIRE(script.has_value());
+    CHECK(script->text.find("#PBS -P grant\n") != std::string::npos);
+    CHECK(script->text.find("#PBS -A") == std::string::npos);
+}
+
 TEST_CASE("an exact serial launch asks for what the Job says, as a batch launch does") {
     struct Row {
         const char* fields;
