@@ -14,6 +14,7 @@
 #include "submission/submit/here.hpp"
 #include "submission/submit/image.hpp"
 #include "submission/submit/places.hpp"
+#include "submission/submit/site_signers.hpp"
 #include "submission/submit/submit.hpp"
 #include "submission/submit/verification.hpp"
 #include "support/counted.hpp"
@@ -123,6 +124,23 @@ void add_files(const Session& session,
         connection.is_here() ? std::string() : printable(submission::shown(connection));
 }
 
+/// A Job without an image runs whatever the Policy of its Site says; others would not. Files that
+/// are not on this machine are no mistake of that Policy.
+void add_policy_of_site(const Session& session, const submission::JobInput& input, Faults& faults) {
+    if (input.job.image || !input.site) {
+        return;
+    }
+    const Faults found =
+        submission::check_site_signers(*input.site, session.environment, Session::clock());
+    for (Fault fault : found.all()) {
+        if (!fault.is_warning && !fault.id.ends_with("-missing")) {
+            fault.is_warning = true;
+            fault.message = "Jobs with an image are refused at this Site: " + fault.message;
+            faults.add(std::move(fault));
+        }
+    }
+}
+
 /// Whether a submission would build the image again, and why.
 Result<std::vector<Fault>> check_image_of(const Session& session, submission::JobInput& input) {
     pipeline::ImageBuild build;
@@ -229,6 +247,7 @@ Result<JobFindings> check_one(const Session& session, const JobCheckOptions& opt
     if (connection && !faults.has_errors() && fs::exists(input.image_file, unseen)) {
         take(submission::verify_image(input, session.environment, *connection, Session::clock()));
     }
+    add_policy_of_site(session, input, faults);
     CYBELE_CHECK(add_verdict(session, input, findings));
     if (rendered) {
         for (const Fault& note : rendered->notes) {

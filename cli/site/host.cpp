@@ -2,8 +2,12 @@
 #include "cli/common/cli11.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/session.hpp"
-#include "diagnostics/doctor.hpp"
+#include "diagnostics/examine.hpp"
 #include "submission/journal/journal.hpp"
+#include "submission/submit/job_input.hpp"
+#include "submission/submit/own_site.hpp"
+#include "submission/submit/site_trial.hpp"
+#include "support/counted.hpp"
 #include "support/json.hpp"
 #include "support/own_path.hpp"
 #include "support/quote.hpp"
@@ -51,9 +55,57 @@ Result<diagnostics::DoctorInput> input_of(const Session& session) {
     return input;
 }
 
+/// The Site in force and its Policy, with where they are named and the first thing that is wrong.
+void examine_site(const Session& session,
+                  const pipeline::Settings& settings,
+                  std::vector<diagnostics::Finding>& findings) {
+    const std::string file = settings.get("site");
+    if (file.empty()) {
+        findings.push_back(
+            diagnostics::works("site", "none: a Job without --site runs on this machine"));
+        return;
+    }
+    const std::string named = printable(file) + ", by " + printable(settings.origin("site"));
+    const auto site = submission::read_named_site(
+        file, "the setting", settings.place("site"), session.environment.home());
+    const std::string check = "see all: `cybelectl site check " + shell_quote(file) + "`";
+    if (!site) {
+        const Fault& fault = site.error().faults().front();
+        findings.push_back(diagnostics::fails(
+            "site",
+            named + ": " + fault.message,
+            "commands on Jobs end with this error",
+            fault.id == "file-missing" ? "correct the path, or remove the setting" : check));
+        return;
+    }
+    findings.push_back(diagnostics::works("site", site->name + ", " + named));
+    if (!site->verify_policy.empty()) {
+        const auto policy = submission::verification_place(
+            site->verify_policy, site->folder, session.environment.home());
+        findings.push_back(diagnostics::works("policy", printable(policy.native())));
+    } else if (!site->verify_keys.empty()) {
+        findings.push_back(diagnostics::works(
+            "policy", counted(site->verify_keys.size(), "key") + " in `verify` of the Site"));
+    }
+    const Faults found = submission::try_site(*site, session.environment, Session::clock());
+    for (const Fault& fault : found.all()) {
+        if (!fault.is_warning) { // the first one; `site check` has all
+            const std::string place =
+                fault.where
+                    ? fmt::format("{}:{}: ", printable(fault.where->file), fault.where->line)
+                    : "";
+            findings.push_back(diagnostics::lacks(
+                "site", place + fault.message, "some Jobs or all are refused for it", check));
+            return;
+        }
+    }
+}
+
 Result<int> doctor(Session& session) {
     CYBELE_TRY(const diagnostics::DoctorInput input, input_of(session));
-    const std::vector<diagnostics::Finding> findings = diagnostics::examine_host(input);
+    std::vector<diagnostics::Finding> findings = diagnostics::examine_host(input);
+    CYBELE_TRY(const pipeline::Settings settings, session.settings());
+    examine_site(session, settings, findings);
     const bool works = diagnostics::can_do_main_job(findings);
     if (session.is_json()) {
         nlohmann::json list = nlohmann::json::array();

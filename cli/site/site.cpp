@@ -3,6 +3,7 @@
 #include "cli/common/session.hpp"
 #include "diagnostics/site_probe.hpp"
 #include "submission/submit/own_site.hpp"
+#include "submission/submit/site_trial.hpp"
 #include "support/counted.hpp"
 #include "support/file.hpp"
 
@@ -42,6 +43,10 @@ Result<int> check_site(Session& session, const SiteOptions& options) {
     CYBELE_TRY(std::string text, read_file(options.file).map_error(during("reading the Site")));
     CYBELE_TRY(const launchers::Site site, launchers::read_site(std::move(text), options.file));
     Faults faults = diagnostics::compare_site(site, diagnostics::probe_site(session.environment));
+    const Faults tried = submission::try_site(site, session.environment, Session::clock());
+    for (const Fault& fault : tried.all()) {
+        faults.add(fault);
+    }
     const Faults foreign = submission::find_foreign_files(
         submission::files_of_site(site, session.environment.home()), {});
     for (Fault fault : foreign.all()) {
@@ -88,11 +93,12 @@ void install_site(CLI::App& app, Session& session) {
             return probe(session, *options).map_error(during("probing this machine"));
         };
     });
-    CLI::App* check_verb = add_verb(*site,
-                                    "check",
-                                    "Compare a Site with this machine.",
-                                    {"cybelectl site check hall-a.yaml --strict",
-                                     "cybelectl site check hall-a.yaml --format json"});
+    CLI::App* check_verb =
+        add_verb(*site,
+                 "check",
+                 "Compare a Site with this machine, and try small Jobs, its code and its Policy.",
+                 {"cybelectl site check hall-a.yaml --strict",
+                  "cybelectl site check hall-a.yaml --format json"});
     check_verb->add_option("site", options->file, "the Site")->required()->type_name("FILE");
     check_verb->add_flag("--strict", options->is_strict, "treat notes as errors (exit code 3)");
     add_format(*check_verb, session);

@@ -105,6 +105,47 @@ completed() {
     assert_line --partial "$place/own/apptainer is a link to cybelectl"
 }
 
+@test "a Site is tried: its mistakes at once; doctor and job check say what is wrong with it and its Policy" {
+    "$CYBELECTL" key new centre.pem -q
+    printf '%s\n' 'kind: Policy' 'keys: [centre.pub]' >policy.yaml
+    printf '%s\n' 'kind: Site' 'name: hall' 'scheduler: {dialect: slurm, through: {ssh: head}}' \
+        "verify: $place/policy.yaml" 'queues: [{name: a}]' >site.yaml
+    printf '%s\n' 'kind: Job' 'name: j' 'command: ["true"]' >job.yaml
+    export CYBELE_CONFIG_DIR=$place/config
+    mkdir -m 700 config
+    echo "site: $place/site.yaml" >config/config.yaml
+    run "$CYBELECTL" doctor
+    assert_line "ok      site              hall, $place/site.yaml, by $place/config/config.yaml:1"
+    assert_line "ok      policy            $place/policy.yaml"
+    refute_line --partial 'site check'
+    run -0 "$CYBELECTL" site check site.yaml
+    assert_line 'site.yaml: no errors, 1 warning'
+    assert_line 'because: its batch system is reached by ssh'
+    run -0 "$CYBELECTL" job check job.yaml --scheduler slurm
+    refute_line --partial 'refused at this Site'
+
+    echo 'pgp: [12]' >>policy.yaml
+    sed -i 's/name: a/name: a, setup: "if"/' site.yaml
+    refuses 3 "$CYBELECTL" site check site.yaml
+    assert_line " --> $place/policy.yaml:3:7"
+    assert_line ' --> site.yaml:5:29'
+    assert_line 'error: this is not valid shell code'
+    run "$CYBELECTL" doctor
+    assert_line "note    site              $place/site.yaml:5: this is not valid shell code"
+    assert_line "                          help: see all: \`cybelectl site check $place/site.yaml\`"
+    run -0 "$CYBELECTL" job check job.yaml --scheduler slurm
+    assert_line --partial 'warning: Jobs with an image are refused at this Site: '
+    assert_line " --> $place/policy.yaml:3:7"
+
+    rm site.yaml
+    run -5 "$CYBELECTL" doctor
+    assert_line --regexp "^missing site +$place/site.yaml, by $place/config/config.yaml:1: no such file"
+    mv config/config.yaml config/config.yml
+    run "$CYBELECTL" doctor
+    assert_line 'ok      site              none: a Job without --site runs on this machine'
+    assert_line --partial "warning: $place/config/config.yml is ignored (its name must end with .yaml)"
+}
+
 @test "doctor names what is missing and how to mend it" {
     mkdir tools
     ln -s -t tools /usr/sbin/* /usr/bin/* 2>/dev/null || true
