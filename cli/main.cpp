@@ -9,6 +9,7 @@
 #include "cli/common/verbs.hpp"
 #include "cli/help/help_formatter.hpp"
 #include "cli/help/usage.hpp"
+#include "cli/image/pull_error.hpp"
 #include "cli/image/start_image.hpp"
 #include "cli/run/run.hpp"
 #include "cli/run/start_verification.hpp"
@@ -166,9 +167,16 @@ bool print_version(const std::vector<std::string>& words, const std::string& oth
 /// What is given to the session for starts of containers.
 void set_up_starts(Session& session) {
     session.find_image = [&session](const cybele::cli::StartOptions& options) {
+        session.tells_as_other =
+            !session.other_name.empty() && !session.is_quiet && !session.is_silent;
         return cybele::cli::is_running_instance(options)
                    ? cybele::Result<std::string>(options.image)
-                   : cybele::cli::start_image(session, options);
+                   : cybele::cli::start_image(session, options)
+                         .map_error([&](const cybele::Error& failed) {
+                             return session.other_name.empty() ? failed
+                                                               : cybele::cli::reference_pull_error(
+                                                                     options.image, true, failed);
+                         });
     };
     session.start_with_instance = cybele::cli::start_with_instance;
     session.demand_signatures = cybele::cli::demand_signatures;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/pack/phase_json.hpp"
 
+#include "definitions/grammar/grammar.hpp"
 #include "support/encoding.hpp"
 #include "support/json.hpp"
 
@@ -18,10 +19,34 @@ Ordered name_of(const std::string& key) {
     return key.empty() ? Ordered(nullptr) : Ordered(hex(sha256(key)));
 }
 
+/// The lines of %files that a step copies by, as they are written.
+Ordered files_of(const Step& step) {
+    Ordered files = Ordered::array();
+    const bool is_copy = step.kind == Step::Kind::kCopy || step.kind == Step::Kind::kStageCopy;
+    for (const definitions::FileLine& line :
+         is_copy ? definitions::file_lines(*step.section) : std::vector<definitions::FileLine>()) {
+        files.push_back({{"from", line.source}, {"to", line.destination}});
+    }
+    return files;
+}
+
+/// The sections of a stage that have a text.
+Ordered sections_of(const definitions::Stage& stage) {
+    Ordered names = Ordered::array();
+    for (const definitions::Section& section : stage.sections) {
+        if (!definitions::trim(section.text).empty()) {
+            names.push_back(section.name);
+        }
+    }
+    return names;
+}
+
 Ordered value_of(const StagePlan& stage, const StageKeys* keys) {
     Ordered steps = Ordered::array();
     for (std::size_t i = 0; i < stage.steps.size(); ++i) {
-        steps.push_back({{"name", stage.steps[i].name}, {"copies", stage.steps[i].copies.size()}});
+        steps.push_back({{"name", stage.steps[i].name},
+                         {"copies", stage.steps[i].copies.size()},
+                         {"files", files_of(stage.steps[i])}});
         if (keys != nullptr) {
             steps.back()["key"] = name_of(keys->steps[i].key);
         }
@@ -29,6 +54,8 @@ Ordered value_of(const StagePlan& stage, const StageKeys* keys) {
     Ordered value{{"name", stage.stage->name()},
                   {"agent", stage.agent},
                   {"source", stage.source.native()},
+                  {"from", stage.stage->header_value("from")},
+                  {"sections", sections_of(*stage.stage)},
                   {"steps", steps}};
     if (keys != nullptr) {
         value["base-key"] = name_of(keys->base);

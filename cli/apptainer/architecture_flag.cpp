@@ -15,6 +15,14 @@ namespace cybele::cli {
 
 namespace {
 
+constexpr std::string_view kKnownArchitectures = "[arm arm64 amd64 386 ppc64le s390x riscv64]";
+
+tl::unexpected<Error> refuse_architecture(const std::string& why) {
+    return fail(ErrorCode::kInput,
+                problem("apptainer-architecture-unknown",
+                        "While processing the arch and arch variant: " + why));
+}
+
 Result<std::string> refuse_variant(const std::string& what) {
     return fail(ErrorCode::kEnvironment,
                 problem("apptainer-option-not-supported", "--arch-variant is not supported"),
@@ -42,11 +50,11 @@ Result<void> check_variant(const std::string& architecture, const std::string& v
     if (architecture != "arm64") {
         CYBELE_CHECK(refuse_variant("images are pulled for one architecture, without variants"));
     } else if (variant != "v8" && variant != "8") {
-        return fail(ErrorCode::kInput,
-                    problem("apptainer-architecture-unknown",
-                            "arch: arm64" + printable(variant) + " is not valid"),
-                    "the variant of arm64 is v8",
-                    "leave --arch-variant out");
+        return refuse_architecture(
+            fmt::format("arch: arm64{} is not valid, supported archs are: {}, supported "
+                        "variants are [8], please remove --arch-variant option",
+                        printable(variant),
+                        kKnownArchitectures));
     }
     return {};
 }
@@ -68,17 +76,14 @@ Result<std::string> read_architecture(const OtherCall& call) {
         return std::string();
     }
     if (std::find(std::begin(kKnown), std::end(kKnown), wanted) == std::end(kKnown)) {
-        return fail(ErrorCode::kInput,
-                    problem("apptainer-architecture-unknown",
-                            "arch: " + printable(wanted) + " is not valid"),
-                    fmt::format("the architectures are {}", fmt::join(kKnown, ", ")),
-                    "write --arch arm64");
+        return refuse_architecture(fmt::format("arch: {} is not valid, supported archs are: {}",
+                                               printable(wanted),
+                                               kKnownArchitectures));
     }
     if (wanted == "arm") {
-        return fail(ErrorCode::kInput,
-                    problem("apptainer-architecture-variant", "arm needs variant specification"),
-                    "its variants are not supported",
-                    "pull it by `cybelectl image pull --arch arm`");
+        return refuse_architecture(
+            "arch: arm needs variant specification, supported variants are [5, 6, 7], "
+            "please set --arch-variant option");
     }
     return wanted;
 }

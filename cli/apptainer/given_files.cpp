@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apptainer/given_files.hpp"
 
+#include "cli/apptainer/build_target.hpp"
 #include "images/sif/start.hpp"
 #include "runtime/containers/extended_file.hpp"
 #include "support/file.hpp"
@@ -63,11 +64,37 @@ std::string not_there(const std::string& file) {
     return "open " + printable(file) + ": no such file or directory";
 }
 
+/// What the reference says of a file without a key of that use; empty where it may have one.
+std::string why_no_key(const std::string& file, bool is_private) {
+    constexpr std::size_t kMost = 1U << 16U;
+    constexpr std::string_view kBegin = "-----BEGIN ";
+    const auto text = read_file(file, kMost);
+    if (!text) {
+        return {}; // who opens it says why
+    }
+    const std::size_t begin = text->find(kBegin);
+    if (begin == std::string::npos) {
+        return "PEM decoding failed";
+    }
+    const std::size_t at = begin + kBegin.size();
+    const std::string type = printable(text->substr(at, text->find("-----", at) - at));
+    const bool has_private = type.find("PRIVATE") != std::string::npos;
+    if (is_private == has_private) {
+        return {};
+    }
+    return is_private ? "unknown private key PEM file type: " + type
+                      : "unknown Public key PEM file type: " + type +
+                            ". Are you passing the correct public key?";
+}
+
 } // namespace
 
 Result<void> check_given_files(const Session& session, const OtherCall& call) {
     const std::string_view verb = call.verb->verb;
     const std::string last = call.words.empty() ? std::string() : call.words.back();
+    if (verb == "build") {
+        CYBELE_CHECK(check_build_target(call));
+    }
     if (verb == "build" && !has_transport(last) && is_missing(last)) {
         return fail(ErrorCode::kInput,
                     problem("build-source-missing",
@@ -94,11 +121,25 @@ Result<void> check_given_files(const Session& session, const OtherCall& call) {
     if (is_read && !has_transport(last) && is_missing(last)) {
         return fail(ErrorCode::kUsage, problem("apptainer-command-line", not_there(last)));
     }
-    if (const std::string key = call.value("--key"); verb == "sign" && is_missing(key)) {
-        session.inform_as_other("Signing image with key material from '" + printable(key) + "'");
-        return fail(
-            ErrorCode::kInput,
-            problem("signing-key-missing", "Failed to load key material: " + not_there(key)));
+    const std::string certificate = call.value("--certificate");
+    if (verb == "verify" && is_missing(certificate)) {
+        session.inform_as_other("Verifying image with key material from certificate '" +
+                                printable(certificate) + "'");
+        return fail(ErrorCode::kInput,
+                    problem("verifying-certificate-missing",
+                            "Failed to load certificate: " + not_there(certificate)));
+    }
+    const std::string key = call.value("--key");
+    const bool has_key = !key.empty() && (verb == "sign" || verb == "verify");
+    const std::string why = !has_key          ? ""
+                            : is_missing(key) ? not_there(key)
+                                              : why_no_key(key, verb == "sign");
+    if (!why.empty()) {
+        session.inform_as_other((verb == "sign" ? "Signing" : "Verifying") +
+                                std::string(" image with key material from '") + printable(key) +
+                                "'");
+        return fail(ErrorCode::kInput,
+                    problem("signing-key-missing", "Failed to load key material: " + why));
     }
     return {};
 }

@@ -29,6 +29,15 @@ std::string length_of(std::string_view algorithm) {
     return std::string(has_length ? algorithm.substr(digits) : kUsualBits);
 }
 
+/// "Name (comment) <address>", as the reference writes it without a comment, too.
+std::string shown_name(const std::string& name) {
+    const std::size_t address = name.rfind(" <");
+    const bool has_comment = name.find('(') < address;
+    return address == std::string::npos || has_comment
+               ? name
+               : name.substr(0, address) + " ()" + name.substr(address);
+}
+
 std::string listing_of(const pgp::Keyring& ring) {
     std::string text;
     std::size_t number = 0;
@@ -42,7 +51,7 @@ std::string listing_of(const pgp::Keyring& ring) {
                             "    Fingerprint:       {}\n"
                             "    Length (in bits):  {}\n\n",
                             fmt::format("{:<4}", fmt::format("{})", number++)),
-                            printable(state.name()),
+                            printable(shown_name(state.name())),
                             readable_time(state.keys.front().created),
                             state.keys.front().fingerprint,
                             length_of(state.keys.front().algorithm));
@@ -83,6 +92,7 @@ Result<int> list_keyring(const Session& session, const OtherCall& call) {
         make_keyrings(directory.path());
     }
     if (is_secret && call.has("--global")) {
+        Session::print("Private key listing (/etc/apptainer/pgp-secret):\n\n");
         return fail(ErrorCode::kInput,
                     problem("global-keyring-public", "the machine's keyring has no private keys"),
                     "it holds the public keys that every user relies on",
@@ -92,9 +102,12 @@ Result<int> list_keyring(const Session& session, const OtherCall& call) {
                call.has("--global") ? global_ring()
                : is_secret          ? directory.secret_ring()
                                     : directory.public_ring());
-    const std::string place = call.has("--global") ? pgp::kGlobalKeyring
-                              : is_secret          ? (directory.path() / "pgp-secret").native()
-                                                   : directory.public_file().native();
+    const std::filesystem::path shown_folder = call.value("--keysdir").empty()
+                                                   ? directory.path()
+                                                   : std::filesystem::path(call.value("--keysdir"));
+    const std::string place =
+        call.has("--global") ? pgp::kGlobalKeyring
+                             : (shown_folder / (is_secret ? "pgp-secret" : "pgp-public")).native();
     Session::print(fmt::format("{} key listing ({}):\n\n{}",
                                is_secret ? "Private" : "Public",
                                printable(place),
@@ -102,19 +115,20 @@ Result<int> list_keyring(const Session& session, const OtherCall& call) {
     return 0;
 }
 
-Result<std::string> ask_for_key(const Session& session, bool is_secret) {
+Result<std::string> ask_for_key(const Session& session, bool is_secret, bool is_export) {
     const auto directory = pgp::KeyDirectory::of(session.environment);
     CYBELE_TRY(const pgp::Keyring ring,
                is_secret ? directory.secret_ring() : directory.public_ring());
     if (ring.certificates().empty()) {
         return fail(ErrorCode::kInput,
-                    problem("keyring-empty",
+                    problem(is_export ? "exporting-keyring-empty" : "signing-keyring-empty",
                             "the keyring " + printable(directory.path().native()) + " is empty"),
                     {},
                     "create a key pair by `key newpair`, or add keys by `key import`");
     }
     std::string line = "0";
-    if (ring.certificates().size() > 1) {
+    if (is_export || ring.certificates().size() > 1) {
+        line.clear();
         Session::print(listing_of(ring));
         Session::print(
             fmt::format("Enter # of {} key to use : ", is_secret ? "private" : "public"));
@@ -122,6 +136,12 @@ Result<std::string> ask_for_key(const Session& session, bool is_secret) {
     }
     std::size_t number = 0;
     const auto read = std::from_chars(line.data(), line.data() + line.size(), number);
+    if (is_export && (read.ec != std::errc() || read.ptr != line.data() + line.size())) {
+        return fail(ErrorCode::kInput,
+                    problem("key-choice-malformed",
+                            "key export command failed: strconv.ParseInt: parsing \"" +
+                                printable(line) + "\": invalid syntax"));
+    }
     if (read.ec != std::errc() || read.ptr != line.data() + line.size() ||
         number >= ring.certificates().size()) {
         return fail(

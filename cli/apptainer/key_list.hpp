@@ -13,6 +13,7 @@ namespace cybele::cli {
 
 /// The fingerprint of the only key of a keyring; of several the one whose number is read from
 /// standard input.
-[[nodiscard]] Result<std::string> ask_for_key(const Session& session, bool is_secret);
+[[nodiscard]] Result<std::string>
+ask_for_key(const Session& session, bool is_secret, bool is_export);
 
 } // namespace cybele::cli

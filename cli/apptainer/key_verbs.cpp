@@ -4,6 +4,7 @@
 
 #include "images/openpgp/armor.hpp"
 #include "images/openpgp/key_directory.hpp"
+#include "images/openpgp/secret_key.hpp"
 #include "support/http.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -152,9 +153,9 @@ Result<int> remove_key(const Session& session, const OtherCall& call) {
     constexpr std::size_t kFingerprintDigits = 40; // the reference removes nothing by a key id
     if (pgp::normal_key_id(call.words.front()).size() < kFingerprintDigits) {
         return fail(ErrorCode::kInput,
-                    problem("fingerprint-malformed",
+                    problem("key-not-in-keyring",
                             "'" + printable(call.words.front()) + "' is not a fingerprint"),
-                    "it has 40 hexadecimal digits",
+                    "it has 40 hexadecimal digits: nothing was removed",
                     "`key list` shows the fingerprints");
     }
     CYBELE_TRY(const bool is_removed,
@@ -202,6 +203,15 @@ Result<std::string> key_at(const Session& session, const std::string& place) {
                     "`key list --secret` shows them");
     }
     return ring.certificates()[number].fingerprint();
+}
+
+bool is_locked(const Session& session, const std::string& fingerprint) {
+    const auto ring = pgp::KeyDirectory::of(session.environment).secret_ring();
+    const pgp::Certificate* const found = ring ? ring->find(fingerprint) : nullptr;
+    const auto key = found == nullptr
+                         ? std::nullopt
+                         : std::optional(pgp::SecretKey::choose(*found, Session::clock()));
+    return key && *key && (*key)->is_locked();
 }
 
 } // namespace cybele::cli

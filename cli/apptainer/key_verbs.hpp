@@ -13,4 +13,7 @@ namespace cybele::cli {
 /// The fingerprint of the private key at this place of the keyring, from 0 on (`sign --keyidx`).
 [[nodiscard]] Result<std::string> key_at(const Session& session, const std::string& place);
 
+/// Whether a passphrase is asked for before this key signs.
+[[nodiscard]] bool is_locked(const Session& session, const std::string& fingerprint);
+
 } // namespace cybele::cli

@@ -118,9 +118,13 @@ std::string usage_of(const std::string& program, const std::string& verb) {
     const std::string commands = verb_rows(verb, "buildcfg,confgen,help");
     const std::string words = text == nullptr    ? "<command>"
                               : commands.empty() ? usage_below_group(*text)
-                                                 : verb + " <command>";
-    return fmt::format(
-        "Usage:\n  {} [global options...] {}\n{}{}", program, words, commands, more(program));
+                                                 : std::string(text->usage) + " <command>";
+    const std::size_t end = words.ends_with(" [flags]") ? words.size() - 8 : words.size();
+    return fmt::format("Usage:\n  {} [global options...] {}\n{}{}",
+                       program,
+                       words.substr(0, end),
+                       commands,
+                       more(program));
 }
 
 std::string flags_of(const std::string& program, const std::string& verb) {

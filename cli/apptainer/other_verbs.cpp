@@ -3,19 +3,26 @@
 
 #include "cli/apptainer/architecture_flag.hpp"
 #include "cli/apptainer/build_configuration.hpp"
+#include "cli/apptainer/config_verbs.hpp"
 #include "cli/apptainer/given_files.hpp"
 #include "cli/apptainer/gpu_flags.hpp"
 #include "cli/apptainer/instance_verbs.hpp"
 #include "cli/apptainer/key_list.hpp"
 #include "cli/apptainer/key_verbs.hpp"
+#include "cli/apptainer/key_words.hpp"
+#include "cli/apptainer/keyserver_verbs.hpp"
 #include "cli/apptainer/other_completion.hpp"
 #include "cli/apptainer/overlay_create.hpp"
+#include "cli/apptainer/registry_verbs.hpp"
 #include "cli/apptainer/remote_verbs.hpp"
 #include "cli/apptainer/sif_info.hpp"
+#include "cli/apptainer/sif_words.hpp"
 #include "cli/apptainer/squashfs_flag.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/reference_folders.hpp"
 #include "cli/image/inspect_print.hpp"
+#include "cli/image/plain_host.hpp"
+#include "cli/image/pull_error.hpp"
 #include "cli/image/reference_cache.hpp"
 #include "cli/image/start_image.hpp"
 #include "images/inspection/contents.hpp"
@@ -56,15 +63,6 @@ void add_login(Session& session, const OtherCall& call) {
     }
 }
 
-std::vector<std::string> words_of(const OtherCall& call) {
-    std::vector<std::string> words;
-    for (const std::string_view part : text::split_terminated(call.verb->ours, ' ')) {
-        words.emplace_back(part);
-    }
-    words.insert(words.end(), call.same.begin(), call.same.end());
-    return words;
-}
-
 Result<void> check_temporary(const OtherCall& call) {
     const std::string folder = call.value("--tmpdir");
     std::error_code failed;
@@ -96,6 +94,27 @@ Result<std::string> seekable_source(const std::string& source) {
     return "/proc/self/fd/" + std::to_string(memory);
 }
 
+/// Whether an image that a definition begins with is of such a host.
+bool begins_at_plain_host(const std::string& definition) {
+    constexpr std::size_t kMost = 1U << 20U;
+    std::error_code failed;
+    const auto text = fs::is_regular_file(definition, failed) ? read_file(definition, kMost)
+                                                              : Result<std::string>(std::string());
+    for (const std::string_view line :
+         text ? text::split_terminated(*text, '\n') : std::vector<std::string_view>()) {
+        const std::size_t colon = std::min(line.find(':'), line.size());
+        const std::string_view key = line.substr(0, colon);
+        const bool is_from =
+            key == "From" || key == "from" || key == "Registry" || key == "registry";
+        const std::size_t begin = line.find_first_not_of(" \t", std::min(colon + 1, line.size()));
+        if (is_from && begin != std::string_view::npos &&
+            is_plain_host(line.substr(begin, line.find_first_of("/ \t", begin) - begin))) {
+            return true;
+        }
+    }
+    return false;
+}
+
 Result<OwnWords> build(Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::string architecture, read_architecture(call));
     CYBELE_CHECK(check_temporary(call));
@@ -107,9 +126,12 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
                     "no password is asked for here; run `registry login` once");
     }
     add_login(session, call);
-    session.inform_as_other("Starting build...");
-    std::vector<std::string> words = words_of(call);
+    std::vector<std::string> words = call.own_words();
     words.insert(words.begin(), "--quiet");
+    const bool is_plain = has_plain_host(call.words[1]) || begins_at_plain_host(call.words[1]);
+    if (is_plain && !call.has("--no-https")) {
+        words.emplace_back("--no-https");
+    }
     if (!architecture.empty()) {
         words.push_back("--arch=" + architecture);
     }
@@ -149,9 +171,14 @@ Result<OwnWords> pull(Session& session, const OtherCall& call) {
     wish.is_forced = call.has("--force");
     wish.is_sandbox = call.has("--sandbox");
     wish.options.has_no_cache = call.has("--disable-cache");
-    wish.options.has_plain_http = call.has("--no-https");
+    wish.options.has_plain_http =
+        call.has("--no-https") || (scheme == "oras" && has_plain_host(wish.source));
     wish.options.authfile = call.value("--authfile");
-    session.action = [&session, wish] { return pull_file(session, wish); };
+    session.action = [&session, wish] {
+        return pull_file(session, wish).map_error([&wish](const Error& failed) {
+            return reference_pull_error(wish.source, false, failed);
+        });
+    };
     return OwnWords{};
 }
 
@@ -167,127 +194,12 @@ Result<OwnWords> push(Session& session, const OtherCall& call) {
             "write oras://HOST/NAME:TAG");
     }
     add_login(session, call);
-    std::vector<std::string> words = words_of(call);
+    std::vector<std::string> words = call.own_words();
     words.insert(words.begin(), "--quiet");
-    words.insert(words.end(), call.words.begin(), call.words.end());
-    return OwnWords{std::move(words), std::nullopt};
-}
-
-Result<OwnWords> sign_or_verify(const Session& session, const OtherCall& call) {
-    std::vector<std::string> words = words_of(call);
-    if (call.has("--keyidx")) {
-        CYBELE_TRY(const std::string fingerprint, key_at(session, call.value("--keyidx")));
-        words.push_back("--fingerprint=" + fingerprint);
-    } else if (call.verb->verb == "sign" && !call.has("--key")) {
-        CYBELE_TRY(const std::string fingerprint, ask_for_key(session, true));
-        words.push_back("--fingerprint=" + fingerprint);
-    }
-    if (!call.has("--key") && !call.has("--certificate")) {
-        words.emplace_back("--pgp");
-    }
-    if (call.has("--json")) {
-        words.emplace_back("--format=json");
-    }
-    if (call.verb->verb == "sign") {
-        words.emplace_back("--force"); // the reference signs again, too
-        if (!session.environment.get("CYBELE_PASSPHRASE") && ::isatty(STDIN_FILENO) == 0) {
-            words.emplace_back("--passphrase-fd=0");
-        }
-    }
-    words.push_back(call.words.front());
-    return OwnWords{std::move(words), std::nullopt};
-}
-
-/// What a user id is made of, where no flag says it.
-void ask_for_name(const OtherCall& call, std::vector<std::string>& words) {
-    struct Question {
-        std::string_view flag;
-        std::string_view text;
-    };
-    constexpr Question kQuestions[] = {{"--name", "Enter your name : "},
-                                       {"--email", "Enter your email address : "},
-                                       {"--comment", "Enter an optional comment : "}};
-    for (const Question& one : kQuestions) {
-        if (call.has(one.flag)) {
-            continue;
-        }
-        Session::print(one.text);
-        std::string answer; // none is an empty one
-        std::getline(std::cin, answer);
-        words.emplace_back(one.flag);
-        words.push_back(answer); // after `=` an empty one would be taken for no value
-    }
-}
-
-Result<OwnWords> key_new(Session& session, const OtherCall& call) {
-    std::vector<std::string> words = words_of(call);
-    words.emplace_back("--pgp");
-    ask_for_name(call, words);
-    if (call.value("--push") == "true") {
-        return fail(ErrorCode::kEnvironment,
-                    problem("apptainer-option-not-supported", "--push is not supported"),
-                    "nothing is sent to key servers",
-                    "leave it out, and publish the exported key");
-    }
-    if (call.has("--password") && call.value("--password").empty()) {
-        words.emplace_back("--no-passphrase");
-    } else if (call.has("--password")) {
-        session.environment.set("CYBELE_PASSPHRASE", call.value("--password"));
-    }
-    return OwnWords{std::move(words), std::nullopt};
-}
-
-Result<OwnWords> key_export(const Session& session, const OtherCall& call) {
-    constexpr int kNoSuchKey = 10; // Apptainer's code
-    std::vector<std::string> words = words_of(call);
-    words.push_back("--output=" + call.words.back());
-    if (call.words.size() > 1) {
-        words.push_back(call.words.front());
-        return OwnWords{std::move(words), std::nullopt};
-    }
-    auto chosen = ask_for_key(session, call.has("--secret"));
-    if (!chosen) {
-        session.note(chosen.error().faults());
-        return OwnWords{{}, kNoSuchKey};
-    }
-    words.push_back(*chosen);
-    return OwnWords{std::move(words), std::nullopt};
-}
-
-/// The host of docker://HOST or oras://HOST.
-Result<std::string> registry_host(const OtherCall& call) {
-    const std::string place = call.words.empty() ? std::string() : call.words.front();
-    const std::size_t colon = std::min(place.find("://"), place.size());
-    const std::string scheme = place.substr(0, colon);
-    if (colon == place.size() || (scheme != "docker" && scheme != "oras")) {
-        return fail(
-            ErrorCode::kInput,
-            problem("registry-address", "'" + printable(place) + "' does not name a registry"),
-            "logins are for OCI registries",
-            "write docker://HOST or oras://HOST");
-    }
-    return place.substr(colon + 3);
-}
-
-Result<OwnWords> registry_login(Session& session, const OtherCall& call) {
-    std::vector<std::string> words = words_of(call);
-    words.insert(words.begin(), "--quiet");
-    const std::string place = call.words.empty() ? std::string() : call.words.front();
-    if (call.verb->verb.ends_with(" logout") &&
-        (place.starts_with("http://") || place.starts_with("https://"))) {
-        session.inform_as_other("Logout succeeded"); // of a key server, which has no login here
-        return OwnWords{{}, 0};
-    }
-    CYBELE_TRY(std::string host, registry_host(call));
-    if (call.has("--password")) {
-        session.environment.set("CYBELE_REGISTRY_PASSWORD", call.value("--password"));
-    }
-    // As with the reference, a registry on this machine needs no certificate.
-    const bool is_here = host.starts_with("127.") || host.starts_with("localhost");
-    if (is_here && call.verb->verb.ends_with("login") && !call.has("--no-https")) {
+    if (has_plain_host(target) && !call.has("--no-https")) {
         words.emplace_back("--no-https");
     }
-    words.push_back(std::move(host));
+    words.insert(words.end(), call.words.begin(), call.words.end());
     return OwnWords{std::move(words), std::nullopt};
 }
 
@@ -318,14 +230,15 @@ Result<OwnWords> run_help(const Session& session, const OtherCall& call) {
 
 /// "y" or "n" from standard input, as Apptainer asks; kInput where neither comes.
 Result<bool> ask_before_cleaning() {
-    Session::print("This removes all that is cached (`cache clean --dry-run` shows it).\n"
-                   "Do you want to continue? [y/N] ");
+    Session::print("This will delete everything in your cache (containers from all sources and OCI "
+                   "blobs).\nHint: You can see exactly what would be deleted by canceling and "
+                   "using the --dry-run option.\nDo you want to continue? [y/N] ");
     std::string answer;
     if (!std::getline(std::cin, answer)) {
         return fail(ErrorCode::kInput,
-                    problem("no-answer", "nothing was removed: no answer was given"),
-                    "`cache clean` asks before it removes anything",
-                    "answer y, or use --force");
+                    problem("no-answer",
+                            "Handle clean failed: could not prompt user: could not read user's "
+                            "input: EOF"));
     }
     return answer == "y" || answer == "Y" || answer == "yes";
 }
@@ -338,13 +251,15 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
         return fail(ErrorCode::kUsage,
                     problem("apptainer-flag",
                             "invalid argument \"" + printable(text) +
-                                "\" for \"-D, --days\" flag: not a number"));
+                                "\" for \"-D, --days\" flag: strconv.ParseInt: parsing \"" +
+                                printable(text) + "\": invalid syntax"));
     }
     CYBELE_CHECK(check_reference_cache(session));
     const auto types = read_cache_types(session, call.values("--type"));
     if (!call.has("--force") && !call.has("--dry-run")) {
         CYBELE_TRY(const bool is_wanted, ask_before_cleaning());
         if (!is_wanted) {
+            session.inform_as_other("Handle cleanup canceled");
             return OwnWords{{}, 0};
         }
     }
@@ -352,11 +267,12 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
         Session::print("User requested a dry run. Not actually deleting any data!\n");
         return OwnWords{{}, 0};
     }
+    CYBELE_CHECK(tell_reference_cleaning(session, days, types));
     CYBELE_CHECK(clean_reference_images(session, days, types));
     if (!has_cache_type(types, "blob")) {
         return OwnWords{{}, 0};
     }
-    std::vector<std::string> words = words_of(call);
+    std::vector<std::string> words = call.own_words();
     words.push_back(days > 0 ? "--unused=" + text : "--all");
     CYBELE_CHECK(clean_reference_layers(session, days));
     words.insert(words.begin(), "--quiet");
@@ -364,6 +280,15 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
 }
 
 } // namespace
+
+std::vector<std::string> OtherCall::own_words() const {
+    std::vector<std::string> own;
+    for (const std::string_view part : text::split_terminated(verb->ours, ' ')) {
+        own.emplace_back(part);
+    }
+    own.insert(own.end(), same.begin(), same.end());
+    return own;
+}
 
 bool OtherCall::has(std::string_view name) const {
     return std::any_of(
@@ -399,6 +324,7 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
                                 fs::absolute(call.value("--keysdir")).lexically_normal().native());
     }
     CYBELE_CHECK(check_given_files(session, call));
+    CYBELE_CHECK(check_sif_words(call));
     if (verb == "build") {
         return build(session, call);
     }
@@ -410,6 +336,9 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
     }
     if (verb == "sign" || verb == "verify") {
         return sign_or_verify(session, call);
+    }
+    if (call.has("--global") && (verb == "key import" || verb == "key remove")) {
+        return refuse_global_keyring(session, verb == "key import");
     }
     if (verb == "key newpair") {
         return key_new(session, call);
@@ -426,9 +355,11 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
     if (verb == "sif info") {
         auto shown = show_object(call);
         if (!shown) { // as Apptainer, with the usage
-            return fail(
-                Error(ErrorCode::kUsage,
-                      problem("apptainer-command-line", shown.error().faults().front().message)));
+            return fail(Error(
+                ErrorCode::kUsage,
+                shown.error().faults().front().id == "sif-object-missing"
+                    ? problem("apptainer-command-line", "object not found")
+                    : problem("apptainer-command-line", shown.error().faults().front().message)));
         }
         return OwnWords{{}, *shown};
     }
@@ -439,11 +370,21 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         Session::print("There are no plugins installed.\n");
         return OwnWords{{}, 0};
     }
+    if (verb == "config global") {
+        return configure(call).map([](int code) { return OwnWords{{}, code}; });
+    }
+    if (verb == "keyserver list" || verb == "remote status") {
+        return (verb == "remote status" ? show_remote_status(session, call)
+                                        : list_key_servers(session, call))
+            .map([](int code) {
+                return OwnWords{{}, code};
+            });
+    }
     if (verb.starts_with("remote ") && call.verb->ours.empty()) {
         return remote_verb(session, call).map([](int code) { return OwnWords{{}, code}; });
     }
     if (verb == "registry list") {
-        return registry_list(session).map([](int code) { return OwnWords{{}, code}; });
+        return registry_list(session, call).map([](int code) { return OwnWords{{}, code}; });
     }
     if (verb == "remote login" && call.words.empty()) {
         return fail(ErrorCode::kEnvironment,
@@ -456,7 +397,11 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         return OwnWords{{}, 0};
     }
     if (verb.ends_with(" login") || verb.ends_with(" logout")) {
-        return registry_login(session, call);
+        return (verb.ends_with(" login") ? registry_login(session, call)
+                                         : registry_logout(session, call))
+            .map([](int code) {
+                return OwnWords{{}, code};
+            });
     }
     if (verb == "cache list") {
         CYBELE_CHECK(check_reference_cache(session));
@@ -488,7 +433,7 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         Session::print(std::string(kOtherVersion) + "\n");
         return OwnWords{{}, 0};
     }
-    std::vector<std::string> words = words_of(call);
+    std::vector<std::string> words = call.own_words();
     if (verb == "key import") {
         words.emplace_back("--no-passphrase"); // a private key stays as it comes
     }

@@ -20,6 +20,8 @@ struct OtherCall {
     std::string group_file;         ///< of `remote --config FILE`
     bool wants_help = false;
 
+    /// The words of our command, with the options that are passed on.
+    [[nodiscard]] std::vector<std::string> own_words() const;
     [[nodiscard]] bool has(std::string_view name) const;
     [[nodiscard]] std::vector<std::string> values(std::string_view name) const;
     /// Of the last one; empty: none.

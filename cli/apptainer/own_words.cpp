@@ -4,6 +4,7 @@
 #include "cli/apptainer/other_help.hpp"
 #include "cli/apptainer/other_verbs.hpp"
 #include "cli/apptainer/refused_verbs.hpp"
+#include "cli/apptainer/refused_words.hpp"
 #include "cli/apptainer/suggestions.hpp"
 #include "cli/apptainer/verb_table.hpp"
 #include "cli/run/flag_words.hpp"
@@ -15,6 +16,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
+#include <filesystem>
 
 #include <fmt/format.h>
 
@@ -114,12 +116,23 @@ Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const S
         Session::print(help_of(session.other_name, std::string(verb.name)));
         return done(0);
     }
+    session.tells_as_other = !flags.is_quiet && !flags.is_silent;
     start->verbosity = flags.verbosity;
     start->is_quiet = flags.is_quiet;
     start->is_silent = flags.is_silent;
     start->options.site_settings = flags.config;
     use_start(session, std::move(*start));
     return OwnWords{};
+}
+
+/// "-k, --keyidx"
+std::string shown_names(const OtherFlag& flag) {
+    std::string letter;
+    std::string name;
+    for (const std::string_view one : text::split_terminated(flag.names, ',')) {
+        (one.starts_with("--") ? (name.empty() ? name : letter) : letter) = one;
+    }
+    return letter.empty() || letter.starts_with("--") ? name : letter + ", " + name;
 }
 
 /// Of the flags whose value is a number.
@@ -143,6 +156,9 @@ Result<void> check_number(const OtherVerb& verb, const OtherFlag& flag, const Fl
         std::any_of(std::begin(kNumbers), std::end(kNumbers), [&](const Row& row) {
             return row.verb == verb.verb && flag.has_name(row.name);
         });
+    const bool is_signed = flag.has_name("--keyidx") || flag.has_name("--bit-length") ||
+                           flag.has_name("--alignment") || flag.has_name("--size") ||
+                           flag.has_name("--timeout");
     int number = 0;
     const std::string value = word.value.value_or("");
     const char* const last = value.data() + value.size();
@@ -152,9 +168,12 @@ Result<void> check_number(const OtherVerb& verb, const OtherFlag& flag, const Fl
     }
     return fail(ErrorCode::kUsage,
                 problem("apptainer-flag",
-                        "invalid argument \"" + printable(value) + "\" for \"" +
-                            title_of(flag.names) + "\" flag: strconv.ParseInt: parsing \"" +
-                            printable(value) + "\": invalid syntax"));
+                        fmt::format("invalid argument \"{}\" for \"{}\" flag: strconv.Parse{}: "
+                                    "parsing \"{}\": invalid syntax",
+                                    printable(value),
+                                    shown_names(flag),
+                                    is_signed ? "Int" : "Uint",
+                                    printable(value))));
 }
 
 Result<OtherCall> read_call(const Session& session, const OtherVerb& verb, std::size_t at) {
@@ -356,7 +375,9 @@ Result<OwnWords> help_words(const Session& session, std::size_t at) {
         for (std::size_t i = at; i < session.words.size(); ++i) {
             topics += (topics.empty() ? "`" : " `") + printable(session.words[i]) + "`";
         }
-        Session::print("Unknown help topic [" + topics + "]\n" + usage_of(session.other_name, ""));
+        const std::string usage = usage_of(session.other_name, "");
+        Session::print("Unknown help topic [" + topics + "]\n" +
+                       usage.substr(0, usage.rfind("\nRun '")));
         return done(0);
     }
     Session::print(help_of(session.other_name, verb));
@@ -378,6 +399,10 @@ Result<OwnWords> verb_words(Session& session,
     if (!other.refused.empty()) {
         if (auto read = check_refused_words(session.words, flags.at, other); !read) {
             return wrong_usage(session, verb, read.error());
+        }
+        if (const auto refused = refused_as_reference(verb, session.words)) {
+            CYBELE_TRY(const int code, *refused);
+            return done(code);
         }
         return fail(ErrorCode::kEnvironment,
                     problem("apptainer-command-not-supported",
@@ -419,11 +444,15 @@ Result<OwnWords> own_words(Session& session) {
     if (const StartVerb* const start = start_verb(verb)) {
         return start_words(session, *flags, *start);
     }
-    if (!flags->config.empty()) {
-        return fail(ErrorCode::kEnvironment,
-                    problem("apptainer-option-not-supported", "--config is not supported"),
-                    "apptainer.conf has a meaning for starts only",
-                    "leave it out");
+    std::error_code failed;
+    if (!flags->config.empty() && !std::filesystem::exists(flags->config, failed)) {
+        const std::string file = printable(flags->config);
+        return fail(ErrorCode::kInput,
+                    problem("host-settings-missing",
+                            fmt::format("While initializing: couldn't parse configuration file {}: "
+                                        "open {}: no such file or directory",
+                                        file,
+                                        file)));
     }
     if (const OtherVerb* const other = find_verb(verb)) {
         return verb_words(session, *flags, verb, *other);

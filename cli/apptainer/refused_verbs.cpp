@@ -28,7 +28,6 @@ constexpr RefusedFlags kRefusedFlags[] = {
     {"capability drop", "", "-g,--group,-u,--user"},
     {"checkpoint instance", "", "-H,--home"},
     {"config fakeroot", "-a,--add,-d,--disable,-e,--enable,-r,--remove", ""},
-    {"config global", "-d,--dry-run,-g,--get,-r,--reset,-s,--set,-u,--unset", ""},
     {"oci create", "--empty-process", "-b,--bundle,--log-format,-l,--log-path,--pid-file,-s,--sync-socket"},
     {"oci run", "", "-b,--bundle,--log-format,-l,--log-path,--pid-file,-s,--sync-socket"},
     {"oci kill", "-f,--force", "-s,--signal,-t,--timeout"},

@@ -9,7 +9,4 @@ namespace cybele::cli {
 /// `remote --config FILE`. No endpoint is asked for anything: a library is named by --library.
 [[nodiscard]] Result<int> remote_verb(const Session& session, const OtherCall& call);
 
-/// The registries of the file that `registry login` writes.
-[[nodiscard]] Result<int> registry_list(const Session& session);
-
 } // namespace cybele::cli

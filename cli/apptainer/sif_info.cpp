@@ -89,7 +89,8 @@ Result<int> show_object(const OtherCall& call) {
     if (read.ec != std::errc() || read.ptr != word.data() + word.size()) {
         return fail(ErrorCode::kUsage,
                     problem("object-number-invalid",
-                            "'" + printable(word) + "' is not the number of an object"));
+                            "while converting id: strconv.ParseUint: parsing \"" + printable(word) +
+                                "\": invalid syntax"));
     }
     const auto as_usage = [](const Error& error) { // Apptainer's code of it
         Fault fault = error.faults().front();

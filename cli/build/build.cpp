@@ -8,6 +8,8 @@
 #include "cli/common/image_store.hpp"
 #include "cli/common/not_empty.hpp"
 #include "cli/common/output.hpp"
+#include "cli/common/reference_build.hpp"
+#include "cli/common/reference_errors.hpp"
 #include "cli/common/reference_folders.hpp"
 #include "pipeline/document_kind.hpp"
 #include "runtime/containers/bind_option.hpp"
@@ -181,11 +183,20 @@ Result<void> take_binds(BuildOptions& options) {
 void show_phases(const Session& session, pipeline::ImageBuild& request) {
     constexpr int kAll = 2;
     if (session.verbosity >= kAll) {
-        request.settings.reporter.on_phase = [&session](const std::string& phase,
-                                                        const std::string& value) {
-            session.say(fmt::format("cybelectl: {}: {}", phase, value));
-        };
+        request.settings.reporter.on_phase =
+            [&session, before = request.settings.reporter.on_phase](const std::string& phase,
+                                                                    const std::string& value) {
+                session.say(fmt::format("cybelectl: {}: {}", phase, value));
+                if (before) {
+                    before(phase, value);
+                }
+            };
     }
+}
+
+/// Called as apptainer, --force replaces the sandbox, and --update does not count.
+bool is_updated(const Session& session, const BuildOptions& options) {
+    return options.sandbox.is_update && !(!session.other_name.empty() && options.build.force);
 }
 
 /// The request of the library, from the words of the command line.
@@ -199,15 +210,17 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
                                options.signing.key,
                                options.access,
                                options.jobs,
-                               options.sandbox.is_sandbox}));
+                               options.sandbox.is_sandbox,
+                               is_updated(session, options)
+                                   ? std::filesystem::absolute(options.output).native()
+                                   : std::string()}));
     request.source = options.source;
     request.output = options.output;
     request.definition.is_compatible = !session.other_name.empty();
     request.steps.fixes_oci_only = request.definition.is_compatible;
     request.settings.bases.architecture = options.sandbox.architecture;
     CYBELE_CHECK(take_binds(options));
-    // Called as apptainer, --force replaces the sandbox, and --update does not count.
-    if (options.sandbox.is_update && !(request.definition.is_compatible && request.force)) {
+    if (is_updated(session, options)) {
         CYBELE_CHECK(check_update(options));
         request.definition.update = std::filesystem::absolute(options.output);
         request.force = true;
@@ -252,6 +265,14 @@ bool request_replaces_sandbox(const Session& session, const BuildOptions& option
            is_sandbox(options.output);
 }
 
+/// Of an error that the reference has while it builds: that the build has begun.
+void tell_begun(const Session& session, const Error& failed) {
+    const auto words = reference_error_text(failed.faults().front(), false);
+    if (words && words->starts_with("While performing build")) {
+        tell_build_starts(session);
+    }
+}
+
 Result<int> build(Session& session, BuildOptions& options) {
     CYBELE_CHECK(find_own_source(options));
     CYBELE_CHECK(check_source(options));
@@ -277,7 +298,11 @@ Result<int> build(Session& session, BuildOptions& options) {
     if (options.build.settings.sign_key.empty()) { // nothing will be asked for
         session.doing("preparing the build");
     }
-    CYBELE_TRY(pipeline::BuiltImage built, pipeline::build_image(options.build));
+    CYBELE_TRY(pipeline::BuiltImage built,
+               pipeline::build_image(options.build).map_error([&session](const Error& failed) {
+                   tell_begun(session, failed);
+                   return failed;
+               }));
     if (replaces_sandbox) {
         CYBELE_CHECK(replace_sandbox(built.image, options.output));
         built.image = options.output;

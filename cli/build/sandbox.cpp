@@ -7,6 +7,7 @@
 #include "support/file.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <system_error>
 
 namespace cybele::cli {
@@ -20,6 +21,15 @@ constexpr const char* kMark = ".singularity.d";
 /// Without its trailing slash.
 fs::path plain(const fs::path& directory) {
     return directory.has_filename() ? directory : directory.parent_path();
+}
+
+/// Whether this process works in the directory or below it.
+bool holds_process(const fs::path& directory) {
+    std::error_code failed;
+    const fs::path here = fs::current_path(failed);
+    const fs::path place = fs::weakly_canonical(directory, failed);
+    return failed ||
+           std::mismatch(place.begin(), place.end(), here.begin(), here.end()).first == place.end();
 }
 
 } // namespace
@@ -62,8 +72,7 @@ Result<void> check_sandbox(const fs::path& directory, bool is_forced, bool repla
     }
     const bool is_sandbox = fs::is_directory(place, failed) && !fs::is_symlink(place, failed) &&
                             (fs::exists(place / kMark, failed) || fs::is_empty(place, failed));
-    if (is_forced &&
-        (is_sandbox || (replaces_files && fs::is_regular_file(fs::status(place, failed))))) {
+    if (is_forced && (is_sandbox || (replaces_files && !holds_process(place)))) {
         return {};
     }
     const bool has_changes = is_sandbox && fs::exists(place / kMark, failed);

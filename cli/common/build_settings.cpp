@@ -2,6 +2,7 @@
 #include "cli/common/build_settings.hpp"
 
 #include "cli/common/image_store.hpp"
+#include "cli/common/reference_build.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -66,42 +67,6 @@ private:
     std::map<std::string, std::string> steps_; ///< the last line of each stage
 };
 
-/// The lines of a build that the reference has, too: a row for each kind of step.
-struct ReferenceLine {
-    std::string_view step; ///< how ours begins
-    std::string_view text;
-};
-constexpr std::string_view kPack = "pack ";
-constexpr ReferenceLine kReferenceLines[] = {{"%pre", "Running pre scriptlet"},
-                                             {"%setup", "Running setup scriptlet"},
-                                             {"%post", "Running post scriptlet"},
-                                             {"%test", "Running testscript"},
-                                             {"unpack /", "Extracting local image..."},
-                                             {kPack, "Creating SIF file..."}};
-
-/// By the name of Apptainer: its line, or that a step is not run again.
-void tell_as_reference(const Session& session, const std::string& line, bool makes_sandbox) {
-    if (!session.tells_as_other || line.starts_with("warning: ")) {
-        return;
-    }
-    constexpr std::string_view kReused = ": reused";
-    constexpr std::string_view kUnchanged = "nothing changed: ";
-    if (line.starts_with(kUnchanged) ||
-        (line.find('%') != std::string::npos && line.ends_with(kReused))) {
-        session.inform_as_other(line + "; --disable-cache builds it again");
-        return;
-    }
-    const std::size_t stage = line.find(": %"); // "STAGE: %post"
-    const std::string_view own =
-        std::string_view(line).substr(stage == std::string::npos ? 0 : stage + 2);
-    for (const auto& [step, text] : kReferenceLines) {
-        if (own.starts_with(step)) {
-            session.inform_as_other(step == kPack && makes_sandbox ? "Creating sandbox directory..."
-                                                                   : std::string(text));
-        }
-    }
-}
-
 } // namespace
 
 unsigned cores() {
@@ -138,13 +103,18 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
                                                                                : flags.jobs;
     build.time.now = session.now();
     build.time.is_deterministic = session.is_deterministic();
-    build.reporter.on_step = [&session,
-                              makes_sandbox = flags.makes_sandbox,
-                              work = std::make_shared<StageWork>()](const std::string& line) {
-        tell_as_reference(session, line, makes_sandbox);
-        session.work(line);
-        session.doing(work->after(line));
-    };
+    const auto told = std::make_shared<ReferenceBuild>(session, flags.makes_sandbox, flags.updated);
+    if (session.tells_as_other) {
+        build.reporter.on_phase = [told](const std::string& phase, const std::string& value) {
+            told->phase(phase, value);
+        };
+    }
+    build.reporter.on_step =
+        [&session, told, work = std::make_shared<StageWork>()](const std::string& line) {
+            told->step(line);
+            session.work(line);
+            session.doing(work->after(line));
+        };
     build.environment = session.environment;
     for (const Folder& folder : kFolders) {
         if (const std::string value = settings.get(folder.setting); !value.empty()) {

@@ -18,6 +18,7 @@ struct BuildFlags {
     AccessOptions access;
     unsigned jobs = 0;          ///< stages at a time; 0: the cores
     bool makes_sandbox = false; ///< the image becomes a directory
+    std::string updated;        ///< the sandbox that is updated, if any
 };
 
 /// The one place where flags and settings become what builds and Locks obey.

@@ -19,15 +19,15 @@ enum class Verbs { kAny, kStart };
 /// `{1}`, `{2}`: the quoted words of our message; `{b}`: that of our reason; `{m}`: all between the
 /// first and the last quote of our message; `{first}`, `{last}`: its first and last word; `{path}`:
 /// the first word as an absolute path, `{section}`: `{1}` without its `%`, `{abs1}`, `{abs2}`: the
-/// quoted ones so, `{abslast}`: the last word so, `{second}`: the second word, `{blast}`: the last
-/// word of our reason, `{part1}`,
-/// `{part2}`: what stands before and after the colon of the first quoted one; `{file}`: the place,
-/// `{subject}`: what the error is about, `{abs}`: that as an absolute path.
+/// quoted ones so, `{line}`: the line of the place, `{value}`: that behind its colon, `{abslast}`:
+/// `{last}` as an absolute path, `{second}`: the second word, `{blast}`: the last word of our
+/// reason, `{part1}`, `{part2}`: what stands before and after the colon of the first quoted one;
+/// `{file}`: the place, `{subject}`: what the error is about, `{abs}`: that as an absolute path.
 struct KnownError {
     std::string_view id; ///< of the problem
     Verbs verbs;
     std::string_view words;
-    std::string_view reason = {}; ///< a part of our reason; empty: any
+    std::string_view about = {}; ///< in our message, our reason or what was being done
 };
 
 /// Without systemd as process 1 the reference has no cgroups.
@@ -119,7 +119,47 @@ constexpr KnownError kKnownErrors[] = {
     {"base-file-missing", Verbs::kAny, "While performing build: conveyor failed to get: failed to retrieve path for {subject}: lstat {abs}: no such file or directory"},
     {"CD018", Verbs::kAny, "While performing build: unable to copy files from stage to container fs: stage {1} was not found"},
     {"CD024", Verbs::kAny, "Unable to create build: unable to get conveyorpacker: invalid build source {1}"},
+    {"step-failed", Verbs::kAny, "While performing build: failed to run {first} script: exit status {last}", "%pre"},
+    {"step-failed", Verbs::kAny, "While performing build: failed to run {first} script: exit status {last}", "%setup"},
+    {"step-failed", Verbs::kAny, "While performing build: failed to execute {first} script: exit status {last}", "%test"},
     {"step-failed", Verbs::kAny, "While performing build: while running engine: while running {first} section: exit status {last}"},
+    {"CD026", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: no stages found in definition file", "the definition file is empty"},
+    {"CD013", Verbs::kAny, "Unable to create build: multiple stages detected, all must have headers", "%"},
+    {"CD013", Verbs::kAny, "Unable to create build: unable to get conveyorpacker: no bootstrap specification found", "this stage has no header"},
+    {"CD005",
+     Verbs::kAny,
+     "Unable to build from {file}: while parsing definition: {file}: failed to parse deffile header: invalid header keyword found: {1}",
+     "is not a header key"},
+    {"CD005", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: failed to parse deffile header: header key {line} had no val"},
+    {"header-without-image", Verbs::kAny, "While performing build: conveyor failed to get: could not parse reference: ", "'docker'"},
+    {"", Verbs::kAny, "While performing build: conveyor failed to get: invalid busybox header, no mirrur url specified", "the agent 'busybox' fetches"},
+    {"bootstrap-agent-unsupported", Verbs::kAny, "While performing build: conveyor failed to get: pacstrap is not in PATH: exec: \"pacstrap\": executable file not found in $PATH", "'arch'"},
+    {"registry-name-unknown", Verbs::kAny, "While performing build: conveyor failed to get: {manifest}", "MANIFEST_UNKNOWN"},
+    {"registry-refused", Verbs::kAny, "While performing build: conveyor failed to get: {manifest}", "MANIFEST_UNKNOWN"},
+    {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: error reading the docker archive file: open {value}: no such file or directory", "`docker-archive:` requires"},
+    {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: error extracting the OCI archive file: open {value}: no such file or directory", "`oci-archive:` requires"},
+    {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory", "`oci:` requires"},
+    {"archive-damaged", Verbs::kAny, "While performing build: conveyor failed to get: error reading the docker archive file: EOF", "bringing the images that are bases"},
+    {"image-not-signed", Verbs::kAny, "While performing build: conveyor failed to get: while checking fingerprint: integrity: signature not found for object group 1", "nothing is built from it"},
+    {"file-missing", Verbs::kAny, "While processing the definition file: error while opening file \"{last}\": open {last}: no such file or directory", "reading the build arguments"},
+    {"file-missing", Verbs::kAny, "Unable to push image to oci registry: could not open image {last} for verification: failed to retrieve path for {last}: lstat {abslast}: no such file or directory", "pushing the image"},
+    {"file-missing", Verbs::kAny, "key import command failed: unable to get entity from: {last}: open {last}: no such file or directory", "importing keys"},
+    {"build-argument-malformed", Verbs::kAny, "While processing the definition file: \"{1}\" is not a key=value pair"},
+    {"tmpdir-missing", Verbs::kAny, "Unable to create build: failed to create build parent dir: stat {1}: no such file or directory"},
+    {"text-not-a-sif", Verbs::kAny, "Unable to push image to oci registry: could not open image {first} for verification: image format not recognized", "pushing the image"},
+    {"not-a-sif", Verbs::kAny, "Unable to push image to oci registry: \"{first}\" is not a SIF", "it is a directory"},
+    {"reference-malformed", Verbs::kAny, "Unable to push image to oci registry: could not parse reference: {noscheme}", "write it in lower case: oras"},
+    {"reference-malformed", Verbs::kAny, "bad uri {1}", "it does not begin with oras://"},
+    {"reference-malformed", Verbs::kAny, "Unable to get library client configuration: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "images of a library are pulled only"},
+    {"reference-malformed", Verbs::kStart, "Unable to handle {1} uri: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "no library is set"},
+    {"reference-malformed", Verbs::kAny, "Unable to get library client configuration: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "no library is set"},
+    {"push-target-docker", Verbs::kAny, "Unsupported transport type: docker"},
+    {"key-already-in-keyring", Verbs::kAny, "key import command failed: the key with fingerprint {subject} already belongs to the keyring"},
+    {"openpgp-keyring-malformed", Verbs::kAny, "key import command failed: unable to get entity from: {first}: openpgp: invalid argument: no armored data found", "importing keys"},
+    {"openpgp-passphrase-wrong", Verbs::kAny, "key import command failed: openpgp: invalid data: private key checksum failure", "importing keys"},
+    {"key-choice-invalid", Verbs::kAny, "key export command failed: invalid choice"},
+    {"key-not-in-keyring", Verbs::kAny, "Unable to remove public key: no key matching given fingerprint found", "nothing was removed"},
+    {"global-keyring-public", Verbs::kAny, "While listing keys: could not list private keys: global keyring doesn't contain private keys"},
     {"CD001", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
     {"CD004", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
     {"CD021", Verbs::kAny, "Unable to build from {file}: build var {1} is not defined through either --build-arg (--build-arg-file) or 'arguments' section"},
@@ -129,6 +169,12 @@ constexpr KnownError kKnownErrors[] = {
     {"push-transport-unknown", Verbs::kAny, "{message}"},
     {"signed-object-missing", Verbs::kAny, "{message}"},
     {"signed-group-missing", Verbs::kAny, "{message}"},
+    {"signed-image-missing", Verbs::kAny, "{message}"},
+    {"signed-image-malformed", Verbs::kAny, "{message}"},
+    {"image-not-pulled", Verbs::kAny, "{message}"},
+    {"signature-not-accepted", Verbs::kAny, "{message}"},
+    {"signing-keyring-empty", Verbs::kAny, "Failed to sign container: keyring is empty"},
+    {"exporting-keyring-empty", Verbs::kAny, "key export command failed: keyring is empty"},
     {"export-file-exists", Verbs::kAny, "Image file already exists: \"{first}\" - will not overwrite"},
     {"pull-source-malformed", Verbs::kAny, "Unsupported transport type: {scheme}"},
 };
@@ -160,6 +206,35 @@ std::string between_quotes(std::string_view text) {
     return first == last ? std::string() : std::string(text.substr(first + 1, last - first - 1));
 }
 
+/// "From: busybox": busybox.
+std::string value_of(const std::string& line) {
+    const std::size_t begin =
+        line.find_first_not_of(" \t", std::min(line.find(':'), line.size()) + 1);
+    return begin == std::string::npos ? std::string() : line.substr(begin);
+}
+
+/// Of docker://HOST/NAME:TAG.
+std::string missing_manifest(const std::string& image) {
+    const std::size_t host = image.find("://") == std::string::npos ? 0 : image.find("://") + 3;
+    const std::size_t name = std::min(image.find('/', host), image.size());
+    const std::size_t tag = std::max(std::min(image.rfind(':'), image.size()), name);
+    const bool is_here =
+        image.compare(host, 4, "127.") == 0 || image.compare(host, 9, "localhost") == 0;
+    const std::string version = image.substr(std::min(tag + 1, image.size()));
+    return (is_here ? "GET http://" : "GET https://") + image.substr(host, name - host) + "/v2" +
+           image.substr(name, tag - name) + "/manifests/" + version +
+           ": MANIFEST_UNKNOWN: manifest unknown; map[Tag:" + version + "]";
+}
+
+bool is_about(const Fault& fault, std::string_view words) {
+    const auto has = [words](const std::string& text) {
+        return text.find(words) != std::string::npos;
+    };
+    return has(fault.message) || has(fault.because) || has(fault.help) ||
+           (fault.where && has(fault.where->text)) ||
+           std::any_of(fault.context.begin(), fault.context.end(), has);
+}
+
 std::string filled(const KnownError& row, const Fault& fault) {
     const auto words = quoted_words(fault.message);
     const std::string first = fault.message.substr(0, fault.message.find(' '));
@@ -178,6 +253,8 @@ std::string filled(const KnownError& row, const Fault& fault) {
         {"{section}", words[0].substr(words[0].starts_with('%') ? 1 : 0)},
         {"{first}", first},
         {"{last}", last},
+        {"{line}", fault.where ? fault.where->text : ""},
+        {"{value}", value_of(fault.where ? fault.where->text : "")},
         {"{abslast}", absolute_path_of(last)},
         {"{second}", second.substr(0, second.find(' '))},
         {"{blast}", fault.because.substr(fault.because.rfind(' ') + 1)},
@@ -186,6 +263,9 @@ std::string filled(const KnownError& row, const Fault& fault) {
         {"{subject}", fault.subject},
         {"{abs}", absolute_path_of(fault.subject)},
         {"{scheme1}", words[0].substr(0, words[0].find(':'))},
+        {"{manifest}", missing_manifest(last)},
+        {"{noscheme}",
+         words[0].substr(words[0].find("://") == std::string::npos ? 0 : words[0].find("://") + 3)},
         {"{scheme}", last.substr(0, last.find(':'))},
         {"{message}", fault.message},
     };
@@ -219,8 +299,7 @@ std::optional<std::string> reference_error_text(const Fault& fault, bool is_star
     const auto* const row =
         std::find_if(std::begin(kKnownErrors), std::end(kKnownErrors), [&](const KnownError& one) {
             return one.id == fault.id && (one.verbs == Verbs::kAny || is_start) &&
-                   fault.because.find(one.reason) != std::string::npos &&
-                   (one.words != kNoSystemd || !has_systemd());
+                   is_about(fault, one.about) && (one.words != kNoSystemd || !has_systemd());
         });
     return row == std::end(kKnownErrors) ? std::nullopt : std::optional(filled(*row, fault));
 }

@@ -26,7 +26,15 @@ pull_sandbox(const Session& session, const PullWish& wish, const StartOptions& o
     command.environment = environment_of_pull(session, options).all();
     command.output = Command::Stream::kDiscard;
     command.errors = Command::Stream::kInherit;
+    session.inform_as_other("Starting build...");
     CYBELE_TRY(const Outcome outcome, run_process(command));
+    if (outcome.ok()) {
+        for (const std::string& line : {std::string("Extracting local image..."),
+                                        std::string("Creating sandbox directory..."),
+                                        "Build complete: " + printable(wish.output)}) {
+            session.inform_as_other(line);
+        }
+    }
     return outcome.shell_code();
 }
 

@@ -194,6 +194,7 @@ Result<int> push(const Session& session, const TransferOptions& options) {
     } else if (!session.is_quiet) {
         Session::print(pushed_line(pushed) + "\n");
     }
+    session.inform_as_other("Upload complete");
     return 0;
 }
 

@@ -196,6 +196,53 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
     return 0;
 }
 
+namespace {
+
+/// Where the reference keeps its files; the names of ours are another matter.
+fs::path reference_cache_folder(const Session& session) {
+    const std::string chosen = session.environment.get_or(
+        "APPTAINER_CACHEDIR", session.environment.get_or("SINGULARITY_CACHEDIR", ""));
+    return (chosen.empty() ? session.environment.home() / ".apptainer" : fs::path(chosen)) /
+           "cache";
+}
+
+} // namespace
+
+Result<void>
+tell_reference_cleaning(const Session& session, int days, const std::vector<std::string>& types) {
+    constexpr std::string_view kOrder[] = {"blob", "library", "oci-tmp", "shub", "oras", "net"};
+    const std::int64_t now = Session::clock();
+    const auto is_old = [&](std::int64_t used) {
+        return days <= 0 || now - used >= days * kSecondsPerDay;
+    };
+    CYBELE_TRY(const auto images, uri_images(session, types));
+    CYBELE_TRY(const auto layers, stored_layers(session));
+    for (const std::string_view type : kOrder) {
+        if (!has_cache_type(types, type)) {
+            continue;
+        }
+        std::vector<std::string> entries;
+        for (const registry::StoredImage& one : images) {
+            if (cache_type(one) == type && is_old(one.used)) {
+                entries.push_back(one.record.digest.substr(one.record.digest.find(':') + 1));
+            }
+        }
+        const bool has_layers = std::any_of(
+            layers.begin(), layers.end(), [&](const auto& one) { return is_old(one.used); });
+        if (type == kBlobs && has_layers) {
+            entries = {"blobs", "index.json", "oci-layout"};
+        }
+        if (entries.empty()) {
+            session.inform_as_other("No cached files to remove at " +
+                                    (reference_cache_folder(session) / type).native());
+        }
+        for (const std::string& entry : entries) {
+            session.inform_as_other(fmt::format("Removing {} cache entry: {}", type, entry));
+        }
+    }
+    return {};
+}
+
 Result<void>
 clean_reference_images(const Session& session, int days, const std::vector<std::string>& types) {
     CYBELE_TRY(const auto images, uri_images(session, types));

@@ -29,6 +29,9 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
 [[nodiscard]] Result<void>
 clean_reference_images(const Session& session, int days, const std::vector<std::string>& types);
 /// Removes the layers that images were made from and that were not used for `days` (0: all).
+/// What will be removed, in the reference's words.
+[[nodiscard]] Result<void>
+tell_reference_cleaning(const Session& session, int days, const std::vector<std::string>& types);
 [[nodiscard]] Result<void> clean_reference_layers(const Session& session, int days);
 
 } // namespace cybele::cli

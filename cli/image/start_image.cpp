@@ -6,6 +6,7 @@
 #include "cli/common/progress.hpp"
 #include "cli/common/reference_folders.hpp"
 #include "cli/image/cache_entries.hpp"
+#include "cli/image/plain_host.hpp"
 #include "cli/image/reference_cache.hpp"
 #include "cli/image/unreadable_source.hpp"
 #include "cli/image/web_image.hpp"
@@ -106,7 +107,10 @@ AccessOptions access_of(const Session& session, const StartOptions& options) {
     AccessOptions access;
     access.ca_file = options.ca_file;
     access.authfile = authfile_of(session, options);
-    access.is_plain = options.has_plain_http;
+    const bool is_plain_oras = !session.other_name.empty() &&
+                               options.image.starts_with("oras://") &&
+                               has_plain_host(options.image);
+    access.is_plain = options.has_plain_http || is_plain_oras;
     return access;
 }
 
@@ -119,6 +123,10 @@ Result<void> convert(const Session& session,
                      const StartOptions& options,
                      const std::string& uri,
                      const fs::path& file) {
+    for (const char* const line :
+         {"Converting OCI blobs to SIF format", "Starting build...", "Fetching OCI image..."}) {
+        session.inform_as_other(line);
+    }
     Command command;
     command.argv = {session.program,
                     "build",
@@ -154,6 +162,11 @@ Result<void> convert(const Session& session,
     command.errors = Command::Stream::kCapture;
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (outcome.ok()) {
+        for (const char* const line : {"Extracting OCI image...",
+                                       "Inserting Apptainer configuration...",
+                                       "Creating SIF file..."}) {
+            session.inform_as_other(line);
+        }
         return {};
     }
     std::string because = outcome.errors;
@@ -242,6 +255,9 @@ Result<std::string> once(const Session& session,
                          const Maker& make) {
     CYBELE_TRY(const registry::Store store, open_store(session));
     if (const auto found = store.find(name)) {
+        if (!origin.starts_with("http")) { // of those nothing is said, as there
+            session.inform_as_other("Using cached SIF image");
+        }
         return use_stored(store, *found);
     }
     const fs::path folder = store.place().temporary();
@@ -283,6 +299,7 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
     CYBELE_TRY(auto transport,
                make_transport(session, access_of(session, options), client, "pulling"));
     transport.environment = environment_of_pull(session, options);
+    const std::string scheme = options.image.substr(0, options.image.find(':'));
     registry::PullRequest request;
     CYBELE_TRY(request.reference,
                registry::read_pull_reference(options.image, transport.access.library));
@@ -291,6 +308,7 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
     if (options.has_no_cache) {
         return only_for_this_start(session, options, [&](const fs::path& file) -> Result<void> {
             request.output = registry::Output{file, false, true};
+            session.inform_as_other("Downloading " + scheme + " image");
             CYBELE_CHECK(registry::pull_to_file(transport, request));
             return {};
         });
@@ -300,6 +318,8 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
     CYBELE_TRY(const registry::PullResult done,
                registry::pull(transport, request, store)
                    .map_error(during("pulling the image that is started")));
+    session.inform_as_other(done.is_downloaded ? "Downloading " + scheme + " image"
+                                               : std::string("Using cached SIF image"));
     CYBELE_TRY(const auto found, store.find_digest(done.digest));
     if (!found) {
         return fail(ErrorCode::kEnvironment,
@@ -313,6 +333,7 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
 Result<std::string> start_web(const Session& session, const StartOptions& options) {
     const std::string& uri = options.image;
     const Maker make = [&](const fs::path& file) {
+        session.inform_as_other("Downloading network image");
         return download_image(session, access_of(session, options), uri, file);
     };
     if (options.has_no_cache) {

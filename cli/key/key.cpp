@@ -200,11 +200,14 @@ Result<void> check_is_new(const Session& session,
     if (session.other_name.empty() || !is_known) {
         return {};
     }
-    return fail(
-        ErrorCode::kInput,
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.set(
         problem("key-already-in-keyring",
-                "the key " + imported.front().fingerprint + " belongs to the keyring already"),
-        "nothing was imported");
+                "the key " + imported.front().fingerprint + " belongs to the keyring already"));
+    fault.because = "nothing was imported";
+    fault.subject = imported.front().fingerprint;
+    return fail(Error(std::move(fault)));
 }
 
 /// By the name of Apptainer, who imports an encrypted private key shows that the password is known.
@@ -218,6 +221,7 @@ Result<void> check_opens(const Session& session,
     if (!key || !key->is_locked()) {
         return {}; // what cannot sign is imported as it is
     }
+    Session::print("Enter your key password : \n"); // as there
     PassphraseOptions from = options.passphrase;
     if (!session.environment.get("CYBELE_PASSPHRASE") && ::isatty(STDIN_FILENO) == 0) {
         from.descriptor = STDIN_FILENO;

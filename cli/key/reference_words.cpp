@@ -20,9 +20,14 @@ using images::Descriptor;
 using images::SignatureKind;
 using images::SignatureState;
 
-/// The objects that valid signatures cover.
+/// What the reference finds before it reads signatures.
+constexpr std::string_view kWithoutKey = "key material not provided for DSSE envelope signature";
+constexpr std::string_view kUnknownAuthority = "x509: certificate signed by unknown authority";
+
+/// The objects that valid signatures cover; of these, where some are asked about.
 std::vector<Descriptor> covered_objects(const images::Verification& verification,
-                                        const images::Image& image) {
+                                        const images::Image& image,
+                                        const std::vector<std::uint32_t>& asked) {
     std::set<std::uint32_t> ids;
     for (const SignatureState& state : verification.signatures) {
         if (state.is_valid) {
@@ -31,7 +36,9 @@ std::vector<Descriptor> covered_objects(const images::Verification& verification
     }
     std::vector<Descriptor> objects;
     for (const Descriptor& one : image.descriptors()) {
-        if (ids.contains(one.id)) {
+        const bool is_asked =
+            asked.empty() || std::find(asked.begin(), asked.end(), one.id) != asked.end();
+        if (is_asked && ids.contains(one.id)) {
             objects.push_back(one);
         }
     }
@@ -72,7 +79,36 @@ std::string key_material(const std::vector<std::string>& keys,
                         : "key material from '" + printable(keys.front()) + "'";
 }
 
-std::string reference_text(const images::Verification& verification, const images::Image& image) {
+std::string reference_reason(const images::Verification& verification) {
+    const std::string& because = verification.because;
+    if (because.find("made with a PEM key, and none") != std::string::npos) {
+        return std::string(kWithoutKey);
+    }
+    if (because.find("no certificate of ") != std::string::npos) {
+        return std::string(kUnknownAuthority);
+    }
+    for (const SignatureState& state : verification.signatures) {
+        if (!state.is_valid && state.because.find("a key that is not known") != std::string::npos) {
+            return fmt::format("signature object {} not valid: openpgp: signature made by unknown "
+                               "entity",
+                               state.object);
+        }
+        if (!state.is_valid && state.because.find("another key") != std::string::npos) {
+            return fmt::format("signature object {} not valid: dsse: verify envelope failed: "
+                               "accepted signatures do not match threshold, Found: 0, Expected 1",
+                               state.object);
+        }
+    }
+    return printable(verification.because);
+}
+
+std::string reference_text(const images::Verification& verification,
+                           const images::Image& image,
+                           const std::vector<std::uint32_t>& asked) {
+    const std::string reason = reference_reason(verification);
+    if (!verification.is_verified && (reason == kWithoutKey || reason == kUnknownAuthority)) {
+        return {};
+    }
     std::string text;
     for (const SignatureState& state : verification.signatures) {
         if (state.is_valid && is_of_pgp(state)) {
@@ -88,24 +124,26 @@ std::string reference_text(const images::Verification& verification, const image
             std::any_of(verification.signatures.begin(),
                         verification.signatures.end(),
                         [](const SignatureState& state) { return !state.is_valid; });
-        return is_of_signature ? text + "\nError encountered during signature verification: " +
-                                     printable(verification.because) + "\n"
-                               : text;
+        return is_of_signature
+                   ? text + "\nError encountered during signature verification: " + reason + "\n"
+                   : text;
     }
     text += "Objects verified:\nID  |GROUP   |LINK    |TYPE\n" + std::string(48, '-') + "\n";
-    for (const Descriptor& object : covered_objects(verification, image)) {
+    for (const Descriptor& object : covered_objects(verification, image, asked)) {
         text += object_row(object);
     }
     return text;
 }
 
-std::string reference_json(const images::Verification& verification, const images::Image& image) {
+std::string reference_json(const images::Verification& verification,
+                           const images::Image& image,
+                           const std::vector<std::uint32_t>& asked) {
     std::set<std::uint32_t> signatures;
     for (const SignatureState& state : verification.signatures) {
         signatures.insert(state.object);
     }
     auto signers = nlohmann::ordered_json::array();
-    for (const Descriptor& object : covered_objects(verification, image)) {
+    for (const Descriptor& object : covered_objects(verification, image, asked)) {
         const SignatureState* const state = signer_of(verification, object.id);
         const bool is_pgp = state != nullptr && is_of_pgp(*state);
         std::string fingerprint = is_pgp ? state->key : "";
@@ -144,6 +182,21 @@ Error reference_error(std::string_view failed, const Error& error) {
         first.set(problem("signed-object-missing", begin + "integrity: object not found"));
     } else if (first.id == "sif-group-missing") {
         first.set(problem("signed-group-missing", begin + "integrity: group not found"));
+    } else if (first.id == "file-missing") {
+        first.set(problem("signed-image-missing",
+                          begin + "open " + first.message.substr(first.message.rfind(' ') + 1) +
+                              ": no such file or directory"));
+    } else if (first.id == "not-a-sif" && first.because == "it is a directory") {
+        const std::string file = first.message.substr(0, first.message.find(' '));
+        first.set(problem("signed-image-malformed",
+                          begin +
+                              (failed.find("sign") != std::string_view::npos
+                                   ? "open "
+                                   : "reading global header: read ") +
+                              file + ": is a directory"));
+    } else if (first.id == "text-not-a-sif") {
+        first.set(
+            problem("signed-image-malformed", begin + "reading global header: unexpected EOF"));
     } else {
         first.message = begin + first.message;
     }

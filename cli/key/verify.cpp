@@ -179,7 +179,8 @@ Result<images::Verification> verify_one(const Session& session,
                images::verify_signatures(
                    image, trust, selection, progress(session, "verifying " + printable(name))));
     for (const images::SignatureState& state : verification.signatures) {
-        for (const std::string& warning : state.warnings) {
+        for (const std::string& warning :
+             session.other_name.empty() ? state.warnings : std::vector<std::string>()) {
             Fault fault;
             fault.code = ErrorCode::kVerification;
             fault.set(problem("signature-warning",
@@ -214,10 +215,10 @@ verify_alone(const Session& session, const VerifyVerbOptions& options, const ima
     return 0;
 }
 
-/// Like there, with --legacy-insecure only old signatures count.
-void keep_legacy(images::Verification& found) {
-    std::erase_if(found.signatures, [](const images::SignatureState& one) {
-        return one.kind != images::SignatureKind::kLegacy;
+/// Like there, old signatures count with --legacy-insecure, and then they alone.
+void keep_kind(images::Verification& found, bool is_legacy) {
+    std::erase_if(found.signatures, [is_legacy](const images::SignatureState& one) {
+        return (one.kind == images::SignatureKind::kLegacy) != is_legacy;
     });
     found.is_verified = found.is_verified && !found.signatures.empty();
 }
@@ -243,26 +244,31 @@ Result<int> verify_as_reference(const Session& session,
     if (!found) {
         return fail(reference_error(kFailed, found.error()));
     }
-    if (options.accepts_legacy) {
-        keep_legacy(*found);
-    }
+    keep_kind(*found, options.accepts_legacy);
     CYBELE_TRY(const std::string path, image_path(session, name));
     CYBELE_TRY(const images::Image image, images::Image::open(path));
     const bool has_signatures = !found->signatures.empty();
     if (session.is_json()) {
-        Session::print(reference_json(*found, image));
+        Session::print(reference_json(*found, image, options.objects));
     } else if (has_signatures) {
-        Session::print(reference_text(*found, image));
+        Session::print(reference_text(*found, image, options.objects));
     }
     if (!found->is_verified) {
         Fault fault = not_verified(*found, name);
-        const std::string why = has_signatures ? fault.because
-                                               : "signature not found for object group " +
-                                                     std::to_string(first_group(image));
+        const std::string why =
+            has_signatures ? reference_reason(*found)
+            : options.objects.empty()
+                ? "signature not found for object group " +
+                      std::to_string(options.group ? *options.group : first_group(image))
+                : "signature not found for object " + std::to_string(options.objects.front());
         fault.set(problem(has_signatures ? "signature-not-accepted" : "signature-not-found",
-                          std::string(kFailed) + ": integrity: " + why));
+                          std::string(kFailed) +
+                              (why.starts_with("x509:") ? ": " : ": integrity: ") + why));
         fault.because.clear();
         return fail(Error(std::move(fault)));
+    }
+    if (session.is_json()) {
+        return 0;
     }
     session.inform_as_other("Verified signature(s) from image '" + printable(name) + "'");
     return 0;

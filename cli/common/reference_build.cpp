@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cli/common/reference_build.hpp"
+
+#include "support/quote.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include <nlohmann/json.hpp>
+
+namespace cybele::cli {
+
+namespace {
+
+/// The lines of a build that the reference has, too: a row for each kind of step.
+struct ReferenceLine {
+    std::string_view step; ///< how ours begins
+    std::string_view text;
+};
+constexpr ReferenceLine kScripts[] = {{"%pre", "Running pre scriptlet"},
+                                      {"%setup", "Running setup scriptlet"},
+                                      {"%post", "Running post scriptlet"},
+                                      {"%appinstall", "Running post scriptlet"}};
+/// In the order in which the reference adds them.
+constexpr ReferenceLine kMetadata[] = {{"help", "Adding help info"},
+                                       {"labels", "Adding labels"},
+                                       {"environment", "Adding environment to container"},
+                                       {"startscript", "Adding startscript"},
+                                       {"runscript", "Adding runscript"},
+                                       {"test", "Adding testscript"}};
+
+bool comes_from_registry(std::string_view agent) {
+    return agent == "docker" || agent == "docker-archive" || agent == "oci" ||
+           agent == "oci-archive" || agent == "docker-daemon";
+}
+
+bool is_sif(const std::string& file) {
+    constexpr std::size_t kMagicAt = 32; // after the launch line
+    std::ifstream in(file, std::ios::binary);
+    std::string begin(kMagicAt + 9, '\0');
+    in.read(begin.data(), static_cast<std::streamsize>(begin.size()));
+    return in && begin.substr(kMagicAt) == "SIF_MAGIC";
+}
+
+} // namespace
+
+void tell_build_starts(const Session& session) {
+    static bool is_told = false;
+    if (!is_told) {
+        session.inform_as_other("Starting build...");
+    }
+    is_told = true;
+}
+
+void ReferenceBuild::phase(const std::string& name, const std::string& value) {
+    if (name != "planned" || !session_->tells_as_other) {
+        return;
+    }
+    const auto plan = nlohmann::json::parse(value, nullptr, false);
+    for (const auto& stage : plan["stages"]) {
+        PlannedStage planned{
+            stage["name"], stage["agent"], stage["source"], stage["from"], stage["sections"], {}};
+        for (const auto& step : stage["steps"]) {
+            PlannedStep one{step["name"], {}};
+            for (const auto& file : step["files"]) {
+                one.copies.push_back(file["from"].get<std::string>() + " to " +
+                                     file["to"].get<std::string>());
+            }
+            planned.steps.push_back(std::move(one));
+        }
+        stages_.push_back(std::move(planned));
+    }
+    tell_build_starts(*session_);
+    enter(0);
+}
+
+bool ReferenceBuild::is_updated() const {
+    return !updated_.empty() && at_ + 1 == stages_.size();
+}
+
+void ReferenceBuild::enter(std::size_t stage) {
+    at_ = stage;
+    has_base_ = false;
+    has_metadata_ = false;
+    if (at_ >= stages_.size() || is_updated()) {
+        return;
+    }
+    if (comes_from_registry(stages_[at_].agent)) {
+        session_->inform_as_other("Fetching OCI image...");
+    } else if (stages_[at_].agent == "oras" || stages_[at_].agent == "library") {
+        session_->inform_as_other("Downloading " + stages_[at_].agent + " image");
+    } else if (stages_[at_].agent == "localimage" && is_sif(stages_[at_].source)) {
+        session_->inform_as_other("Verifying bootstrap image " + printable(stages_[at_].from));
+    }
+}
+
+void ReferenceBuild::tell_base() {
+    if (has_base_ || at_ >= stages_.size()) {
+        return;
+    }
+    has_base_ = true;
+    if (is_updated()) {
+        session_->inform_as_other("Building into existing container: " + printable(updated_));
+    } else if (comes_from_registry(stages_[at_].agent)) {
+        session_->inform_as_other("Extracting OCI image...");
+        session_->inform_as_other("Inserting Apptainer configuration...");
+    } else if (stages_[at_].agent == "localimage") {
+        session_->inform_as_other("Extracting local image...");
+    }
+}
+
+void ReferenceBuild::tell_metadata() {
+    if (has_metadata_ || at_ >= stages_.size()) {
+        return;
+    }
+    has_metadata_ = true;
+    for (const auto& [section, text] : kMetadata) {
+        const auto& all = stages_[at_].sections;
+        if (std::find(all.begin(), all.end(), section) != all.end()) {
+            session_->inform_as_other(text);
+        }
+    }
+}
+
+void ReferenceBuild::tell_copies(std::string_view step) {
+    for (const PlannedStep& one : stages_[at_].steps) {
+        for (const std::string& copy : one.name == step ? one.copies : std::vector<std::string>()) {
+            session_->inform_as_other("Copying " + printable(copy));
+        }
+    }
+}
+
+bool ReferenceBuild::runs_scripts() const {
+    return std::any_of(stages_.begin(), stages_.end(), [](const PlannedStage& stage) {
+        const auto has = [&stage](std::string_view section) {
+            return std::find(stage.sections.begin(), stage.sections.end(), section) !=
+                   stage.sections.end();
+        };
+        return has("pre") || has("setup") || has("post") || has("test") || has("appinstall");
+    });
+}
+
+void ReferenceBuild::tell_pack() {
+    session_->inform_as_other(makes_sandbox_ ? "Creating sandbox directory..."
+                                             : "Creating SIF file...");
+}
+
+void ReferenceBuild::tell_rest() {
+    for (; at_ < stages_.size(); enter(at_ + 1)) {
+        tell_base();
+        for (const PlannedStep& one : stages_[at_].steps) {
+            tell_copies(one.name);
+        }
+        tell_metadata();
+    }
+    tell_pack();
+}
+
+/// Lines of several stages are `STAGE: STEP`; others are of the present one.
+std::size_t ReferenceBuild::stage_of(const std::string& line) const {
+    for (std::size_t i = 0; i < stages_.size(); ++i) {
+        if (!stages_[i].name.empty() && line.starts_with(stages_[i].name + ": ")) {
+            return i;
+        }
+    }
+    return at_;
+}
+
+void ReferenceBuild::step(const std::string& line) {
+    constexpr std::string_view kReused = ": reused";
+    if (!session_->tells_as_other || stages_.empty() || line.starts_with("warning: ")) {
+        return;
+    }
+    const std::size_t stage = stage_of(line);
+    const std::string& name = stages_[stage].name;
+    const bool is_named = !name.empty() && line.starts_with(name + ": ");
+    const std::string own = is_named ? line.substr(name.size() + 2) : line;
+    const bool is_step = own.starts_with('%') || own.starts_with("applications");
+    const bool is_unchanged = line.starts_with("nothing changed: ");
+    if (is_unchanged && !runs_scripts()) { // nothing that is run would be missed
+        tell_rest();
+        return;
+    }
+    if (is_unchanged || (is_step && own.ends_with(kReused))) {
+        session_->inform_as_other(line + "; --disable-cache builds it again");
+        return;
+    }
+    if (stage != at_) {
+        tell_base();
+        tell_metadata();
+        enter(stage);
+    }
+    const bool is_test = own.starts_with("%test");
+    const bool is_pack = own.starts_with("pack ");
+    if (own.starts_with("unpack ") || (is_step && !own.starts_with("%pre")) || is_pack) {
+        tell_base();
+    }
+    if (is_test || is_pack) {
+        tell_metadata();
+    }
+    tell_copies(own);
+    for (const auto& [script, text] : kScripts) {
+        if (own.starts_with(script)) {
+            session_->inform_as_other(text);
+        }
+    }
+    if (is_test) {
+        session_->inform_as_other("Running testscript");
+    } else if (is_pack) {
+        tell_pack();
+    }
+}
+
+} // namespace cybele::cli

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/common/session.hpp"
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace cybele::cli {
+
+/// What a build by the name of Apptainer reports: the reference's lines, in its order.
+class ReferenceBuild {
+public:
+    /// `updated`: the sandbox that is updated, if any.
+    ReferenceBuild(const Session& session, bool makes_sandbox, std::string updated)
+        : session_(&session), makes_sandbox_(makes_sandbox), updated_(std::move(updated)) {}
+
+    /// The phases of the build as JSON; "planned" says what will be told.
+    void phase(const std::string& name, const std::string& value);
+    /// A line of the build.
+    void step(const std::string& line);
+
+private:
+    struct PlannedStep {
+        std::string name;
+        std::vector<std::string> copies; ///< "FROM to TO"
+    };
+    struct PlannedStage {
+        std::string name;
+        std::string agent;
+        std::string source;
+        std::string from; ///< as it is written
+        std::vector<std::string> sections;
+        std::vector<PlannedStep> steps;
+    };
+
+    void enter(std::size_t stage);
+    void tell_base();
+    void tell_metadata();
+    void tell_copies(std::string_view step);
+    void tell_pack();
+    void tell_rest();
+    [[nodiscard]] bool runs_scripts() const;
+    [[nodiscard]] bool is_updated() const;
+    [[nodiscard]] std::size_t stage_of(const std::string& line) const;
+
+    const Session* session_;
+    bool makes_sandbox_;
+    std::string updated_;
+    std::vector<PlannedStage> stages_;
+    std::size_t at_ = 0;
+    bool has_base_ = false;     ///< told for this stage
+    bool has_metadata_ = false; ///< told for this stage
+};
+
+/// "Starting build...", once per process.
+void tell_build_starts(const Session& session);
+
+} // namespace cybele::cli

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "support/error.hpp"
+
+#include <string>
+
+namespace cybele::cli {
+
+/// By the name of Apptainer: why the image of `uri` was not pulled, or not started, in its words;
+/// the error itself where the reference has other ones.
+[[nodiscard]] Error reference_pull_error(const std::string& uri, bool is_start, const Error& error);
+
+} // namespace cybele::cli
