@@ -125,16 +125,6 @@ Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const S
     return OwnWords{};
 }
 
-/// "-k, --keyidx"
-std::string shown_names(const OtherFlag& flag) {
-    std::string letter;
-    std::string name;
-    for (const std::string_view one : text::split_terminated(flag.names, ',')) {
-        (one.starts_with("--") ? (name.empty() ? name : letter) : letter) = one;
-    }
-    return letter.empty() || letter.starts_with("--") ? name : letter + ", " + name;
-}
-
 /// Of the flags whose value is a number.
 Result<void> check_number(const OtherVerb& verb, const OtherFlag& flag, const FlagWord& word) {
     struct Row {
@@ -171,7 +161,7 @@ Result<void> check_number(const OtherVerb& verb, const OtherFlag& flag, const Fl
                         fmt::format("invalid argument \"{}\" for \"{}\" flag: strconv.Parse{}: "
                                     "parsing \"{}\": invalid syntax",
                                     printable(value),
-                                    shown_names(flag),
+                                    title_of(flag.names),
                                     is_signed ? "Int" : "Uint",
                                     printable(value))));
 }
