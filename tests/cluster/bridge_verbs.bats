@@ -88,7 +88,7 @@ WARNINGS
     printf '%s\n' 'kind: Bridge' 'name: refused' 'site: site.yaml' 'reader: {ssh: root@login.example}' 'managed-jobs: true' 'accounts:' \
         '  - {namespace: physics, account: alice, way: {ssh: bob@login.example}, workdir: /home/alice}' \
         '  - {namespace: physics, account: eve, way: {ssh: root@login.example, sudo: true}, workdir: /home/eve, results-roots: [/]}' >refused/bridge.yaml
-    local what
+    local what verb
     for verb in install check; do
         run "$CYBELECTL" bridge "$verb" --config refused/bridge.yaml
         assert_equal "$status" 3
