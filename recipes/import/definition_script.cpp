@@ -134,6 +134,11 @@ constexpr std::string_view kShellWords = "echo printf test [ cd . source eval ex
                                          "false : kill pwd read ulimit umask wait command type "
                                          "unset return exit trap shift local alias";
 
+/// What a shell replaces or ends a word at, in double quotes or in none.
+constexpr std::string_view active_in(bool is_double) {
+    return is_double ? "$`\\" : "$`\\*?[]~{}!#=";
+}
+
 bool is_plain_word(const std::string& raw) {
     bool is_single = false;
     bool is_double = false;
@@ -142,10 +147,7 @@ bool is_plain_word(const std::string& raw) {
             is_single = !is_single;
         } else if (c == '"' && !is_single) {
             is_double = !is_double;
-        } else if (!is_single && (c == '$' || c == '`' || c == '\\')) {
-            return false;
-        } else if (!is_single && !is_double &&
-                   std::string_view("*?[]~{}!#=").find(c) != std::string_view::npos) {
+        } else if (!is_single && active_in(is_double).find(c) != std::string_view::npos) {
             return false;
         }
     }

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
 #include <rapidcheck.h>
 
 using namespace cybele;
@@ -145,8 +146,8 @@ TEST_CASE("what has the same effect after the packages stays a step, and the pac
     };
     for (const auto& [from, head] : lifted) {
         CAPTURE(head);
-        const Recipe recipe = recipe_from(std::string("Bootstrap: docker\nFrom: ") + from +
-                                          "\n\n%post\n" + head + install + "make\n");
+        const Recipe recipe = recipe_from(
+            fmt::format("Bootstrap: docker\nFrom: {}\n\n%post\n{}{}make\n", from, head, install));
         CHECK(recipe.packages.system == Texts{"jq"});
         REQUIRE(recipe.steps.size() == 1);
         const std::string kept = head.starts_with("rm") ? "mkdir /data\n" : head;
@@ -170,8 +171,8 @@ TEST_CASE("what has the same effect after the packages stays a step, and the pac
     };
     for (const auto& [from, head] : steps) {
         CAPTURE(head);
-        const Recipe recipe = recipe_from(std::string("Bootstrap: docker\nFrom: ") + from +
-                                          "\n\n%post\n" + head + install);
+        const Recipe recipe = recipe_from(
+            fmt::format("Bootstrap: docker\nFrom: {}\n\n%post\n{}{}", from, head, install));
         CHECK(recipe.packages.system.empty());
     }
     const std::string copied =
