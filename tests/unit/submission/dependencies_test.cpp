@@ -91,12 +91,15 @@ TEST_CASE("sbatch's words for dependencies are read, others are refused") {
         request.overrides.dependency = words;
         const auto read = submission::read_job_input(request);
         REQUIRE_FALSE(read.has_value());
-        return read.error().faults().front().message;
+        return read.error().faults().front();
     };
     (void)place.input("");
     for (const std::string words :
          {"afterok", "afterok:", "singleton", "12", "afterok:1,,after:2"}) {
         CAPTURE(words);
-        CHECK(refused(words).starts_with("-d does not read '"));
+        CHECK(refused(words).message.starts_with("-d does not read '"));
     }
+    CHECK(refused("17:afterok").help == "write `-d afterok:17`"); // the other way round
+    CHECK(refused("17:later").help.starts_with("write -d afterok:ID"));
+    CHECK(refused("17:afterok:9").help.starts_with("write -d afterok:ID"));
 }
