@@ -187,6 +187,23 @@ TEST_CASE("leases: that of a process names its host, its number and the image") 
         image.record.digest.substr(7) + ".p." + host + "." + std::to_string(::getpid()) + "."));
 }
 
+TEST_CASE("a store that is opened again knows its images, and the state of one that was linked") {
+    Shop shop;
+    const auto image = shop.add("one", "one");
+    REQUIRE(shop.store.put_out(image, {shop.folder.path() / "out.sif", true}, kNow, {}));
+    const auto again = Store::open(shop.root);
+    REQUIRE(again);
+    CHECK(again->find(*read_store_argument("one"))->record.digest == image.record.digest);
+    constexpr DatabaseUse kUse{"the index", "make room", "look", "look again"};
+    const auto database = Database::open(shop.root / "index.sqlite", Database::Mode::kRead, kUse);
+    REQUIRE(database);
+    auto changed = database->prepare("SELECT changed FROM image WHERE digest = ?");
+    REQUIRE(changed);
+    changed->bind(image.record.digest);
+    REQUIRE(changed->step().value_or(false));
+    CHECK(changed->number(0) == blob_state(image.path)->changed); // else it is hashed at each use
+}
+
 TEST_CASE("a file that cannot go out is refused for its reason, not for a name that is taken") {
     Shop shop;
     const auto file = shop.image("one");

@@ -86,6 +86,11 @@ TEST_CASE(
     CHECK(usage.source == "accounting");
     CHECK(usage.core_efficiency().value_or(0) == doctest::Approx(0.5));
     CHECK(usage.memory_efficiency().value_or(0) == doctest::Approx(0.25));
+    submission::Entry wide = ended();
+    wide.cpus = 7; // the accounting's number of cores counts, where it has one
+    CHECK(submission::usage_of(wide, {}, spent, std::nullopt).cores == 4);
+    spent.cores = 0;
+    CHECK(submission::usage_of(wide, {}, spent, std::nullopt).cores == 7);
 }
 
 TEST_CASE("without accounting the record's word is taken, and what nobody measured is not known") {
