@@ -182,6 +182,20 @@ TEST_CASE("a connection that breaks anywhere leaves no half file, and the next o
     CHECK(bytes_of(place.there / "data/big") == "another" + big);
 }
 
+TEST_CASE("a copy on this machine that was cut off goes on where it ended") {
+    const Far place;
+    const auto job = place.job("stage-in: [{from: big, to: data/}]\n");
+    REQUIRE(make_directories(place.there / "data").has_value());
+    REQUIRE(write_file(place.there / "data/big.part", "xxxxx").has_value());
+    const auto here = submission::destination_here(place.there);
+    const auto done = submission::bring_to(*here, place.transfers(job), job);
+    REQUIRE_MESSAGE(done.has_value(), done.error().message());
+    CHECK(done->resumed == 5);
+    CHECK(done->bytes == 149'998);
+    CHECK(bytes_of(place.there / "data/big") == bytes_of(place.here / "big"));
+    CHECK_FALSE(fs::exists(place.there / "data/big.part"));
+}
+
 TEST_CASE("what cannot be written there is told by its reason") {
     Far place;
     REQUIRE(write_file(place.there, "a file").has_value());

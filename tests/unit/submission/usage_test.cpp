@@ -86,6 +86,9 @@ TEST_CASE(
     CHECK(usage.source == "accounting");
     CHECK(usage.core_efficiency().value_or(0) == doctest::Approx(0.5));
     CHECK(usage.memory_efficiency().value_or(0) == doctest::Approx(0.25));
+    submission::Usage instant = usage;
+    instant.seconds = 0; // nothing to divide by
+    CHECK_FALSE(instant.core_efficiency().has_value());
     submission::Entry wide = ended();
     wide.cpus = 7; // the accounting's number of cores counts, where it has one
     CHECK(submission::usage_of(wide, {}, spent, std::nullopt).cores == 4);
