@@ -271,6 +271,19 @@ TEST_CASE("without a key a message that cannot be read is a broken signature") {
     CHECK(with(object) == "");
 }
 
+TEST_CASE("a signed message without its parts is malformed, not read") {
+    for (const char* const text :
+         {R"({"version":1,"objects":[]})",
+          R"({"version":1,"header":7,"objects":[]})",
+          R"({"version":1,"header":{"digest":"sha256:00"}})",
+          R"({"version":1,"header":{"digest":"sha256:00"},"objects":{}})"}) {
+        CAPTURE(text);
+        const auto message = parse_message(text);
+        REQUIRE_FALSE(message);
+        CHECK(words(message.error()).find("header or objects is missing") != std::string::npos);
+    }
+}
+
 TEST_CASE("signatures next to files: each is by a given key, whatever its key is called") {
     Signatories people;
     Envelope envelope;
@@ -294,6 +307,9 @@ TEST_CASE("signatures next to files: each is by a given key, whatever its key is
     CHECK(lacking_signers(*states, trust) == "");
     trust.require = "2";
     CHECK(lacking_signers(*states, trust) == "1 of 2 required signers signed it");
+    trust.require = "1x";
+    CHECK(lacking_signers(*states, trust) == "'1x' is not a number of signers");
+    trust.require = "2";
     trust.keys.push_back(*PublicKey::read(people.place.path() / "alice.pub"));
     CHECK(lacking_signers(*judge_envelope(envelope, trust), trust) == "");
     trust.keys.clear();
