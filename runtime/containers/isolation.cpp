@@ -353,6 +353,8 @@ void warn_of_unknown_user(const std::optional<uid_t>& uid) {
     }
 }
 
+namespace {
+
 void warn_of_missing_source(const Error& error, const ImageFile& image) {
     constexpr std::string_view kUsual[] = {"/bin",
                                            "/etc",
@@ -381,6 +383,17 @@ void warn_of_missing_source(const Error& error, const ImageFile& image) {
         warn_as_reference("skipping mount of " + source + ": stat " + source +
                           ": no such file or directory");
     }
+}
+
+} // namespace
+
+Result<std::vector<UniqueFd>> open_sources_for(const ImageFile& file,
+                                               std::vector<namespaces::Mount>& mounts) {
+    auto opened = open_sources(mounts);
+    if (!opened) {
+        warn_of_missing_source(opened.error(), file);
+    }
+    return opened;
 }
 
 void warn_of_missing_place(const Error& error) {

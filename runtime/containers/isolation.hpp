@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "runtime/containers/bind_sources.hpp"
 #include "runtime/containers/image_file.hpp"
 #include "runtime/containers/runtime.hpp"
 #include "support/error.hpp"
@@ -25,9 +26,11 @@ namespace cybele::runtime {
 /// What the reference says of --security uid:N where root names a user that the host lacks.
 void warn_of_unknown_user(const std::optional<uid_t>& uid);
 
-/// What the reference says before the error of a bind without a source, whose mount point the image
-/// lacks (of a SIF, which is not mounted yet: a place that most images lack).
-void warn_of_missing_source(const Error& error, const ImageFile& image);
+/// As open_sources(), with what the reference says of a source that is missing where the image
+/// lacks the mount point, too (of a SIF, which is not mounted yet: at a place that most images
+/// lack).
+[[nodiscard]] Result<std::vector<UniqueFd>>
+open_sources_for(const ImageFile& file, std::vector<namespaces::Mount>& mounts);
 
 /// What the reference says before the error of a mount point that a writable image lacks.
 void warn_of_missing_place(const Error& error);

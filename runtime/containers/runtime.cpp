@@ -300,6 +300,15 @@ void tell_unpacking(const Request& request, const ImageFile& file) {
     }
 }
 
+/// With what the reference says of a mount point that a writable image lacks.
+namespaces::ExecFailure exec_with_warning(const Sandbox& sandbox, bool is_image_writable) {
+    auto ended = namespaces::exec_in_sandbox(sandbox);
+    if (is_image_writable) {
+        warn_of_missing_place(ended.error);
+    }
+    return ended;
+}
+
 /// Makes the container in this process.
 Result<namespaces::ExecFailure> make_container(const Request& request,
                                                const Environment& environment,
@@ -315,11 +324,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     auto server = request.image.unsquash ? std::nullopt : start_early(file, all.is_root);
     CYBELE_CHECK(namespaces::enter_namespaces(map_of(request, all.is_root)));
     CYBELE_CHECK(isolate(request));
-    auto opened = open_sources(all.mounts);
-    if (!opened) {
-        warn_of_missing_source(opened.error(), file);
-    }
-    CYBELE_TRY(const std::vector<UniqueFd> sources, std::move(opened));
+    CYBELE_TRY(const std::vector<UniqueFd> sources, open_sources_for(file, all.mounts));
     CYBELE_TRY(ImageBinds image_binds, ImageBinds::open(all.mounts));
     // Like them: a folder of another mount namespace cannot be bound.
     CYBELE_TRY(std::vector<Overlay> overlays,
@@ -365,11 +370,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
             return keep_for_others(proc, *first_member, all.is_root, request.manner.is_verbose);
         };
     }
-    auto ended = namespaces::exec_in_sandbox(sandbox);
-    if (is_image_writable) {
-        warn_of_missing_place(ended.error);
-    }
-    return ended;
+    return exec_with_warning(sandbox, is_image_writable);
 }
 
 /// Joins, or is the first of those that share a container, or neither. `meanwhile`: see meet().

@@ -148,7 +148,11 @@ Result<void> make_points(const Stage& stage, int image, const std::vector<Needed
 
 /// Directories of an overlay: `upper` and `work` on the stage or in the folder `kept`, the image
 /// below, and below that, with a folder, the layer of mount points.
-Result<UniqueFd> mount_overlay(const Stage& stage, int image, int kept) {
+Result<UniqueFd>
+mount_overlay(const Stage& stage, int image, int kept, const std::vector<NeededTarget>& missing) {
+    if (kept >= 0) {
+        CYBELE_CHECK(make_points(stage, image, missing));
+    }
     const std::string below = stage.image_name("lower");
     CYBELE_TRY(const UniqueFd lower, stage.make_directory(below.c_str()));
     CYBELE_CHECK(namespaces::bind_mount({image, lower.get(), true, 0}, "the image"));
@@ -203,12 +207,8 @@ Result<PreparedRoot> prepare_root(const Stage& stage,
         CYBELE_TRY(UniqueFd root, make_underlay(stage, std::move(image), plan, missing));
         return PreparedRoot{std::move(root), "underlay"};
     }
-    if (kept >= 0) {
-        CYBELE_CHECK(make_points(stage, image.get(), missing));
-    }
-    auto overlay = mount_overlay(stage, image.get(), kept);
-    auto made = overlay ? make_targets(overlay->get(), missing_of(overlay->get(), missing))
-                        : Result<void>();
+    auto overlay = mount_overlay(stage, image.get(), kept, missing);
+    auto made = overlay ? make_targets(overlay->get(), missing) : Result<void>();
     if (overlay && made) {
         return PreparedRoot{std::move(*overlay), "overlay"};
     }
