@@ -184,10 +184,12 @@ Result<int> stop(const Session& session, const OtherCall& call) {
         number = SIGKILL;
     }
     if (!number) {
+        const bool is_number =
+            call.value("--signal").find_first_not_of("0123456789") == std::string::npos;
         return fail(ErrorCode::kInput,
                     problem("instance-stop-signal",
                             "'" + printable(call.value("--signal")) + "' is not a signal"),
-                    "a signal has a name or a number",
+                    is_number ? "no signal has this number" : "a signal has a name or a number",
                     "write --signal TERM");
     }
     CYBELE_TRY(const double seconds, timeout_of(call));

@@ -23,6 +23,7 @@ enum class Verbs { kAny, kStart };
 /// `{last}` as an absolute path, `{second}`: the second word, `{blast}`: the last word of our
 /// reason, `{part1}`, `{part2}`: what stands before and after the colon of the first quoted one;
 /// `{file}`: the place, `{subject}`: what the error is about, `{abs}`: that as an absolute path.
+/// `{parts}`: how many parts the first quoted one has.
 struct KnownError {
     std::string_view id; ///< of the problem
     Verbs verbs;
@@ -44,6 +45,10 @@ constexpr KnownError kKnownErrors[] = {
     {"program-not-found", Verbs::kAny, "stat {abs1}: no such file or directory"},
     {"run-help-image-missing", Verbs::kAny, "{message}"},
     {"seccomp-profile-missing", Verbs::kAny, "open {last}: no such file or directory"},
+    {"container-directory-failed", Verbs::kAny, "failed to set working directory: chdir {1}: not a directory", "Not a directory"},
+    {"hostname-malformed", Verbs::kStart, "container creation failed: unable to add {1} to hostname file: {1} is not a valid hostname"},
+    {"home-malformed", Verbs::kStart, "While setting home directory: home argument has incorrect number of elements: {parts}"},
+    {"reference-malformed", Verbs::kStart, "Unable to handle {1} uri: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "no library is set"},
     {"limit-file-missing", Verbs::kAny, "open {abslast}: no such file or directory"},
     {"fuse-server-failed", Verbs::kAny, "could not start program {1} /dev/fd/3 -f: exec: \"{1}\": executable file not found in $PATH", "No such file"},
     {"pull-source-unreadable", Verbs::kStart, "Unable to handle {subject}", "No such file"},
@@ -71,6 +76,7 @@ constexpr KnownError kKnownErrors[] = {
     {"limit-value", Verbs::kAny, "invalid memory value: invalid size: '{1}'", "a size is a number"},
     {"limit-value", Verbs::kAny, "invalid cpus value: can't convert {1} to decimal", "it is a number between"},
     {"limit-value", Verbs::kAny, "blkio-weight must be in range 10-1000", "10 to 1000"},
+    {"instance-stop-signal", Verbs::kAny, "Could not convert stop signal: can't convert {1} to signal number", "no signal has this number"},
     {"instance-stop-signal", Verbs::kAny, "Could not convert stop signal: {1} is not a number"},
     {"scratch-relative", Verbs::kAny, "container creation failed: could not bind scratch directory /var/lib/apptainer/mnt/session/scratch/{1} into container: destination must be an absolute path"},
     {"workdir-missing", Verbs::kAny, "container creation failed: failed to create {abs1}/home: mkdir {abs1}/home: no such file or directory"},
@@ -260,6 +266,7 @@ std::string filled(const KnownError& row, const Fault& fault) {
         {"{blast}", fault.because.substr(fault.because.rfind(' ') + 1)},
         {"{part1}", absolute_path_of(words[0].substr(0, words[0].find(':')))},
         {"{part2}", words[0].substr(std::min(words[0].find(':') + 1, words[0].size()))},
+        {"{parts}", std::to_string(std::count(words[0].begin(), words[0].end(), ':') + 1)},
         {"{subject}", fault.subject},
         {"{abs}", absolute_path_of(fault.subject)},
         {"{scheme1}", words[0].substr(0, words[0].find(':'))},

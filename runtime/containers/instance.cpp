@@ -315,7 +315,10 @@ Result<int> start_in_instance(const Request& request, const Environment& environ
         is_valid_name(name) ? list_instances(environment, name) : std::vector<Instance>();
     if (found.size() != 1) {
         return fail(ErrorCode::kInput,
-                    problem("instance-missing", "no instance found with name " + printable(name)),
+                    problem("instance-missing",
+                            is_valid_name(name)
+                                ? "no instance found with name " + printable(name)
+                                : printable(name) + " is not a valid instance name"),
                     "this user has started none on this host, or it has ended",
                     "`apptainer instance list` shows those that run");
     }

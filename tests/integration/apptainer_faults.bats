@@ -75,7 +75,7 @@ says() {
 }
 
 @test "a variable with a wrong value" {
-    APPTAINER_NV=maybe says 255 APPTAINER_NV exec box true
+    APPTAINER_NV=maybe says 255 'unable to set flag nv to value maybe' exec box true
     SINGULARITY_PIDS_LIMIT=many says 255 SINGULARITY_PIDS_LIMIT exec box true
     APPTAINER_TMPDIR=$place/nosuch says 255 "'$place/nosuch' does not exist" build new.sif box
     assert_file_not_exists new.sif
