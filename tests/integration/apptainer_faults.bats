@@ -59,11 +59,11 @@ says() {
     says 1 'invalid argument "maybe" for "--nv"' exec --nv=maybe box true
     says 1 'invalid argument "WORD" for "--env"' exec --env WORD box true
     says 1 'invalid argument "x" for "-k"' sign -k x box.sif
-    says 1 'invalid argument "x" for "--timeout"' instance stop --timeout x name
+    says 1 'invalid argument "x" for "-t, --timeout"' instance stop --timeout x name
     says 1 'flag needs an argument: --bind' exec --bind
     says 255 'xx is not a valid bind option' exec -B box:/mnt:xx box true
     says 255 'is not an absolute path' exec --home box box true
-    says 255 'is not an absolute path' exec --scratch scratch box true
+    says 255 'destination must be an absolute path' exec --scratch scratch box true
 }
 
 @test "flags that contradict" {
