@@ -141,7 +141,7 @@ YAML
     wait_for 30 test -e meet/begun
     run timeout 60 bin/apptainer exec -o layer.img box true
     assert_failure 255
-    assert_output --partial 'is in use'
+    assert_output --partial 'currently in use by another process'
     touch meet/end
     wait "$writer"
     run bin/apptainer exec -o layer.img:ro box ls /srv/ready

@@ -26,9 +26,9 @@ load ../parts/cases.bash
 }
 
 @test "every flag of Apptainer is carried or refused by name, and none is ignored" {
-    run "$place/bin/apptainer" exec --boot app.sif true
+    run "$place/bin/apptainer" exec --nvccli app.sif true
     assert_failure 255
-    assert_output --partial 'FATAL:   --boot is not supported'
+    assert_output --partial 'FATAL:   --nvccli is not supported'
     run env APPTAINER_PEM_PATH=x "$place/bin/apptainer" exec app.sif true
     assert_failure 255
     assert_output --partial APPTAINER_PEM_PATH
