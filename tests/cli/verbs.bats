@@ -128,7 +128,7 @@ completed() {
     sed -i 's/name: a/name: a, setup: "if"/' site.yaml
     refuses 3 "$CYBELECTL" site check site.yaml
     assert_line " --> $place/policy.yaml:3:7"
-    assert_line ' --> site.yaml:5:29'
+    assert_line ' --> site.yaml:5:27'
     assert_line 'error: this is not valid shell code'
     run "$CYBELECTL" doctor
     assert_line "note    site              $place/site.yaml:5: this is not valid shell code"

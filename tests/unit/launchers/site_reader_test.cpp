@@ -136,7 +136,7 @@ TEST_CASE("site: refusals with place and remedy") {
         {"scheduler: {dialect: torque, account-option: -P}\n",
          "`account-option` is not supported by torque",
          3,
-         48},
+         46},
         {"scheduler: pbspro\nqos: high\n", "`qos` is not supported by pbspro", 4, 6},
         {"scheduler: torque\nqueues: [{name: a, qos: high}]\n",
          "`qos` is not supported by torque",
