@@ -87,7 +87,8 @@ private:
         }
         if (queue != nullptr) {
             job->queue = queue->name;
-            job->resources.gpus_per_node = std::min(queue->gpus_per_node, 1U);
+            job->resources.gpus_per_node =
+                kind == "torch" ? std::min(queue->gpus_per_node, 1U) : 0U;
         }
         schedulers::RenderInput input;
         input.job = &*job;

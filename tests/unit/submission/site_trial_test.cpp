@@ -81,7 +81,7 @@ TEST_CASE("what no job of the Site could use is told at once, each mistake once,
     for (const Row& row :
          {Row{"scheduler: slurm\nqueues:\n  - {name: a}\n"
               "  - {name: b, directives: {slurm: [--swiches=1]}}\n",
-              "site.yaml:6:37: slurm has no option '--swiches'\n"},
+              "site.yaml:6:36: slurm has no option '--swiches'\n"},
           Row{"scheduler: pbspro\naccount: a b\n",
               "site.yaml:4:10: 'a b' cannot be carried by a directive of pbspro\n"},
           Row{"scheduler: pbspro\nqueues:\n  - {name: q, account: -x}\n",
