@@ -146,6 +146,13 @@ void refuse_directive(const Object& object,
                                                     std::move(problem),
                                                     std::move(because),
                                                     std::move(help)));
+    } else if (field == "account" || field == "qos") {
+        object.faults.add(launchers::fault_at_default(object.job,
+                                                      object.input.site,
+                                                      field,
+                                                      std::move(problem),
+                                                      std::move(because),
+                                                      std::move(help)));
     } else {
         object.refuse(field, std::move(problem), std::move(because), std::move(help));
     }

@@ -115,6 +115,14 @@ struct PlanInput {
 /// else of all, the first that it fits in, else the first. Null: the Site has none, or not these.
 [[nodiscard]] const SiteQueue* queue_of(const Job& job, const Site* site);
 
+/// A fault of `account` or `qos`: where the Job has it, else where its queue or the Site does.
+[[nodiscard]] Fault fault_at_default(const Job& job,
+                                     const Site* site,
+                                     std::string_view field,
+                                     Problem problem,
+                                     std::string because,
+                                     std::string help);
+
 /// A fault of that queue: where the Job names it, else where the Site does.
 [[nodiscard]] Fault fault_at_queue(
     const Job& job, const Site* site, Problem problem, std::string because, std::string help);

@@ -273,6 +273,29 @@ const SiteQueue* queue_of(const Job& job, const Site* site) {
                                  : *std::min_element(queues.begin(), queues.end(), is_nearer);
 }
 
+Fault fault_at_default(const Job& job,
+                       const Site* site,
+                       std::string_view field,
+                       Problem problem,
+                       std::string because,
+                       std::string help) {
+    if (site == nullptr || job.says(field)) {
+        return job.fault_at(field, std::move(problem), std::move(because), std::move(help));
+    }
+    const SiteQueue* queue = queue_of(job, site);
+    const bool is_of_queue =
+        queue != nullptr && !(field == "qos" ? queue->qos : queue->account).empty();
+    return document::fault_at(
+        site->source,
+        document::mark_of(site->marks,
+                          is_of_queue
+                              ? fmt::format("queues[{}].{}", queue - site->queues.data(), field)
+                              : std::string(field)),
+        std::move(problem),
+        std::move(because),
+        std::move(help));
+}
+
 Fault fault_at_queue(
     const Job& job, const Site* site, Problem problem, std::string because, std::string help) {
     const SiteQueue* queue = job.queue.empty() ? queue_of(job, site) : nullptr;

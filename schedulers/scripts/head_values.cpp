@@ -110,18 +110,13 @@ Value text_or_default(const Rendering& rendering,
     if (!own.empty() || planned.empty() || is_carried(rendering, planned)) {
         return optional_text(rendering, field, planned);
     }
-    const launchers::Site& site = *rendering.input.site; // only a Site has defaults
-    const launchers::SiteQueue* queue = launchers::queue_of(*rendering.input.job, &site);
-    const bool is_of_queue =
-        queue != nullptr && planned == (field == "qos" ? queue->qos : queue->account);
-    rendering.faults.add(document::fault_at(
-        site.source,
-        document::mark_of(
-            site.marks,
-            is_of_queue ? fmt::format("queues[{}].{}", queue - site.queues.data(), field) : field),
-        problem("directive-quotes", refusal(rendering, planned)),
-        std::string(kNoQuotes),
-        std::string(kPlainWords)));
+    rendering.faults.add(
+        launchers::fault_at_default(*rendering.input.job,
+                                    rendering.input.site,
+                                    field,
+                                    problem("directive-quotes", refusal(rendering, planned)),
+                                    std::string(kNoQuotes),
+                                    std::string(kPlainWords)));
     return {};
 }
 

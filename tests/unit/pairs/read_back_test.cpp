@@ -285,8 +285,10 @@ void put_slurm_options(const Cell& cell, Directives& expected) {
 void leave_unsaid_numbers(const Cell& cell, const Asked& asked, Directives& expected) {
     const auto kind = value_at(cell.job, "launch.kind");
     const bool is_serial = (kind.is_null() || kind == "serial") && asked.tasks == 1;
-    if (value_at(cell.job, "launch.pmi") == "default" &&
-        value_at(cell.job, "resources.cpus-per-task").is_null()) {
+    const bool counts_itself = value_at(cell.job, "launch.pmi") == "default" ||
+                               (value_at(cell.job, "launch.threads") == "own" &&
+                                value_at(cell.job, "launch.binding") == "none");
+    if (counts_itself && value_at(cell.job, "resources.cpus-per-task").is_null()) {
         expected.erase("--cpus-per-task");
     }
     if (value_at(cell.job, "launch.threads") != "own" || !is_serial) {
