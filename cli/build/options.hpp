@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/common/build_arguments.hpp"
+#include "cli/common/cli11.hpp"
 #include "cli/common/image_access.hpp"
 #include "cli/common/passphrase.hpp"
 #include "pipeline/image_build.hpp"
@@ -62,6 +63,9 @@ struct BuildOptions {
     SandboxWords sandbox;
     LookWords look;
 };
+
+/// Adds the options to the command; parsing fills `options`.
+void add_build_options(CLI::App& verb, BuildOptions& options);
 
 /// The line that tells an image of `bytes` bytes.
 [[nodiscard]] std::string built_line(const std::string& image, std::uint64_t bytes, bool is_signed);
