@@ -320,7 +320,8 @@ private:
                               fmt::format("group {} has signatures of other keys already", group)));
             fault.because = "Apptainer requires every signature of a group to be by the one key "
                             "that it is given, unless all of them are made together";
-            fault.help = "sign with all keys in one call, and drop the others: --key A --key B --replace";
+            fault.help =
+                "sign with all keys in one call, and drop the others: --key A --key B --replace";
             fault.is_warning = true;
             options_.on_warning(std::move(fault));
         }
