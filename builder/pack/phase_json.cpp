@@ -57,6 +57,10 @@ Ordered value_of(const StagePlan& stage, const StageKeys* keys) {
                   {"from", stage.stage->header_value("from")},
                   {"sections", sections_of(*stage.stage)},
                   {"steps", steps}};
+    if (const std::string keys_of_base = stage.stage->header_value("fingerprints");
+        !keys_of_base.empty()) {
+        value["fingerprints"] = keys_of_base;
+    }
     if (keys != nullptr) {
         value["base-key"] = name_of(keys->base);
         value["base-digest"] = stage.base_digest;

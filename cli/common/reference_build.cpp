@@ -2,6 +2,7 @@
 #include "cli/common/reference_build.hpp"
 
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -60,8 +61,18 @@ void ReferenceBuild::phase(const std::string& name, const std::string& value) {
     }
     const auto plan = nlohmann::json::parse(value, nullptr, false);
     for (const auto& stage : plan["stages"]) {
-        PlannedStage planned{
-            stage["name"], stage["agent"], stage["source"], stage["from"], stage["sections"], {}};
+        std::string keys;
+        const std::string listed = stage.value("fingerprints", "");
+        for (const auto key : text::split_terminated(listed, ',')) {
+            keys += (keys.empty() ? "" : " ") + std::string(text::trimmed(key));
+        }
+        PlannedStage planned{stage["name"],
+                             stage["agent"],
+                             stage["source"],
+                             stage["from"],
+                             keys,
+                             stage["sections"],
+                             {}};
         for (const auto& step : stage["steps"]) {
             PlannedStep one{step["name"], {}};
             for (const auto& file : step["files"]) {
@@ -92,7 +103,11 @@ void ReferenceBuild::enter(std::size_t stage) {
     } else if (stages_[at_].agent == "oras" || stages_[at_].agent == "library") {
         session_->inform_as_other("Downloading " + stages_[at_].agent + " image");
     } else if (stages_[at_].agent == "localimage" && is_sif(stages_[at_].source)) {
-        session_->inform_as_other("Verifying bootstrap image " + printable(stages_[at_].from));
+        const std::string& keys = stages_[at_].fingerprints;
+        session_->inform_as_other(keys.empty()
+                                      ? "Verifying bootstrap image " + printable(stages_[at_].from)
+                                      : "Checking bootstrap image verifies with fingerprint(s): [" +
+                                            printable(keys) + "]");
     }
 }
 

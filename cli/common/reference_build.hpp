@@ -31,7 +31,8 @@ private:
         std::string name;
         std::string agent;
         std::string source;
-        std::string from; ///< as it is written
+        std::string from;         ///< as it is written
+        std::string fingerprints; ///< of Fingerprints, separated by blanks
         std::vector<std::string> sections;
         std::vector<PlannedStep> steps;
     };

@@ -114,9 +114,9 @@ serve_image() {
     "$apptainer" push --no-https mine.sif "oras://127.0.0.1:$registry/demo/sif:1"
     run "$CYBELECTL" exec --no-https "oras://127.0.0.1:$registry/demo/sif:1" echo 'by its own name'
     assert_output 'by its own name'
-    run "$apptainer" exec --disable-cache oci:layout:1 echo 'only now'
+    run --separate-stderr "$apptainer" exec --disable-cache oci:layout:1 echo 'only now'
     assert_output 'only now'
     run "$apptainer" exec --no-https "docker://127.0.0.1:$registry/demo/none:1" echo x
     assert_failure 255
-    assert_output --partial 'MANIFEST_UNKNOWN'
+    assert_output --partial 'manifest unknown'
 }

@@ -28,6 +28,7 @@ class Fault:
         self.line = int(place[2] or 0) if place else 0
         self.column = int(place[3] or 0) if place else 0
         self.place = place[0][5:] if place else "-"
+        self.shown = (self._line("  | ") or "").strip()
 
     def _line(self, start):
         for line in self.text.splitlines():

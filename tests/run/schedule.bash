@@ -105,6 +105,7 @@ choose_files_in_memory() {
     for suite in "${suites[@]}"; do
         [[ -n ${files_of[$suite]:-} ]] || continue
         files_in_memory[$suite]=${files_of[$suite]}
+        # shellcheck disable=SC2004 # names are keys of the array
         memory_of[$suite]=$((${memory_of[$suite]} + ${files_of[$suite]}))
     done
 }
