@@ -31,7 +31,8 @@ TEST_CASE("metrics: a head and a value per line, and no phase that somebody else
 
 TEST_CASE("the alerts of the page for operators name metrics that exist") {
     const std::string text = bridge::metrics_text({});
-    const std::string page = read_file("docs/reference/bridge-operations.md").value();
+    const std::string page =
+        read_file(CYBELE_SOURCE_DIR "/docs/reference/bridge-operations.md").value();
     const std::regex name("cybelectl_bridge_[a-z_]+");
     std::size_t count = 0;
     for (auto at = std::sregex_iterator(page.begin(), page.end(), name);
