@@ -145,7 +145,7 @@ bool trust_clients(SSL_CTX* context, const std::string& text) {
         if (!authority) {
             return has_one;
         }
-        has_one = X509_STORE_add_cert(store, authority.get()) == 1;
+        has_one = X509_STORE_add_cert(store, authority.get()) == 1 || has_one;
     }
 }
 

@@ -86,9 +86,20 @@ Result<std::string> read_script_file(const fs::path& file) {
     return text;
 }
 
+bool begins_line(std::string_view text, std::string_view prefix) {
+    return text.starts_with(prefix) ||
+           text.find("\n" + std::string(prefix)) != std::string_view::npos;
+}
+
+bool has_directives(std::string_view text) {
+    return begins_line(text, "#SBATCH ") || begins_line(text, "#PBS ");
+}
+
+/// A line `kind:` after directives is one of a script, such as in a here-document.
 bool is_job_document(std::string_view text) {
-    return !text.starts_with("#!") &&
-           (text.starts_with("kind:") || text.find("\nkind:") != std::string_view::npos);
+    const std::size_t kind = text.starts_with("kind:") ? 0 : text.find("\nkind:");
+    return !text.starts_with("#!") && kind != std::string_view::npos &&
+           !has_directives(text.substr(0, kind));
 }
 
 Result<void> check_text(const fs::path& file, const BatchScript& script) {
@@ -394,12 +405,7 @@ Result<const Taker*> taker_of(const std::string& scheduler) {
 } // namespace
 
 bool is_own_script(std::string_view text) {
-    const auto begins_line = [&text](std::string_view prefix) {
-        return text.starts_with(prefix) ||
-               text.find("\n" + std::string(prefix)) != std::string_view::npos;
-    };
-    return text.starts_with("#!") ||
-           (!is_job_document(text) && (begins_line("#SBATCH ") || begins_line("#PBS ")));
+    return text.starts_with("#!") || (!is_job_document(text) && has_directives(text));
 }
 
 Result<RenderedJob> ready_script(const OwnScriptRequest& script,

@@ -77,6 +77,7 @@ TEST_CASE("own script: by its first line or its directives a text is a batch scr
     CHECK(is_own_script("#SBATCH -n 1\n"));
     CHECK(is_own_script("# mine\n#PBS -l nodes=1\n"));
     CHECK(is_own_script("#!/bin/sh\nkind: of a script\n"));
+    CHECK(is_own_script("#PBS -l nodes=1\ncat <<END\nkind: Job\nEND\n"));
     CHECK_FALSE(is_own_script("kind: Job\n#SBATCH -n 1\n"));
     CHECK_FALSE(is_own_script("# a Job\nkind: Job\nscript: |\n#PBS -l nodes=1\n"));
     CHECK_FALSE(is_own_script("echo #SBATCH -n 1\n"));
