@@ -105,13 +105,16 @@ others_run() {
 @test "a login as another user than the account hands nothing over, and says so" {
     cp keys/guest.pub authorized/guest
     cp bridge.yaml usual.yaml
+    mv slurm/guest/.cybelectl records # where there are some, they are another user's: nothing is written next to them
     sed -i "s|way: {ssh: guest@127.0.0.1, key: $place/keys/guest}|way: {ssh: root@127.0.0.1, key: $place/keys/root}|" bridge.yaml
     start_bridge one
     job confused true
     wait_for 180 is_hindered confused Submitted || { kubectl get slurmjob confused -o yaml && cat one.log && return 1; }
     assert_equal "$(condition confused Submitted message)" 'commands run as another user: root, not guest'
     assert_equal "$(field confused .status.jobId)$(in_queue)$(runs_of confused)" 0
+    assert_not_exist slurm/guest/.cybelectl
     stop_bridge one
+    mv records slurm/guest/.cybelectl
     mv usual.yaml bridge.yaml
     start_bridge one
     ends confused Succeeded 180
