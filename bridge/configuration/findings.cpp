@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/configuration/findings.hpp"
 
-#include "support/document.hpp"
+#include "bridge/configuration/field_faults.hpp"
 #include "support/quote.hpp"
 
 #include <filesystem>
@@ -13,45 +13,6 @@
 
 namespace cybele::bridge {
 namespace {
-
-/// Errors at fields of the Bridge or of its Site.
-class Refusals {
-public:
-    explicit Refusals(const Configuration& configuration) : configuration_(configuration) {}
-
-    void add(const std::string& path, Problem what, std::string because, std::string help) {
-        const launchers::Bridge& document = configuration_.document;
-        add_at(document.source,
-               document::mark_of(document.marks, path),
-               std::move(what),
-               std::move(because),
-               std::move(help));
-    }
-    void add_of_site(const std::string& path, Problem what, std::string because, std::string help) {
-        const launchers::Site& site = configuration_.cluster;
-        add_at(site.source,
-               document::mark_of(site.marks, path),
-               std::move(what),
-               std::move(because),
-               std::move(help));
-    }
-    [[nodiscard]] std::vector<Fault> take() {
-        return std::move(faults_);
-    }
-
-private:
-    void add_at(const yaml::Source& source,
-                yaml::Mark mark,
-                Problem what,
-                std::string because,
-                std::string help) {
-        faults_.push_back(
-            document::fault_at(source, mark, std::move(what), std::move(because), std::move(help)));
-    }
-
-    const Configuration& configuration_;
-    std::vector<Fault> faults_;
-};
 
 /// USER of USER@HOST; empty where ssh decides.
 std::string user_of(const std::string& login) {
@@ -72,7 +33,7 @@ bool can_be(const std::string& user, const std::string& account) {
            user.ends_with("+" + account);
 }
 
-void refuse_login(const launchers::BridgeAccount& row, const std::string& path, Refusals& into) {
+void refuse_login(const launchers::BridgeAccount& row, const std::string& path, FieldFaults& into) {
     const std::string user = user_of(row.way.ssh);
     if (user.empty()) {
         return;
@@ -92,7 +53,7 @@ void refuse_login(const launchers::BridgeAccount& row, const std::string& path, 
     }
 }
 
-void refuse_roots(const launchers::BridgeAccount& row, const std::string& path, Refusals& into) {
+void refuse_roots(const launchers::BridgeAccount& row, const std::string& path, FieldFaults& into) {
     for (std::size_t at = 0; at < row.results_roots.size(); ++at) {
         const auto plain = std::filesystem::path(row.results_roots[at]).lexically_normal();
         if (plain != plain.root_path()) {
@@ -109,7 +70,7 @@ void refuse_roots(const launchers::BridgeAccount& row, const std::string& path, 
 }
 
 /// The script of each ordinary Job would be refused: the nodes read these files.
-void refuse_verification(const Configuration& configuration, Refusals& into) {
+void refuse_verification(const Configuration& configuration, FieldFaults& into) {
     std::vector<std::string> paths = configuration.cluster.verify_keys;
     if (!configuration.cluster.verify_policy.empty()) {
         paths.push_back(configuration.cluster.verify_policy);
@@ -130,7 +91,7 @@ void refuse_verification(const Configuration& configuration, Refusals& into) {
 
 std::vector<Fault> refused_fields(const Configuration& configuration) {
     const launchers::Bridge& document = configuration.document;
-    Refusals refusals(configuration);
+    FieldFaults refusals(configuration);
     if (document.reader && user_of(document.reader->ssh) == "root") {
         refusals.add("reader.ssh",
                      problem("bridge-reader-root", "the reader would log in as root"),
@@ -151,7 +112,7 @@ std::vector<Fault> refused_fields(const Configuration& configuration) {
 }
 
 std::vector<Fault> refused_in_pod(const Configuration& configuration) {
-    Refusals refusals(configuration);
+    FieldFaults refusals(configuration);
     if (!configuration.cluster.templates.empty()) {
         refusals.add_of_site(
             "templates",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "bridge/configuration/field_faults.hpp"
 #include "bridge/configuration/findings.hpp"
-#include "support/document.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -14,49 +14,13 @@
 namespace cybele::bridge {
 namespace {
 
-/// Warnings, at fields of the Bridge or of its Site.
-class Notes {
-public:
-    explicit Notes(const launchers::Bridge& document) : document_(document) {}
-
-    void add(const std::string& path, Problem what, std::string because, std::string help) {
-        add(document::fault_at(document_.source,
-                               document::mark_of(document_.marks, path),
-                               std::move(what),
-                               std::move(because),
-                               std::move(help)));
-    }
-    void add_at_site(const launchers::Site& site,
-                     const std::string& path,
-                     Problem what,
-                     std::string because,
-                     std::string help) {
-        add(document::fault_at(site.source,
-                               document::mark_of(site.marks, path),
-                               std::move(what),
-                               std::move(because),
-                               std::move(help)));
-    }
-    void add(Fault note) {
-        note.is_warning = true;
-        notes_.push_back(std::move(note));
-    }
-    [[nodiscard]] std::vector<Fault> take() {
-        return std::move(notes_);
-    }
-
-private:
-    const launchers::Bridge& document_;
-    std::vector<Fault> notes_;
-};
-
 constexpr std::string_view kKeysFolder = "/etc/cybelectl-keys";
 
 /// A file that the pod has only as one of the Secret.
 void note_file(const std::filesystem::path& file,
                std::string_view field,
                const std::string& path,
-               Notes& notes) {
+               FieldFaults& notes) {
     if (file.empty() || file.parent_path() == kKeysFolder) {
         return;
     }
@@ -69,7 +33,7 @@ void note_file(const std::filesystem::path& file,
 }
 
 /// A pod has the files of the Secret, and no commands of a batch system.
-void note_way(const launchers::BridgeWay& way, const std::string& path, Notes& notes) {
+void note_way(const launchers::BridgeWay& way, const std::string& path, FieldFaults& notes) {
     if (way.ssh.empty() && way.slurmrestd.empty()) {
         notes.add(path,
                   problem("bridge-commands-in-pod", "the pod has no commands of a batch system"),
@@ -120,7 +84,7 @@ Fault moving_image(const std::string& image) {
         "name a version or a digest, like REGISTRY/NAME:1.0.0");
 }
 
-void note_images(const InstallRequest& request, Notes& notes) {
+void note_images(const InstallRequest& request, FieldFaults& notes) {
     const launchers::Bridge& document = request.configuration.document;
     if (is_moving(request.image)) {
         notes.add(moving_image(request.image));
@@ -133,7 +97,7 @@ void note_images(const InstallRequest& request, Notes& notes) {
 }
 
 /// What the Deployment does not have.
-void note_pod(const launchers::Bridge& document, Notes& notes) {
+void note_pod(const launchers::Bridge& document, FieldFaults& notes) {
     for (std::size_t at = 0; at < document.accounts.size(); ++at) {
         note_way(document.accounts[at].way, fmt::format("accounts[{}].way", at), notes);
     }
@@ -146,7 +110,7 @@ void note_pod(const launchers::Bridge& document, Notes& notes) {
     }
 }
 
-void note_accounts(const launchers::Bridge& document, Notes& notes) {
+void note_accounts(const launchers::Bridge& document, FieldFaults& notes) {
     for (std::size_t at = 0; at < document.accounts.size(); ++at) {
         const launchers::BridgeAccount& row = document.accounts[at];
         const std::string path = fmt::format("accounts[{}]", at);
@@ -169,7 +133,7 @@ void note_accounts(const launchers::Bridge& document, Notes& notes) {
 }
 
 /// More than is meant.
-void note_rights(const InstallRequest& request, Notes& notes) {
+void note_rights(const InstallRequest& request, FieldFaults& notes) {
     const launchers::Bridge& document = request.configuration.document;
     const launchers::Site& site = request.configuration.cluster;
     const bool makes_pods = document.virtual_nodes || !document.collector_image.empty();
@@ -181,8 +145,7 @@ void note_rights(const InstallRequest& request, Notes& notes) {
                   "list the namespaces of `accounts` in `namespaces`");
     }
     if (!site.verify_policy.empty() || !site.verify_keys.empty()) {
-        notes.add_at_site(
-            site,
+        notes.add_of_site(
             "verify",
             problem("bridge-scripts-not-verified",
                     fmt::format("`verify` of the Site does not apply to scripts of {}s",
@@ -197,14 +160,18 @@ void note_rights(const InstallRequest& request, Notes& notes) {
 
 std::vector<Fault> install_notes(const InstallRequest& request) {
     const launchers::Bridge& document = request.configuration.document;
-    Notes notes(document);
+    FieldFaults notes(request.configuration);
     note_accounts(document, notes);
     note_rights(request, notes);
     note_images(request, notes);
     if (!request.image.empty()) {
         note_pod(document, notes);
     }
-    return notes.take();
+    std::vector<Fault> warnings = notes.take();
+    for (Fault& warning : warnings) {
+        warning.is_warning = true;
+    }
+    return warnings;
 }
 
 } // namespace cybele::bridge

@@ -132,7 +132,7 @@ void VirtualNodes::report(const WriteResult& outcome) {
 }
 
 void VirtualNodes::report(const std::string& words) {
-    if (settings_.log && told_.take(words, boot_time())) {
+    if (settings_.log && logged_.is_due(words, boot_time())) {
         settings_.log({{}, {}, "Trouble", "virtual nodes: " + words});
     }
 }

@@ -7,8 +7,8 @@
 #include "bridge/nodes/node_view.hpp"
 #include "bridge/objects/object.hpp"
 #include "bridge/objects/transition.hpp"
+#include "bridge/server/logged_words.hpp"
 #include "bridge/server/pump.hpp"
-#include "bridge/server/told_words.hpp"
 
 #include <cstdint>
 #include <functional>
@@ -115,7 +115,7 @@ private:
     /// When the name of a pod was first found taken, by the uid of the object.
     std::map<std::string, apiserver::Moment> taken_since_;
     std::map<std::string, apiserver::Moment> refused_; ///< when, by namespace or uid
-    ToldWords told_;
+    LoggedWords logged_;
     std::vector<LiveQueue> live_;
     apiserver::Moment due_{0};
     apiserver::Moment due_list_{0};

@@ -12,7 +12,7 @@
 #include "bridge/rounds/object_watch.hpp"
 #include "bridge/server/api_server.hpp"
 #include "bridge/server/identity.hpp"
-#include "bridge/server/told_words.hpp"
+#include "bridge/server/logged_words.hpp"
 #include "bridge/service/bindings.hpp"
 #include "bridge/service/oversight.hpp"
 #include "bridge/service/pod_services.hpp"
@@ -157,7 +157,7 @@ private:
 
     /// The same words once an hour, and again after the batch system answered a query.
     void report(const std::string& words) {
-        if (told_.take(words, boot_time())) {
+        if (logged_.is_due(words, boot_time())) {
             log("Trouble", words);
         }
     }
@@ -307,7 +307,7 @@ private:
             log("Compared", "all jobs were compared with the objects");
         }
         if (report.is_complete && !was_answered_) {
-            told_.clear();
+            logged_.clear();
         }
         if (report.is_complete != was_answered_) {
             was_answered_ = report.is_complete;
@@ -381,7 +381,7 @@ private:
     PodServices pods_;
     Bindings bindings_;
     std::set<std::string> must_read_;
-    ToldWords told_;
+    LoggedWords logged_;
     Moment next_poll_{0};
     BackOff queue_back_off_;
     Moment answered_at_ = boot_time();

@@ -287,7 +287,7 @@ private:
     }
 
     /// The object whose collector pod has the token. Everyone else gets one and the same answer,
-    /// so that nobody learns from it which objects exist.
+    /// so that the answer does not show which objects exist.
     Rejected find_for_collector(const std::string& space, const std::string& name, Object& object) {
         if (request_.token.empty()) {
             return Rejection{kUnauthorized, "the token of a collector pod is needed"};

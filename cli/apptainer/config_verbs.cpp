@@ -108,19 +108,12 @@ Values listed_values(std::string_view list) {
     return values;
 }
 
-std::string_view trimmed(std::string_view text) {
-    const std::size_t first = std::min(text.find_first_not_of(" \t\r"), text.size());
-    const std::size_t last = text.find_last_not_of(" \t\r");
-    return last == std::string_view::npos ? std::string_view()
-                                          : text.substr(first, last + 1 - first);
-}
-
 /// The value of a line "NAME = VALUE" of this directive.
 std::optional<std::string_view> value_in(std::string_view line, std::string_view name) {
     const std::size_t equals = line.find('=');
-    const bool is_of = equals != std::string_view::npos && !trimmed(line).starts_with('#') &&
-                       trimmed(line.substr(0, equals)) == name;
-    return is_of ? std::optional(trimmed(line.substr(equals + 1))) : std::nullopt;
+    const bool is_of = equals != std::string_view::npos && !text::trimmed(line).starts_with('#') &&
+                       text::trimmed(line.substr(0, equals)) == name;
+    return is_of ? std::optional(text::trimmed(line.substr(equals + 1))) : std::nullopt;
 }
 
 Values read_values(const std::string& text, const HostDirective& directive) {

@@ -20,7 +20,7 @@ namespace {
 Result<std::string> signing_key(const Session& session, const OtherCall& call) {
     auto fingerprint = call.has("--keyidx") ? key_at(session, call.value("--keyidx"))
                                             : ask_for_key(session, true, false);
-    if (!fingerprint) { // else it is told by who signs
+    if (!fingerprint) { // else signing reports it
         session.inform_as_other("Signing image with PGP key material");
         return fingerprint;
     }

@@ -86,7 +86,7 @@ Result<int> show_remote_status(const Session& session, const OtherCall& call) {
     return fail(ErrorCode::kEnvironment,
                 problem("apptainer-command-not-supported",
                         "`" + session.other_name + " remote status` is not supported"),
-                "there is no central service here",
+                "cybelectl has no central service",
                 "name the host in the address, and log in by `registry login`");
 }
 

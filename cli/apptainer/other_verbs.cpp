@@ -21,7 +21,6 @@
 #include "cli/common/image_store.hpp"
 #include "cli/common/reference_folders.hpp"
 #include "cli/image/inspect_print.hpp"
-#include "cli/image/plain_host.hpp"
 #include "cli/image/pull_error.hpp"
 #include "cli/image/reference_cache.hpp"
 #include "cli/image/start_image.hpp"
@@ -94,27 +93,6 @@ Result<std::string> seekable_source(const std::string& source) {
     return "/proc/self/fd/" + std::to_string(memory);
 }
 
-/// Whether an image that a definition begins with is of such a host.
-bool begins_at_plain_host(const std::string& definition) {
-    constexpr std::size_t kMost = 1U << 20U;
-    std::error_code failed;
-    const auto text = fs::is_regular_file(definition, failed) ? read_file(definition, kMost)
-                                                              : Result<std::string>(std::string());
-    for (const std::string_view line :
-         text ? text::split_terminated(*text, '\n') : std::vector<std::string_view>()) {
-        const std::size_t colon = std::min(line.find(':'), line.size());
-        const std::string_view key = line.substr(0, colon);
-        const bool is_from =
-            key == "From" || key == "from" || key == "Registry" || key == "registry";
-        const std::size_t begin = line.find_first_not_of(" \t", std::min(colon + 1, line.size()));
-        if (is_from && begin != std::string_view::npos &&
-            is_plain_host(line.substr(begin, line.find_first_of("/ \t", begin) - begin))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 Result<OwnWords> build(Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::string architecture, read_architecture(call));
     CYBELE_CHECK(check_temporary(call));
@@ -128,10 +106,6 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
     add_login(session, call);
     std::vector<std::string> words = call.own_words();
     words.insert(words.begin(), "--quiet");
-    const bool is_plain = has_plain_host(call.words[1]) || begins_at_plain_host(call.words[1]);
-    if (is_plain && !call.has("--no-https")) {
-        words.emplace_back("--no-https");
-    }
     if (!architecture.empty()) {
         words.push_back("--arch=" + architecture);
     }
@@ -171,8 +145,7 @@ Result<OwnWords> pull(Session& session, const OtherCall& call) {
     wish.is_forced = call.has("--force");
     wish.is_sandbox = call.has("--sandbox");
     wish.options.has_no_cache = call.has("--disable-cache");
-    wish.options.has_plain_http =
-        call.has("--no-https") || (scheme == "oras" && has_plain_host(wish.source));
+    wish.options.has_plain_http = call.has("--no-https");
     wish.options.authfile = call.value("--authfile");
     session.action = [&session, wish] {
         return pull_file(session, wish).map_error([&wish](const Error& failed) {
@@ -196,9 +169,6 @@ Result<OwnWords> push(Session& session, const OtherCall& call) {
     add_login(session, call);
     std::vector<std::string> words = call.own_words();
     words.insert(words.begin(), "--quiet");
-    if (has_plain_host(target) && !call.has("--no-https")) {
-        words.emplace_back("--no-https");
-    }
     words.insert(words.end(), call.words.begin(), call.words.end());
     return OwnWords{std::move(words), std::nullopt};
 }

@@ -2,7 +2,6 @@
 #include "cli/apptainer/registry_verbs.hpp"
 
 #include "cli/apptainer/remotes_file.hpp"
-#include "cli/image/plain_host.hpp"
 #include "cli/image/transfer.hpp"
 #include "registry/oci/credentials.hpp"
 #include "registry/oci/registry.hpp"
@@ -121,7 +120,8 @@ Result<int> registry_login(const Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::string host, registry::read_host(place.host));
     const HttpClient client = HttpClient::find(session.environment, session.program);
     AccessOptions access;
-    access.is_plain = is_plain_host(host) || call.has("--no-https");
+    access.is_plain = call.has("--no-https");
+    access.may_be_plain = true;
     CYBELE_TRY(registry::Transport transport,
                make_transport(session, access, client, "logging in to " + host));
     transport.access.login = login;

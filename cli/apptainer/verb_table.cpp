@@ -13,7 +13,7 @@ using FlagKind = OtherFlag::Kind;
 constexpr bool kValue = true;
 constexpr std::string_view kEncrypted =
     "encrypted images are not supported; use an image that is not encrypted";
-constexpr std::string_view kNoServer = "there is no central service here; name the host in the "
+constexpr std::string_view kNoServer = "cybelectl has no central service; name the host in the "
                                        "address, and log in by `registry login`";
 constexpr std::string_view kNoCapabilities =
     "no capabilities are granted to users; run as root what needs them";

@@ -201,6 +201,7 @@ bool is_updated(const Session& session, const BuildOptions& options) {
 /// The request of the library, from the words of the command line.
 Result<void> prepare_request(Session& session, BuildOptions& options) {
     pipeline::ImageBuild& request = options.build;
+    options.access.may_be_plain = !session.other_name.empty();
     CYBELE_TRY(request.settings,
                build_settings(session,
                               {request.settings.builder,

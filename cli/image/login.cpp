@@ -232,6 +232,7 @@ Result<registry::Transport> make_transport(const Session& session,
     CYBELE_CHECK(check_certificates(transport.access.ca_file.native()));
     transport.access.authfile = options.authfile;
     transport.access.is_plain = options.is_plain;
+    transport.access.may_be_plain = options.may_be_plain;
     transport.access.library = options.library.empty() ? settings.get("library") : options.library;
     transport.access.clock = [] { return Session::clock(); };
     transport.access.wait = [](std::chrono::milliseconds pause) {

@@ -103,8 +103,8 @@ Result<registry::Reference> push_target(const std::string& text) {
                 "write `oras://" + printable(text.substr(kDocker.size())) + "`");
 }
 
-/// Who pulls the tag with a key gets nothing any more, and who pulls it without one gets bytes that
-/// nobody answers for.
+/// A pull of the tag that verifies fails from now on, and one that does not gets bytes that are not
+/// signed.
 Fault unsigned_note(const registry::Reference& reference, const std::string& before) {
     Fault note;
     note.is_warning = true;
@@ -136,7 +136,9 @@ Result<Pushed> push_one(const Session& session, const TransferOptions& options) 
     }
     CYBELE_CHECK(check_signatures(options, request.file));
     const HttpClient client = HttpClient::find(session.environment, session.program);
-    CYBELE_TRY(const auto transport, make_transport(session, options, client, "pushing"));
+    AccessOptions access = options;
+    access.may_be_plain = !session.other_name.empty();
+    CYBELE_TRY(const auto transport, make_transport(session, access, client, "pushing"));
     CYBELE_TRY(const registry::PushResult done,
                registry::push(transport, request).map_error(during("pushing the image")));
     if (!done.signed_before.empty()) {

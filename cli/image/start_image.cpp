@@ -6,7 +6,6 @@
 #include "cli/common/progress.hpp"
 #include "cli/common/reference_folders.hpp"
 #include "cli/image/cache_entries.hpp"
-#include "cli/image/plain_host.hpp"
 #include "cli/image/reference_cache.hpp"
 #include "cli/image/unreadable_source.hpp"
 #include "cli/image/web_image.hpp"
@@ -107,10 +106,8 @@ AccessOptions access_of(const Session& session, const StartOptions& options) {
     AccessOptions access;
     access.ca_file = options.ca_file;
     access.authfile = authfile_of(session, options);
-    const bool is_plain_oras = !session.other_name.empty() &&
-                               options.image.starts_with("oras://") &&
-                               has_plain_host(options.image);
-    access.is_plain = options.has_plain_http || is_plain_oras;
+    access.is_plain = options.has_plain_http;
+    access.may_be_plain = !session.other_name.empty() && options.image.starts_with("oras://");
     return access;
 }
 

@@ -178,7 +178,7 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
                         problem("apptainer-option-not-supported", flag.name + " is not supported"),
                         std::move(why));
         }
-        if (why == "it is not an integer") { // as the library of flags there says it
+        if (why == kNotAnInteger) { // as the library of flags there says it
             why = "strconv.ParseInt: parsing \"" + value + "\": invalid syntax";
         }
         std::string message = "invalid argument \"";

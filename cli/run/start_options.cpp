@@ -160,7 +160,7 @@ Result<void> use_host(const Session& session, StartOptions& options) {
         return fail(ErrorCode::kInput,
                     problem("site-settings-missing",
                             "cannot read '" + printable(options.site_settings) + "'"),
-                    "there is no such file",
+                    "the file does not exist",
                     "check the name that --config has");
     }
     CYBELE_TRY(const auto settings, std::move(found));

@@ -27,6 +27,9 @@ struct UriWords {
     bool asks_for_login = false; ///< --docker-login
 };
 
+/// Why a value that should be a number is not accepted.
+inline constexpr std::string_view kNotAnInteger = "it is not an integer";
+
 /// What `exec`, `run`, `shell` and `test` were given.
 struct StartOptions : UriWords {
     runtime::Request request;

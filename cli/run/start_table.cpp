@@ -73,7 +73,7 @@ template <auto kMember>
 std::string set_count(StartOptions& options, std::string_view value) {
     const char* const last = value.data() + value.size();
     const auto [end, failed] = std::from_chars(value.data(), last, options.request.limits.*kMember);
-    return failed == std::errc() && end == last ? "" : "it is not an integer";
+    return std::string(failed == std::errc() && end == last ? "" : kNotAnInteger);
 }
 
 std::string add_device_weight(StartOptions& options, std::string_view value) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/oci/connection.hpp"
 
+#include "registry/oci/private_host.hpp"
 #include "support/encoding.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
@@ -321,6 +322,9 @@ Result<HttpResponse> Connection::send_named(HttpRequest request, bool is_once) {
         request.credentials = credentials;
         authorize(request);
         CYBELE_TRY(HttpResponse answer, client_.send(request));
+        if (turn_plain(answer, request)) {
+            continue;
+        }
         const bool may_improve =
             answer.failure ? answer.is_passing : registry::is_passing(answer.status);
         if (may_improve && !is_once && wait_for(attempt, answer, printable(reference_.host))) {
@@ -350,9 +354,28 @@ Result<HttpResponse> Connection::send_named(HttpRequest request, bool is_once) {
 }
 
 /// A server that speaks http: answers to https: with something that TLS cannot read.
+bool Connection::speaks_plain(const Error& failure) const {
+    const Fault& fault = failure.faults().front();
+    return !access_.is_plain && fault.because.find("wrong version number") != std::string::npos;
+}
+
+/// Of a server that does not speak https:, nothing was sent yet, and all goes by http: from now on
+/// where that is allowed.
+bool Connection::turn_plain(const HttpResponse& answer, HttpRequest& request) {
+    const std::string secure = url("");
+    if (!answer.failure || !speaks_plain(*answer.failure) || !access_.may_be_plain ||
+        !is_private_host(reference_.host) || !is_same_origin(request.url, secure)) {
+        return false;
+    }
+    access_.is_plain = true;
+    request.url.replace(0, secure.size(), url(""));
+    request.access.allows_plain = true;
+    return true;
+}
+
 Error Connection::told(const Error& failure) const {
     Fault fault = failure.faults().front();
-    if (!access_.is_plain && fault.because.find("wrong version number") != std::string::npos) {
+    if (speaks_plain(failure)) {
         fault.because = "it does not speak https: it answers by plain HTTP, or is not a registry";
         fault.help = "add `--plain-http` if you trust the network between, or correct the port";
     } else if (fault.id == "server-untrusted") {

@@ -24,6 +24,7 @@ struct Access {
     std::optional<Login> login;          ///< this one, and no file is looked into
     std::string token_server;            ///< HOST[:PORT] that is given `login`, too
     bool is_plain = false;               ///< http: instead of https:
+    bool may_be_plain = false;           ///< where a private host does not speak https:
     std::string library;                 ///< HOST[:PORT] of `library://` without a host
     unsigned attempts = 6;               ///< of what may go better another time
     std::chrono::seconds stall{30};      ///< without a byte of a download: it is asked for again
@@ -87,6 +88,8 @@ private:
     Result<void> load_token_login();
     [[nodiscard]] Error withheld() const;
     [[nodiscard]] Error told(const Error& failure) const;
+    [[nodiscard]] bool speaks_plain(const Error& failure) const;
+    bool turn_plain(const HttpResponse& answer, HttpRequest& request);
     [[nodiscard]] Error denied(const HttpResponse& answer) const;
 
     const HttpClient& client_;

@@ -174,7 +174,7 @@ void skip_blanks(std::string_view& text) {
     text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
 }
 
-/// The name before `=` or a blank; nothing for what is no name, or has a meaning to the shell.
+/// The name before `=` or a blank; empty where it is not a name, or has a meaning to the shell.
 std::optional<std::string> take_variable_name(std::string_view& text) {
     constexpr std::string_view kOfTheShell[] = {"IFS", "UID", "EUID", "PPID", "OPTIND", "RANDOM"};
     const auto* const end = std::find_if_not(text.begin(), text.end(), is_word_character);
@@ -309,7 +309,9 @@ private:
         const auto value = word.read();
         std::string_view rest = word.rest();
         skip_blanks(rest);
-        if (!value || !rest.empty() || word.is_split()) {
+        // Without quotes a shell sees no word at all where the variable is empty: `[ -n ]` is true.
+        const bool is_gone = value && value->empty() && line.find_first_of("\"'") == line.npos;
+        if (!value || !rest.empty() || word.is_split() || is_gone) {
             return std::nullopt;
         }
         struct stat status = {};

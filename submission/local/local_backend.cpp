@@ -169,23 +169,27 @@ private:
         });
     }
 
+    /// All of them, or, where one runs on another machine, none.
     [[nodiscard]] Result<void> cancel_in(LocalDraft& draft, const std::vector<JobRef>& jobs) const {
-        for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
-            const LocalPart& part = draft.state.parts[at];
+        for (const LocalPart& part : draft.state.parts) {
             const LocalSpec& spec = draft.spec_of(part);
-            if (!means(jobs, spec, part)) {
-                continue;
-            }
-            if (part.phase == Phase::kWaiting) {
-                draft.end(at, "cancelled", "it was cancelled before it began");
-            } else if (spec.host != scheduler_.machine().host) {
+            if (means(jobs, spec, part) && part.phase != Phase::kWaiting &&
+                spec.host != scheduler_.machine().host) {
                 return fail(ErrorCode::kExecution,
                             problem("local-cancel-elsewhere",
                                     "job " + part.id() + " cannot be cancelled from here"),
                             "it runs on " + spec.host,
                             "cancel it there: `cybelectl job cancel " + part.id() + "`");
             }
-            if (part.phase == Phase::kRunning) {
+        }
+        for (std::size_t at = 0; at < draft.state.parts.size(); ++at) {
+            const LocalPart& part = draft.state.parts[at];
+            if (!means(jobs, draft.spec_of(part), part)) {
+                continue;
+            }
+            if (part.phase == Phase::kWaiting) {
+                draft.end(at, "cancelled", "it was cancelled before it began");
+            } else if (part.phase == Phase::kRunning) {
                 CYBELE_CHECK(end_running(part));
             }
         }

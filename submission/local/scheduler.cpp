@@ -73,8 +73,9 @@ RunningJob running_job(const LocalDraft& draft, const LocalPart& part) {
     return job;
 }
 
-/// The conditions of jobs, judged by the parts of the job that is waited for: those in the file,
-/// and over them those of the draft. Such a job was submitted before, so its own parts are settled.
+/// What the conditions of jobs come to, by the parts of the job that is waited for: those in the
+/// file, and over them those of the draft. Such a job was submitted before, so its own parts are
+/// settled.
 class Conditions {
 public:
     Conditions(const Queue& queue, const LocalDraft& draft) : queue_(queue), draft_(draft) {}

@@ -101,8 +101,8 @@ private:
         }
     }
 
-    /// What is said of the Job is no mistake of the Site, which need not have each kind of launch;
-    /// but each queue takes a single process.
+    /// A fault of the Job is not one of the Site, which need not have each kind of launch; but each
+    /// queue must accept a single process.
     void take(Fault fault, std::string_view kind, const SiteQueue* queue) {
         const bool is_of_job = fault.where && fault.where->file == kTrial;
         if (is_of_job && (fault.is_warning || kind != "serial")) {

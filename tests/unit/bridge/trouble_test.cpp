@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/decide/trouble.hpp"
-#include "bridge/server/told_words.hpp"
+#include "bridge/server/logged_words.hpp"
 #include "scene.hpp"
 
 #include <chrono>
@@ -79,20 +79,20 @@ TEST_CASE("a deletion whose cancellation fails says why, and a job that runs is 
     CHECK(find(decision, Action::Kind::kCancel) != nullptr);
 }
 
-TEST_CASE("trouble that lasts is told once an hour, and what was told is forgotten") {
+TEST_CASE("trouble that lasts is logged once an hour, and what was logged is forgotten") {
     using std::chrono::hours;
     using std::chrono::minutes;
-    bridge::ToldWords told;
-    CHECK(told.take("the Lease: no answer", minutes(1)));
-    CHECK_FALSE(told.take("the Lease: no answer", minutes(60)));
-    CHECK(told.take("another", minutes(60)));
-    CHECK(told.take("the Lease: no answer", minutes(61)));
-    told.clear();
-    CHECK(told.take("another", minutes(62)));
+    bridge::LoggedWords logged;
+    CHECK(logged.is_due("the Lease: no answer", minutes(1)));
+    CHECK_FALSE(logged.is_due("the Lease: no answer", minutes(60)));
+    CHECK(logged.is_due("another", minutes(60)));
+    CHECK(logged.is_due("the Lease: no answer", minutes(61)));
+    logged.clear();
+    CHECK(logged.is_due("another", minutes(62)));
     for (int at = 0; at < 5000; ++at) {
-        CHECK(told.take("pod " + std::to_string(at), hours(2)));
-        REQUIRE(told.size() <= 1000);
+        CHECK(logged.is_due("pod " + std::to_string(at), hours(2)));
+        REQUIRE(logged.size() <= 1000);
     }
-    CHECK(told.take("later", hours(4)));
-    CHECK(told.size() == 1);
+    CHECK(logged.is_due("later", hours(4)));
+    CHECK(logged.size() == 1);
 }

@@ -2,6 +2,7 @@
 #include "registry/oci/challenge.hpp"
 #include "registry/oci/credentials.hpp"
 #include "registry/oci/manifest.hpp"
+#include "registry/oci/private_host.hpp"
 #include "registry/oci/reference.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
@@ -345,6 +346,44 @@ TEST_CASE("where an answer leads") {
     CHECK(origin_of("a.example/x").empty());
     CHECK(with_parameter("http://a/b", "digest", "sha256:0") == "http://a/b?digest=sha256%3A0");
     CHECK(with_parameter("http://a/b?c=d", "e", "f g") == "http://a/b?c=d&e=f%20g");
+}
+
+TEST_CASE("private hosts are addresses and names of this machine, not names that begin like one") {
+    for (const char* const host : {"localhost",
+                                   "localhost:5000",
+                                   "a.localhost",
+                                   "registry.local:443",
+                                   "127.0.0.1",
+                                   "127.255.255.255:1",
+                                   "10.0.0.1:5000",
+                                   "172.16.0.1",
+                                   "172.31.255.255",
+                                   "192.168.1.1",
+                                   "[::1]",
+                                   "[::1]:5000"}) {
+        CAPTURE(std::string(host));
+        CHECK(is_private_host(host));
+    }
+    for (const char* const host : {"",
+                                   "registry.example.org",
+                                   "10.example.org",
+                                   "127.0.0.1.example.org",
+                                   "192.168.1.1.nip.io:5000",
+                                   "localhost.example.org",
+                                   "mylocalhost",
+                                   "9.255.255.255",
+                                   "11.0.0.0",
+                                   "128.0.0.1",
+                                   "172.15.255.255",
+                                   "172.32.0.0",
+                                   "192.169.0.0",
+                                   "10.1",
+                                   "[::1",
+                                   "[::2]",
+                                   "[fe80::1]"}) {
+        CAPTURE(std::string(host));
+        CHECK_FALSE(is_private_host(host));
+    }
 }
 
 TEST_CASE("each byte of a query is itself where it is plain, else two hexadecimal digits") {

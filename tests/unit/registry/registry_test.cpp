@@ -62,6 +62,18 @@ Json entry_for(const RegistryServer& at, const std::string& digest, const std::s
 
 } // namespace
 
+TEST_CASE("a private host that does not speak https is asked by http where that is allowed") {
+    RegistryServer at;
+    REQUIRE(at.push_text("one", "group/app:1"));
+    at.transport.access.is_plain = false;
+    const auto refused = at.registry("group/app").manifest("1");
+    REQUIRE_FALSE(refused);
+    CHECK(refused.error().faults().front().because.starts_with("it does not speak https"));
+    at.transport.access.may_be_plain = true;
+    CHECK(at.registry("group/app").manifest("1"));
+    CHECK(at.push_text("two", "group/app:2"));
+}
+
 TEST_CASE("an image is uploaded once, whatever the number of its tags") {
     RegistryServer at;
     const auto pushed = at.push_text("one", "group/app:1");

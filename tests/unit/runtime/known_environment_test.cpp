@@ -107,6 +107,8 @@ TEST_CASE("what a shell would do more with is left to it") {
              "if [ -n \"$WORD\" ]; then\nexport A=1\n",
              "if [ -n \"$NONE\" ]; then\ncat <<E\nfi\nE\nfi\n",
              "if [ -n $WORD ]; then\nexport A=1\nfi\n",
+             "if [ -n $EMPTY ]; then\nexport A=1\nfi\n",
+             "if [ -d $EMPTY ]; then\nexport A=1\nfi\n",
              "fi\n",
              "else\n",
              "IFS=:\n",
