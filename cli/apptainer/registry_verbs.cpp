@@ -51,6 +51,15 @@ tl::unexpected<Error> refuse_login(const RegistryPlace& place, const std::string
         problem("registry-login-wrong", "while login to " + printable(place.address) + ": " + why));
 }
 
+/// A place that is not a host is not a mistake of the command line there.
+Result<std::string> host_of(const RegistryPlace& place) {
+    return registry::read_host(place.host).map_error([](const Error& failed) {
+        Fault fault = failed.faults().front();
+        fault.code = ErrorCode::kInput;
+        return Error(std::move(fault));
+    });
+}
+
 Result<std::string>
 read_password(const Session& session, const OtherCall& call, const RegistryPlace& place) {
     if (!call.value("--password").empty()) {
@@ -117,7 +126,7 @@ Result<int> registry_login(const Session& session, const OtherCall& call) {
     }
     CYBELE_TRY(std::string password, read_password(session, call, place));
     const registry::Login login{call.value("--username"), std::move(password), {}, "this login"};
-    CYBELE_TRY(const std::string host, registry::read_host(place.host));
+    CYBELE_TRY(const std::string host, host_of(place));
     const HttpClient client = HttpClient::find(session.environment, session.program);
     AccessOptions access;
     access.is_plain = call.has("--no-https");
@@ -130,7 +139,9 @@ Result<int> registry_login(const Session& session, const OtherCall& call) {
     const auto file = registry::login_file(call.value("--authfile"), session.environment);
     CYBELE_CHECK(registry::write_login(file, host, login));
     session.inform_as_other("Token stored in " + printable(file.native()));
-    CYBELE_CHECK(note_login(session, call, place.address, true));
+    if (call.value("--authfile").empty()) {
+        CYBELE_CHECK(note_login(session, call, place.address, true));
+    }
     return 0;
 }
 
@@ -139,7 +150,7 @@ Result<int> registry_logout(const Session& session, const OtherCall& call) {
     const std::string address = call.words.empty() ? std::string() : call.words.front();
     if (!address.starts_with("http://") && !address.starts_with("https://")) {
         CYBELE_TRY(const RegistryPlace place, read_registry(call, "while logout from "));
-        CYBELE_TRY(const std::string host, registry::read_host(place.host));
+        CYBELE_TRY(const std::string host, host_of(place));
         const auto file = registry::login_file(call.value("--authfile"), session.environment);
         CYBELE_TRY(const bool is_erased, registry::erase_login(file, host));
         if (is_erased) {
@@ -148,7 +159,9 @@ Result<int> registry_logout(const Session& session, const OtherCall& call) {
             warn_as_other(session,
                           "There is no existing login to registry \"" + printable(host) + "\".");
         }
-        CYBELE_CHECK(note_login(session, call, address, false));
+        if (call.value("--authfile").empty()) {
+            CYBELE_CHECK(note_login(session, call, address, false));
+        }
     }
     session.inform_as_other("Logout succeeded"); // also of a key server, which has no login here
     return 0;

@@ -89,7 +89,7 @@ Result<int> login(const Session& session, const LoginOptions& options) {
     }
     CYBELE_TRY(const registry::Login login, read_login(session, options));
     const HttpClient client = HttpClient::find(session.environment, session.program);
-    AccessOptions access = options;
+    auto access = static_cast<const AccessOptions&>(options);
     access.authfile.clear(); // it is written, and may not be there yet
     CYBELE_TRY(registry::Transport transport,
                make_transport(session, access, client, "logging in to " + host));

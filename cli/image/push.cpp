@@ -136,7 +136,7 @@ Result<Pushed> push_one(const Session& session, const TransferOptions& options) 
     }
     CYBELE_CHECK(check_signatures(options, request.file));
     const HttpClient client = HttpClient::find(session.environment, session.program);
-    AccessOptions access = options;
+    auto access = static_cast<const AccessOptions&>(options);
     access.may_be_plain = !session.other_name.empty();
     CYBELE_TRY(const auto transport, make_transport(session, access, client, "pushing"));
     CYBELE_TRY(const registry::PushResult done,

@@ -32,7 +32,7 @@ bool is_stored_file(const Place& place, const fs::path& file) {
         return !error;
     }
     struct stat asked {};
-    if (::stat(real.c_str(), &asked) != 0 || asked.st_nlink < 2) {
+    if (::stat(real.c_str(), &asked) != 0 || !S_ISREG(asked.st_mode) || asked.st_nlink < 2) {
         return false;
     }
     constexpr mode_t kWritable = 0222;

@@ -456,6 +456,10 @@ TEST_CASE("a file of a store is known by its place, by a link to it, and as anot
     REQUIRE(::chmod(own.c_str(), 0644) == 0);
     CHECK_FALSE(is_stored_file(place, own));
     CHECK_FALSE(is_stored_file(place, folder / "none"));
+    REQUIRE(make_directories(folder / "sandbox/bin")); // a directory has several links, too
+    REQUIRE(::chmod((folder / "sandbox").c_str(), 0555) == 0);
+    CHECK_FALSE(is_stored_file(place, folder / "sandbox"));
+    REQUIRE(::chmod((folder / "sandbox").c_str(), 0755) == 0);
     // The form of its place alone makes no store.
     const fs::path like = folder / "blobs" / "sha256" / "ab" / std::string(62, 'c');
     REQUIRE(make_directories(like.parent_path()));

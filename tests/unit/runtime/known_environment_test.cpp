@@ -54,8 +54,8 @@ TempDirectory folder_with(const std::string& text) {
 TEST_CASE("lines that set plain values are read as a shell reads them") {
     for (const char* text : {
              "#!/bin/sh\n# only comments\n\n   # more\n",
-             "export A=plain\nexport B='single $HOME \"quoted\"'\nexport C=\"double 'quoted' # "
-             "x\"\n",
+             "export A=plain\nexport B='single $HOME \"quoted\"'\n",
+             "export C=\"double 'quoted' # x\"\n",
              "export PATH=/opt/bin\"${PATH:+:$PATH}\"\n",
              "export PATH=\"${PATH:+$PATH:}\"/opt/bin\n",
              "export EMPTY=/x\"${EMPTY:+:$EMPTY}\"\nexport NEW=\"${NONE:+$NONE:}\"/y\n",
@@ -74,11 +74,28 @@ TEST_CASE("lines that set plain values are read as a shell reads them") {
              "export B\nB=later\n",
              "export A=\"${A:-\"a b\"}\"\nexport EMPTY=\"${EMPTY:-\"x\"}\"\n",
              "if [ -z \"${NONE:-}\" ]; then\n  A=1\nelse\n  A=2\nfi\nexport A\n",
-             "if [ -n \"$EMPTY\" ]; then\nexport A=1\nelif test -d /none; then\nexport A=2\nelif "
-             "test -d /; then\nexport A=3\nelse\nexport A=4\nfi\n",
+             R"(if [ -n "$EMPTY" ]; then
+export A=1
+elif test -d /none; then
+export A=2
+elif test -d /; then
+export A=3
+else
+export A=4
+fi
+)",
              "if test -f /bin/sh\nthen\n\texport A=1\nfi\n",
-             "if [ -n \"$NONE\" ]; then\nid\nif true; then\nid\nelse\nid\nfi\nelse\nexport "
-             "A=1\nfi\n",
+             R"(if [ -n "$NONE" ]; then
+id
+if true; then
+id
+else
+id
+fi
+else
+export A=1
+fi
+)",
              "unset EMPTY \\\n    WORD\n",
          }) {
         CAPTURE(text);
