@@ -149,11 +149,17 @@ Result<void> Statement::run() {
     }
 }
 
-std::string Statement::text(int column) const {
-    const unsigned char* const bytes = sqlite3_column_text(statement_.get(), column);
+std::string_view Statement::view(int column) const {
     const auto size = static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column));
-    return bytes == nullptr ? std::string()
-                            : std::string(reinterpret_cast<const char*>(bytes), size); // NOLINT
+    if (size == 0) {
+        return {};
+    }
+    const unsigned char* const bytes = sqlite3_column_text(statement_.get(), column);
+    return {reinterpret_cast<const char*>(bytes), size}; // NOLINT
+}
+
+std::string Statement::text(int column) const {
+    return std::string(view(column));
 }
 
 std::int64_t Statement::number(int column) const {

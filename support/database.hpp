@@ -36,6 +36,8 @@ public:
     [[nodiscard]] Result<bool> step();
     /// step() to the end, whatever rows there are.
     [[nodiscard]] Result<void> run();
+    /// Of the row until the next step(); empty for NULL, too.
+    [[nodiscard]] std::string_view view(int column) const;
     [[nodiscard]] std::string text(int column) const;
     [[nodiscard]] std::int64_t number(int column) const;
 

@@ -71,7 +71,7 @@ struct Session {
     void (*sigpipe_before)(int) = nullptr;
     /// Variables of folders whose relative path is ignored.
     std::vector<std::string> ignored_folders;
-    mutable bool has_reported_settings = false;
+    mutable std::optional<pipeline::Settings> known_settings; ///< what settings() found
     /// Unset in the small program that starts.
     LongWork* long_work = nullptr;
 
@@ -96,8 +96,8 @@ struct Session {
     /// For what is judged (is a key valid now?): Unix seconds by the clock, whatever is set.
     [[nodiscard]] static std::int64_t clock();
     [[nodiscard]] bool is_deterministic() const;
-    /// The effective settings (flag > variable > project > user > machine > default). The first
-    /// call of a command reports what is ignored, and with -v which files count.
+    /// The effective settings (flag > variable > project > user > machine > default), read once.
+    /// The first call reports what is ignored, and with -v which files count.
     [[nodiscard]] Result<pipeline::Settings> settings() const;
     /// A progress line on standard error: on a terminal, with -v, or a `warning: `; not with -q.
     void say(std::string_view line) const;

@@ -6,21 +6,22 @@
 namespace cybele::cli {
 
 Result<pipeline::Settings> Session::settings() const {
-    CYBELE_TRY(pipeline::Settings settings, pipeline::Settings::load(environment, "."));
-    if (!has_reported_settings) {
-        has_reported_settings = true;
-        for (const std::string& name : ignored_folders) {
-            Fault fault;
-            fault.is_warning = true;
-            fault.message =
-                name + " is ignored (it is a relative path); set an absolute one, or unset it";
-            note({fault});
-        }
-        note(settings.notes());
-        for (const auto& file : settings.files()) {
-            if (verbosity > 0) {
-                say("settings: " + printable(file.native()));
-            }
+    if (known_settings) {
+        return *known_settings;
+    }
+    CYBELE_TRY(const pipeline::Settings settings, pipeline::Settings::load(environment, "."));
+    known_settings = settings;
+    for (const std::string& name : ignored_folders) {
+        Fault fault;
+        fault.is_warning = true;
+        fault.message =
+            name + " is ignored (it is a relative path); set an absolute one, or unset it";
+        note({fault});
+    }
+    note(settings.notes());
+    for (const auto& file : settings.files()) {
+        if (verbosity > 0) {
+            say("settings: " + printable(file.native()));
         }
     }
     return settings;

@@ -7,8 +7,11 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <ctime>
+#include <iterator>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -63,48 +66,85 @@ std::string reason_of(const submission::Entry& entry) {
 }
 
 namespace {
+
 constexpr std::size_t kShortId = 8; ///< characters of a UUID that stand for it
+
+bool is_ascii(std::string_view text) {
+    return std::all_of(text.begin(), text.end(), [](char byte) {
+        return static_cast<unsigned char>(byte) < 0x80;
+    });
 }
 
-std::string table_of(const std::vector<submission::Entry>& entries, std::int64_t now) {
-    constexpr std::string_view kRow = "{:<12} {:<20} {:<12} {:<13} {:>11} {:>11} {:>5} {}\n";
-    fmt::memory_buffer text;
-    const auto end = fmt::appender(text);
-    fmt::format_to(
-        end, kRow, "ID", "NAME", "SCHEDULER", "STATE", "TIME", "LIMIT", "NODES", "REASON");
-    for (const submission::Entry& entry : entries) {
-        fmt::format_to(end,
-                       kRow,
-                       std::string_view(entry.id.empty() ? entry.uuid : entry.id)
-                           .substr(0, entry.id.empty() ? kShortId : std::string_view::npos),
-                       entry.name,
-                       entry.scheduler,
-                       submission::state_text(entry.state),
-                       time_of(entry, now),
-                       entry.time_limit == 0 ? "-" : clock_text(entry.time_limit),
-                       entry.nodes,
-                       printable(reason_of(entry)));
+std::string_view short_id(const submission::Entry& entry) {
+    return entry.id.empty() ? std::string_view(entry.uuid).substr(0, kShortId)
+                            : std::string_view(entry.id);
+}
+
+struct Column {
+    std::size_t width;
+    bool is_right = false;
+};
+constexpr Column kJobColumns[] = {{12}, {20}, {12}, {13}, {11, true}, {11, true}, {5, true}, {0}};
+constexpr Column kElementColumns[] = {{16}, {20}, {13}, {4, true}, {11, true}, {12}, {0}};
+
+/// Adds a line; what is longer than its column moves those after it.
+template <std::size_t kCount>
+void add_row(std::string& table,
+             const Column (&columns)[kCount],
+             const std::array<std::string_view, kCount>& cells) {
+    for (std::size_t at = 0; at < kCount; ++at) {
+        const auto [width, is_right] = columns[at];
+        const std::string_view cell = cells[at];
+        const std::string padding(width - std::min(width, cell.size()), ' ');
+        table += at == 0 ? "" : " ";
+        if (!is_ascii(cell)) { // some characters are two columns wide
+            fmt::format_to(std::back_inserter(table), "{:<{}}", cell, width);
+        } else if (is_right) {
+            table.append(padding).append(cell);
+        } else {
+            table.append(cell).append(padding);
+        }
     }
-    return fmt::to_string(text);
+    table += '\n';
+}
+
+} // namespace
+
+std::string table_of(const std::vector<submission::Entry>& entries, std::int64_t now) {
+    std::string table;
+    add_row(table,
+            kJobColumns,
+            {"ID", "NAME", "SCHEDULER", "STATE", "TIME", "LIMIT", "NODES", "REASON"});
+    for (const submission::Entry& entry : entries) {
+        add_row(table,
+                kJobColumns,
+                {short_id(entry),
+                 entry.name,
+                 entry.scheduler,
+                 submission::state_text(entry.state),
+                 time_of(entry, now),
+                 entry.time_limit == 0 ? "-" : clock_text(entry.time_limit),
+                 std::to_string(entry.nodes),
+                 printable(reason_of(entry))});
+    }
+    return table;
 }
 
 std::string table_of_elements(const std::vector<submission::Entry>& elements, std::int64_t now) {
-    constexpr std::string_view kRow = "{:<16} {:<20} {:<13} {:>4} {:>11} {:<12} {}\n";
-    fmt::memory_buffer text;
-    const auto end = fmt::appender(text);
-    fmt::format_to(end, kRow, "ID", "NAME", "STATE", "EXIT", "TIME", "NODE", "OUTPUT");
+    std::string table;
+    add_row(table, kElementColumns, {"ID", "NAME", "STATE", "EXIT", "TIME", "NODE", "OUTPUT"});
     for (const submission::Entry& element : elements) {
-        fmt::format_to(end,
-                       kRow,
-                       element.id.empty() ? element.uuid.substr(0, kShortId) : element.id,
-                       element.name,
-                       submission::state_text(element.state),
-                       element.ended == 0 ? "-" : std::to_string(element.shell_code()),
-                       time_of(element, now),
-                       element.node.empty() ? "-" : printable(element.node),
-                       element.standard_output.empty() ? "-" : printable(element.standard_output));
+        add_row(table,
+                kElementColumns,
+                {short_id(element),
+                 element.name,
+                 submission::state_text(element.state),
+                 element.ended == 0 ? "-" : std::to_string(element.shell_code()),
+                 time_of(element, now),
+                 element.node.empty() ? "-" : printable(element.node),
+                 element.standard_output.empty() ? "-" : printable(element.standard_output)});
     }
-    return fmt::to_string(text);
+    return table;
 }
 
 Result<std::vector<submission::Entry>> in_elements(const Session& session,

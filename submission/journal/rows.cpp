@@ -105,17 +105,15 @@ std::string updates() {
     return text;
 }
 
-Entry entry_of_row(const Statement& statement) {
-    Entry entry;
+void read_row(const Statement& statement, Entry& entry) {
     int at = 0;
     for (const TextColumn& column : kTexts) {
-        entry.*column.member = statement.text(at++);
+        entry.*column.member = statement.view(at++);
     }
     for (const NumberColumn& column : kNumbers) {
         entry.*column.member = statement.number(at++);
     }
-    entry.state = state_of_text(statement.text(at)).value_or(State::kLost);
-    return entry;
+    entry.state = state_of_text(statement.view(at)).value_or(State::kLost);
 }
 
 } // namespace
@@ -193,7 +191,7 @@ Result<std::vector<Entry>> Rows::select(const std::string& condition,
         if (!has_row) {
             return found;
         }
-        found.push_back(entry_of_row(statement));
+        read_row(statement, found.emplace_back());
     }
 }
 

@@ -50,8 +50,7 @@ constexpr std::string_view kPartColumns =
     "number, part, phase, attempt, started, ended, supervisor, cpus, gpus, outcome, reason";
 constexpr int kPartCount = 11; ///< of those columns
 
-LocalSpec spec_of(const Statement& row, int at = 0) {
-    LocalSpec spec;
+void read_spec(const Statement& row, LocalSpec& spec, int at = 0) {
     spec.number = row.number(at++);
     for (std::string* text : {&spec.uuid,
                               &spec.host,
@@ -61,7 +60,7 @@ LocalSpec spec_of(const Statement& row, int at = 0) {
                               &spec.output,
                               &spec.errors,
                               &spec.after}) {
-        *text = row.text(at++);
+        *text = row.view(at++);
     }
     spec.most = row.number(at++);
     spec.demand.cpus = static_cast<std::uint64_t>(row.number(at++));
@@ -70,8 +69,7 @@ LocalSpec spec_of(const Statement& row, int at = 0) {
     spec.demand.seconds = row.number(at++);
     spec.demand.is_exclusive = row.number(at++) != 0;
     spec.demand.is_oversubscribed = row.number(at++) != 0;
-    spec.script = row.text(at++);
-    return spec;
+    spec.script = row.view(at++);
 }
 
 Result<void> put_spec(Statement& into, const LocalSpec& spec) {
@@ -97,8 +95,7 @@ Result<void> put_spec(Statement& into, const LocalSpec& spec) {
     return into.run();
 }
 
-LocalPart queue_part(const Statement& row) {
-    LocalPart part;
+void read_part(const Statement& row, LocalPart& part) {
     int at = 0;
     part.number = row.number(at++);
     part.index = row.number(at++);
@@ -108,9 +105,8 @@ LocalPart queue_part(const Statement& row) {
     part.ended = row.number(at++);
     for (std::string* text :
          {&part.supervisor, &part.cpus, &part.gpus, &part.outcome, &part.reason}) {
-        *text = row.text(at++);
+        *text = row.view(at++);
     }
-    return part;
 }
 
 Result<void> put_part(Statement& into, const LocalPart& part) {
@@ -211,9 +207,9 @@ Result<LocalState> Queue::active() const {
             return state;
         }
         const bool is_first = state.parts.empty() || state.parts.back().number != rows.number(0);
-        state.parts.push_back(queue_part(rows));
+        read_part(rows, state.parts.emplace_back());
         if (is_first) {
-            state.specs.emplace(state.parts.back().number, spec_of(rows, kPartCount));
+            read_spec(rows, state.specs[state.parts.back().number], kPartCount);
         }
     }
 }
@@ -229,7 +225,7 @@ Result<std::vector<LocalPart>> Queue::parts_of(std::int64_t number) const {
         if (!has_row) {
             return parts;
         }
-        parts.push_back(queue_part(statement));
+        read_part(statement, parts.emplace_back());
     }
 }
 
@@ -239,7 +235,12 @@ Result<std::optional<LocalSpec>> Queue::find(const std::string& uuid) const {
         database_.prepare("SELECT " + std::string(kJobColumns) + " FROM jobs WHERE uuid = ?"));
     statement.bind(uuid);
     CYBELE_TRY(const bool has_row, statement.step());
-    return has_row ? std::optional(spec_of(statement)) : std::nullopt;
+    if (!has_row) {
+        return std::nullopt;
+    }
+    LocalSpec spec;
+    read_spec(statement, spec);
+    return spec;
 }
 
 Result<std::int64_t> Queue::last_number() const {

@@ -38,7 +38,7 @@ start_once() { # ID of the job
     local first file=$record/started/id # with `set -C` only the first job can create it
     [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
     (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
-    first=$(cat "$file" || :) # still empty: the disk was full, and the job runs
+    read -r first <"$file" || : # still empty: the disk was full, and the job runs
     if [ "${first:-$1}" != "$1" ]; then
         echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
         record='' && exit 0 # the first one runs, and writes the record
@@ -240,9 +240,9 @@ finish_job() {
     local code=$? state=failed used='' new=$record/.exit.json.$$
     trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
     set +e; [ -z "${master_process+set}" ] || stop_spark
-    jobs -p | xargs -r kill 2>/dev/null
+    for payload in $(jobs -p); do kill "$payload" 2>/dev/null; done
     rm -rf -- "$private"
-    [ -n "$record" ] && umask 077 && mkdir -p -- "$record" || exit "$code"
+    [ -n "$record" ] && umask 077 && { [ -d "$record" ] || mkdir -p -- "$record"; } || exit "$code"
     [ "$code" -ne 0 ] || state='done' # below, time -2 is the script's start, -1 is now
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout # its time limit less 2 s
@@ -262,11 +262,11 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
-cybele_own=''; for cybele_name in $(compgen -e -X '*[^[:lower:]_]*' | grep -v _proxy); do
-    cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "
-done # programs get these values back, which may have names of this script
+cybele_own=''; for cybele_name in $(compgen -e -X '*[^[:lower:]_]*'); do # this script may use them:
+    [[ $cybele_name == *_proxy* ]] || # programs get these values back
+        cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "; done
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
-name=soybean-train ended=no payload='' here=$(uname -n)
+name=soybean-train ended=no payload='' && read -r here </proc/sys/kernel/hostname
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
 exec {idle}<> <(:) # never has a line: to read it is to wait
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' HUP INT QUIT TERM
