@@ -2,7 +2,9 @@
 #include "submission/journal/rows.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
@@ -131,13 +133,19 @@ std::string Rows::table() {
 }
 
 Result<std::vector<std::string>> Rows::missing_columns() const {
+    CYBELE_TRY(Statement statement,
+               database_.prepare("SELECT name FROM pragma_table_info('jobs')"));
+    std::set<std::string, std::less<>> known;
+    for (;;) {
+        CYBELE_TRY(const bool has_row, statement.step());
+        if (!has_row) {
+            break;
+        }
+        known.emplace(statement.view(0));
+    }
     std::vector<std::string> missing;
     for (const auto& column : kAddedColumns) {
-        CYBELE_TRY(Statement statement,
-                   database_.prepare("SELECT 1 FROM pragma_table_info('jobs') WHERE name = ?"));
-        statement.bind(column.name);
-        CYBELE_TRY(const bool is_known, statement.step());
-        if (!is_known) {
+        if (!known.contains(column.name)) {
             missing.push_back(std::string(column.name) + column.type);
         }
     }
