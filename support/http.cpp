@@ -132,25 +132,38 @@ http_failed(const HttpRequest& request, const Json& failure, HttpResponse& respo
     return response;
 }
 
-/// The lines before the last say how far the transfer is; they come cut anywhere.
+/// The lines before the last say how far the transfer is, and are not kept; they come cut anywhere.
 class ProgressReader {
 public:
     explicit ProgressReader(const HttpRequest& request) : request_(request) {}
-    void take(std::string_view piece) {
+    /// False where a line is longer than any answer.
+    bool take(std::string_view piece) {
+        std::size_t at = line_.size(); // no line ends before
         line_ += piece;
-        for (std::size_t end = 0; (end = line_.find('\n')) != std::string::npos;) {
-            const Json object = Json::parse(line_.substr(0, end), nullptr, false);
+        for (std::size_t end = 0; (end = line_.find('\n', at)) != std::string::npos; at = 0) {
+            std::string line = line_.substr(0, end);
             line_.erase(0, end + 1);
+            const Json object =
+                line.size() > kLongestProgress ? Json() : Json::parse(line, nullptr, false);
             if (object.is_object() && object.contains("done")) {
                 request_.on_progress(object.value("done", std::uint64_t{0}),
                                      object.value("total", std::uint64_t{0}));
+            } else if (!line.empty()) {
+                answer_ = std::move(line);
             }
         }
+        return line_.size() <= kLongestAnswer;
+    }
+    [[nodiscard]] const std::string& answer() const {
+        return line_.empty() ? answer_ : line_;
     }
 
 private:
+    static constexpr std::size_t kLongestProgress = 1000;
+    static constexpr std::size_t kLongestAnswer = std::size_t{384} << 20U; ///< 256 MiB in base64
     const HttpRequest& request_;
     std::string line_;
+    std::string answer_;
 };
 
 std::string_view last_line(std::string_view text) {
@@ -311,7 +324,7 @@ Result<HttpResponse> HttpClient::send(const HttpRequest& request) const {
     }
     ProgressReader progress(request);
     if (request.on_progress) {
-        command.on_output = [&progress](std::string_view piece) { progress.take(piece); };
+        command.take_output = [&progress](std::string_view piece) { return progress.take(piece); };
     }
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (!outcome.ok()) {
@@ -323,7 +336,8 @@ Result<HttpResponse> HttpClient::send(const HttpRequest& request) const {
                               ": " + printable(outcome.errors.substr(0, 300)),
                     "install cybelectl-http again together with cybelectl");
     }
-    return read_answer(request, last_line(outcome.output));
+    return read_answer(request,
+                       request.on_progress ? progress.answer() : last_line(outcome.output));
 }
 
 fs::path system_certificates(const Environment& environment) {

@@ -28,6 +28,8 @@ using Clock = std::chrono::steady_clock;
 constexpr int kPiece = 65536;
 /// Captured, where nobody sees it as it comes: the largest answer of a service, 256 MiB in base64.
 constexpr std::size_t kMostCaptured = std::size_t{384} << 20U;
+/// Kept of a stream that is seen as it comes: its end, for an error.
+constexpr std::size_t kMostSeen = std::size_t{1} << 20U;
 
 struct Pipe {
     UniqueFd read_end;
@@ -94,6 +96,9 @@ bool drain(int fd,
         return take(piece);
     }
     into.append(piece);
+    if (on_output && into.size() > 2 * kMostSeen) {
+        into.erase(0, into.size() - kMostSeen);
+    }
     return count > 0;
 }
 

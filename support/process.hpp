@@ -30,7 +30,7 @@ struct Command {
     std::function<std::string()> more_input;   ///< behind `input`, piece by piece; "" is the end
     Stream output = Stream::kCapture;
     Stream errors = Stream::kCapture;
-    std::function<void(std::string_view)> on_output; ///< called with captured output as it comes
+    std::function<void(std::string_view)> on_output; ///< sees it as it comes; Outcome has the end
     /// Takes standard output as it comes; then Outcome::output stays empty. False: no more is
     /// wanted, and its pipe is closed.
     std::function<bool(std::string_view)> take_output;

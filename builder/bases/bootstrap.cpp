@@ -189,16 +189,13 @@ Result<void> bootstrap(const DebianBase& base,
     if (mode == "root") {
         keep_mounts_apart(command);
     }
-    std::string output;
-    const auto keep = [&](std::string_view piece) {
-        output += piece;
+    command.on_output = [&](std::string_view piece) {
         if (request.reporter.is_verbose) {
             request.reporter.tell(std::string(piece.substr(0, piece.find_last_not_of('\n') + 1)));
         } else if (const auto now = work_in(piece); !now.empty()) {
             request.reporter.tell(fmt::format("bootstrap debian {}: {}", base.suite, now));
         }
     };
-    command.on_output = keep;
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (!outcome.ok()) {
         return fail(debian_bootstrap_failed(base, outcome.output + outcome.errors));

@@ -108,14 +108,24 @@ TEST_CASE("a grandchild that keeps on writing does not keep the caller, who has 
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(15));
 }
 
-TEST_CASE("a program that prints without end is ended, unless somebody sees what it prints") {
+TEST_CASE("a program that prints without end is ended, unless its output is seen: then the end is "
+          "kept") {
     const auto outcome = run_process(shell("exec yes"));
     REQUIRE_FALSE(outcome.has_value());
     CHECK(outcome.error().code() == ErrorCode::kExecution);
     CHECK(outcome.error().faults().front().id == "output-too-long");
-    Command seen = shell("head -c 300000000 /dev/zero");
-    seen.on_output = [](std::string_view /*piece*/) {};
-    CHECK(run_process(seen).value().output.size() == 300'000'000);
+    constexpr std::size_t kMost = 2 << 20;
+    for (const char* stream : {"", ">&2"}) {
+        CAPTURE(stream);
+        std::size_t count = 0;
+        Command seen =
+            shell("{ head -c 500000000 /dev/zero; echo the end; } " + std::string(stream));
+        seen.on_output = [&count](std::string_view piece) { count += piece.size(); };
+        const Outcome shown = run_process(seen).value();
+        CHECK(count == 500'000'008);
+        CHECK((shown.output + shown.errors).ends_with("the end\n"));
+        CHECK((shown.output + shown.errors).size() <= kMost);
+    }
 }
 
 TEST_CASE("several threads start processes, and each sees its own end") {
