@@ -5,6 +5,7 @@
 #include "builder/bases/header.hpp"
 #include "builder/bases/image_base.hpp"
 #include "builder/files/output.hpp"
+#include "builder/pack/stage_metadata.hpp"
 #include "builder/steps/host_script.hpp"
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/grammar/lines.hpp"
@@ -230,9 +231,7 @@ void Planner::plan_setup(const Stage& stage, StagePlan& plan) {
             step.section = &section;
             step.name = "%setup";
             step.text = stage.joined("setup");
-            for (const Section& same : stage.sections) {
-                step.arguments = same.name == "setup" ? same.arguments : step.arguments;
-            }
+            step.arguments = arguments_of(stage, "setup");
             plan.steps.push_back(std::move(step));
             return;
         }
@@ -240,7 +239,7 @@ void Planner::plan_setup(const Stage& stage, StagePlan& plan) {
 }
 
 /// Sections that stand for themselves run apart; neighbouring others are joined, and the arguments
-/// of the last one hold for all, as in the reference.
+/// of the last one that has some hold for all, as in the reference.
 void Planner::plan_scripts(const Stage& stage, StagePlan& plan) {
     const std::size_t first = plan.steps.size();
     bool joins = false;
@@ -250,7 +249,9 @@ void Planner::plan_scripts(const Stage& stage, StagePlan& plan) {
         }
         if (joins && !section.is_self_contained) {
             plan.steps.back().text += section.text;
-            plan.steps.back().arguments = section.arguments;
+            if (!section.arguments.empty()) {
+                plan.steps.back().arguments = section.arguments;
+            }
             continue;
         }
         Step step;

@@ -390,10 +390,9 @@ Result<void> StageBuilder::build_layers() {
 Result<void> StageBuilder::build() {
     CYBELE_CHECK(make_directories(root_));
     CYBELE_CHECK(make_directories(surroundings_.work));
-    if (const Section* pre = last_section(*plan_.stage, "pre");
-        pre != nullptr && has_command(plan_.stage->joined("pre"))) {
+    if (const std::string pre = plan_.stage->joined("pre"); has_command(pre)) {
         report_("%pre");
-        CYBELE_CHECK(run_host_script("pre", plan_.stage->joined("pre"), pre->arguments));
+        CYBELE_CHECK(run_host_script("pre", pre, arguments_of(*plan_.stage, "pre")));
     }
     CYBELE_CHECK(is_layered_ ? build_layers() : build_steps());
     const StepRules& rules = context_.request.steps;

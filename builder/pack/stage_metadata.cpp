@@ -23,22 +23,27 @@ const definitions::Section* last_section(const definitions::Stage& stage, std::s
     return last;
 }
 
+std::string arguments_of(const definitions::Stage& stage, std::string_view name) {
+    std::string arguments;
+    for (const definitions::Section& section : stage.sections) {
+        arguments =
+            section.name == name && !section.arguments.empty() ? section.arguments : arguments;
+    }
+    return arguments;
+}
+
 Result<void>
 write_stage_metadata(const StageContext& context, const StagePlan& plan, const fs::path& root) {
     const definitions::Stage& stage = *plan.stage;
-    const auto arguments = [&](std::string_view name) {
-        const definitions::Section* section = last_section(stage, name);
-        return section != nullptr ? section->arguments : std::string();
-    };
     images::Metadata metadata;
     metadata.definition = context.request.source.definition.text;
     metadata.environment = stage.joined("environment");
     metadata.runscript = stage.joined("runscript");
-    metadata.runscript_arguments = arguments("runscript");
+    metadata.runscript_arguments = arguments_of(stage, "runscript");
     metadata.startscript = stage.joined("startscript");
-    metadata.startscript_arguments = arguments("startscript");
+    metadata.startscript_arguments = arguments_of(stage, "startscript");
     metadata.test = stage.joined("test");
-    metadata.test_arguments = arguments("test");
+    metadata.test_arguments = arguments_of(stage, "test");
     metadata.has_test = metadata.test.find_first_not_of(" \t\r\n") != std::string::npos;
     const bool keeps_help = context.request.steps.keeps_base_help && has_help(root);
     metadata.help = help_beside(keeps_help, stage.joined("help"), metadata.labels);

@@ -120,3 +120,19 @@ seen() {
     run -0 "$CYBELECTL" exec third.sif grep FOO /post
     assert_output 'FOO=of another'
 }
+
+# flags FIRST LAST: the options of the shell of a %post whose two section lines these are.
+flags() {
+    printf 'Bootstrap: localimage\nFrom: base.sif\n\n%s\n    true\n\n%s\n    echo "$-" >/flags\n' "$1" "$2" >joined.def
+    apptainer build --force theirs-joined.sif joined.def >&2
+    run -0 "$CYBELECTL" build --force joined.def -o ours-joined.sif
+    assert_equal "$("$CYBELECTL" exec ours-joined.sif cat /flags)" "$("$CYBELECTL" exec theirs-joined.sif cat /flags)"
+    "$CYBELECTL" exec ours-joined.sif cat /flags
+}
+
+@test "the shell of several %post is the last one that is named, as with the reference" {
+    assert_equal "$(flags '%post -c /bin/sh -u' '%post')" u
+    assert_equal "$(flags '%post' '%post -c /bin/sh -u')" u
+    assert_equal "$(flags '%post -c /bin/sh -u' '%post -c /bin/sh -f')" f
+    assert_equal "$(flags '%post -c /bin/sh -u' '%post ')" u
+}

@@ -232,6 +232,7 @@ TEST_CASE("one %post is one step, in its shell and without what a step adds") {
         {"%post -c /bin/bash", "bash", "set +eu\nset +o pipefail\numask 0002\n"},
         {"%post -c /bin/bash -eu", "bash", "set +o pipefail\numask 0002\n"},
         {"%post -c /bin/zsh", "sh", "set +u\numask 0002\ncybelectl_script=$(mktemp)\n"},
+        {"%post -c /bin/sh\n    true\n\n%post -c /bin/bash", "bash", "set +eu\n"}, // the last named
     };
     for (const auto& row : rows) {
         CAPTURE(row.section);
@@ -241,6 +242,29 @@ TEST_CASE("one %post is one step, in its shell and without what a step adds") {
         CHECK(recipe.steps[0].shell == row.shell);
         CHECK(recipe.steps[0].run.starts_with(row.head));
         CHECK(recipe.steps[0].run.find("make test") != std::string::npos);
+    }
+}
+
+TEST_CASE("scripts lose the blanks that all their lines begin with, where no word changes") {
+    struct Row {
+        const char* post;
+        const char* run;
+    };
+    const Row rows[] = {
+        {"    make\n\n    # don't\n    if x; then\n        y \\\n            z\n    fi\n",
+         "make\n\n# don't\nif x; then\n    y \\\n        z\nfi\n"},
+        {"\tmake\n\t  test\n", "make\n  test\n"},
+        {"    a\n\tb\n", "    a\n\tb\n"},
+        {"    make\\\n    test\n", "    make\\\n    test\n"},
+        {"    echo 'a\n    b'\n", "    echo 'a\n    b'\n"},
+        {"    echo \"a \\\" b\n    c\"\n", "    echo \"a \\\" b\n    c\"\n"},
+        {"    cat <<X\n    a\nX\n", "    cat <<X\n    a\nX\n"},
+    };
+    for (const auto& row : rows) {
+        CAPTURE(row.post);
+        const Recipe recipe = recipe_from(kUbuntu + row.post);
+        REQUIRE(recipe.steps.size() == 1);
+        CHECK(recipe.steps[0].run == std::string("set +u\numask 0002\n") + row.run);
     }
 }
 
