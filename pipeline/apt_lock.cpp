@@ -13,6 +13,8 @@
 #include <charconv>
 #include <chrono>
 
+#include <fmt/format.h>
+
 namespace cybele::pipeline {
 namespace {
 
@@ -67,12 +69,15 @@ std::string package_of(std::string_view line) {
     return std::string(file.substr(0, name)) + "=" + text;
 }
 
-std::vector<recipes::LockedPackage> read_stanzas(std::string_view text) {
+Result<std::vector<recipes::LockedPackage>> read_stanzas(std::string_view text) {
     std::vector<recipes::LockedPackage> list;
     recipes::LockedPackage package;
+    std::string without;
     const auto keep = [&] {
         if (!package.name.empty() && !package.digest.empty()) {
             list.push_back(package);
+        } else if (!package.name.empty()) {
+            without = package.name + " " + package.version;
         }
         package = {};
     };
@@ -94,7 +99,30 @@ std::vector<recipes::LockedPackage> read_stanzas(std::string_view text) {
         }
     }
     keep();
+    if (!without.empty()) {
+        return fail(ErrorCode::kInput,
+                    problem("lock-without-checksum",
+                            "the package " + printable(without) + " has no SHA-256 checksum"),
+                    "a Lock has the checksum of each package's file, and the index of the "
+                    "repository has none for it",
+                    "use a repository whose index has SHA-256 checksums");
+    }
     return list;
+}
+
+/// As apt names the list of an address: without the scheme, `_` for each slash, and `%5f` for `_`
+/// and the like.
+std::string list_name(std::string_view address) {
+    constexpr std::string_view kQuoted = "\\|{}[]<>\"^~_=!@#$%&*";
+    const std::size_t scheme = address.find("://");
+    address.remove_prefix(scheme == std::string_view::npos ? address.find('/') : scheme + 3);
+    std::string name;
+    for (const char c : address) {
+        name += c == '/'                                    ? std::string(1, '_')
+                : kQuoted.find(c) != std::string_view::npos ? fmt::format("%{:02x}", c)
+                                                            : std::string(1, c);
+    }
+    return name;
 }
 
 Error apt_fault(std::string_view errors, const std::vector<std::string>& further) {
@@ -199,7 +227,7 @@ Result<AptSuite> AptSuite::open(const std::string& suite,
         own.further_.push_back(one.url);
     }
     CYBELE_CHECK(own.update());
-    own.note_repositories(repositories);
+    CYBELE_CHECK(own.note_repositories(repositories));
     return own;
 }
 
@@ -240,28 +268,36 @@ Result<void> AptSuite::update() {
     return read_release();
 }
 
-/// apt names a list by its address, with `_` for each slash.
-void AptSuite::note_repositories(const std::vector<recipes::Repository>& repositories) {
+Result<void> AptSuite::note_repositories(const std::vector<recipes::Repository>& repositories) {
     for (const recipes::Repository& one : repositories) {
         std::string url = one.url;
         while (url.ends_with('/')) {
             url.pop_back();
         }
-        const std::size_t scheme = url.find("://");
-        const std::string host =
-            scheme == std::string::npos ? url.substr(url.find('/')) : url.substr(scheme + 3);
         for (const std::string& suite : one.suites) {
-            std::string name = host + "/" + (suite.ends_with('/') ? suite : "dists/" + suite + "/");
-            std::replace(name.begin(), name.end(), '/', '_');
+            const std::string folder = suite == "/"           ? "/"
+                                       : suite.ends_with('/') ? "/" + suite
+                                                              : "/dists/" + suite + "/";
+            const std::size_t before = repositories_.size();
             for (const char* file : {"InRelease", "Release"}) {
-                if (const auto text = read_file(folder_.path() / "state/lists" / (name + file))) {
+                const fs::path list =
+                    folder_.path() / "state/lists" / list_name(url + folder + file);
+                if (const auto text = read_file(list)) {
                     repositories_.push_back(
                         {one.url, suite, "amd64", "sha256:" + hex(sha256(*text))});
                     break;
                 }
             }
+            if (repositories_.size() == before) {
+                return fail(ErrorCode::kEnvironment,
+                            problem("mirror-without-release",
+                                    "apt kept no release file of " + printable(one.url)),
+                            "a Lock has the checksum of the release file of each repository",
+                            "check the address and the suite: " + printable(suite));
+            }
         }
     }
+    return {};
 }
 
 Result<void> AptSuite::read_release() {

@@ -48,7 +48,8 @@ private:
     AptSuite(TempDirectory folder, Environment environment)
         : folder_(std::move(folder)), environment_(std::move(environment)) {}
     [[nodiscard]] Result<void> update();
-    void note_repositories(const std::vector<recipes::Repository>& repositories);
+    [[nodiscard]] Result<void>
+    note_repositories(const std::vector<recipes::Repository>& repositories);
     [[nodiscard]] Result<std::string> run(std::vector<std::string> argv) const;
     [[nodiscard]] Result<void> read_release();
 

@@ -316,7 +316,7 @@ private:
             return fail(Error(pip_fault(context, outcome.errors)));
         }
         CYBELE_TRY(const std::string json, read_file(report));
-        return read_report(json);
+        return read_report(context, json);
     }
 
     /// Before apt is asked, which may take minutes.
@@ -351,9 +351,36 @@ private:
         return fault;
     }
 
-    static Result<std::vector<LockedPackage>> read_report(const std::string& text) {
+    /// A package that comes from a folder, or from a repository of sources.
+    static Fault without_digest(const StageContext& context,
+                                const std::string& name,
+                                const std::string& version,
+                                const std::string& address) {
+        std::string field = context.prefix + "packages.pip";
+        const auto& lines = context.fields->packages.pip;
+        for (std::size_t i = 0; i < lines.size(); ++i) {
+            if (recipes::requirement_name(lines[i]) == name) {
+                field += fmt::format("[{}]", i);
+                break;
+            }
+        }
+        return context.recipe->fault_at(
+            field,
+            problem("lock-without-checksum",
+                    fmt::format("the Python package {} {} has no SHA-256 checksum",
+                                printable(name),
+                                printable(version))),
+            fmt::format(
+                "a Lock has the checksum of each package's file, and pip reports none for {}",
+                address.empty() ? "this one" : printable(address)),
+            "use a release of an index, or install the package in a step");
+    }
+
+    static Result<std::vector<LockedPackage>> read_report(const StageContext& context,
+                                                          const std::string& text) {
         const auto document = nlohmann::json::parse(text, nullptr, false);
         std::vector<LockedPackage> list;
+        std::vector<Fault> faults;
         if (document.is_object() && document.contains("install")) {
             for (const auto& item : document["install"]) {
                 const auto string = [&](const char* pointer) {
@@ -362,13 +389,18 @@ private:
                                                                      : std::string{};
                 };
                 const std::string digest = string("/download_info/archive_info/hashes/sha256");
-                if (!digest.empty()) {
-                    list.push_back({recipes::requirement_name(string("/metadata/name")),
-                                    string("/metadata/version"),
-                                    "amd64",
-                                    "sha256:" + digest});
+                std::string name = recipes::requirement_name(string("/metadata/name"));
+                const std::string version = string("/metadata/version");
+                if (digest.empty()) {
+                    faults.push_back(
+                        without_digest(context, name, version, string("/download_info/url")));
+                } else {
+                    list.push_back({std::move(name), version, "amd64", "sha256:" + digest});
                 }
             }
+        }
+        if (!list.empty() && !faults.empty()) {
+            return fail(Error(std::move(faults)));
         }
         if (list.empty()) {
             return fail(ErrorCode::kEnvironment,

@@ -118,3 +118,47 @@ fetched() { grep -c '"GET /tiny_module.*\.whl ' server.log || true; }
     assert_output --partial 'HASHES'
     assert_file_not_exists other.sif
 }
+
+# A wheel whose package needs one of a folder, which has no checksum.
+make_needing() {
+    mkdir -p own www/simple/needing
+    printf '[build-system]\nrequires = []\nbuild-backend = "backend"\nbackend-path = ["."]\n' >own/pyproject.toml
+    cat >own/backend.py <<'PYTHON'
+import os
+def prepare_metadata_for_build_wheel(folder, settings=None):
+    os.mkdir(os.path.join(folder, "own_tool-1.0.dist-info"))
+    with open(os.path.join(folder, "own_tool-1.0.dist-info", "METADATA"), "w") as file:
+        file.write("Metadata-Version: 2.1\nName: own-tool\nVersion: 1.0\n")
+    return "own_tool-1.0.dist-info"
+def build_wheel(folder, settings=None, metadata=None):
+    raise RuntimeError("never built here")
+PYTHON
+    python3 - <<'PYTHON'
+import os, zipfile
+files = {"needing-2.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: needing\nVersion: 2.0\n"
+                                           f"Requires-Dist: own-tool @ file://{os.getcwd()}/own\n",
+         "needing-2.0.dist-info/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+         "needing-2.0.dist-info/RECORD": ""}
+with zipfile.ZipFile("www/needing-2.0-py3-none-any.whl", "w") as wheel:
+    for name, text in files.items():
+        wheel.writestr(name, text)
+PYTHON
+    printf '<a href="../../needing-2.0-py3-none-any.whl">needing-2.0-py3-none-any.whl</a>\n' >www/simple/needing/index.html
+}
+
+@test "a Lock has the checksum of each Python package; one without is refused by its line" {
+    make_needing
+    printf 'kind: Recipe\nname: locked\nbase: debian:12\npackages:\n  pip:\n    - tiny-module\n' >locked.yaml
+    run -0 "$CYBELECTL" recipe lock locked.yaml --pip-index "$address/simple"
+    run -0 grep -A1 '^    pip:' locked.lock.yaml
+    assert_line "      - tiny-module 1.0 amd64 sha256:$sum"
+    run -0 "$CYBELECTL" build locked.yaml -o locked.sif --pip-index "$address/simple"
+
+    sed 's/^name: .*/name: needing/; $a\    - needing' locked.yaml >needing.yaml
+    run "$CYBELECTL" recipe lock needing.yaml --pip-index "$address/simple"
+    assert_equal "$status" 3
+    assert_output --partial 'the Python package own-tool 1.0 has no SHA-256 checksum'
+    assert_output --partial ' --> needing.yaml:5:3'
+    assert_output --partial "pip reports none for file://$PWD/own"
+    assert_file_not_exists needing.lock.yaml
+}

@@ -117,6 +117,45 @@ recipe() {
     assert_output ''
 }
 
+# flat NAME SUM: a repository whose lists lie next to its packages, as those of CUDA and DOCA; its folder has letters that apt
+# writes otherwise in the names of lists.
+flat() {
+    local folder=served/$1/x86_64
+    mkdir -p "$folder"
+    cp toy-tool.deb "$folder"
+    {
+        dpkg-deb --field toy-tool.deb
+        printf '%s\n' 'Filename: ./toy-tool.deb' "Size: $(stat -c %s toy-tool.deb)" "$2: $("${2,,}sum" <toy-tool.deb | cut -d' ' -f1)"
+    } >"$folder/Packages"
+    printf '%s\n' 'Origin: toy' 'Label: toy' "Date: $(date -Ru -d '-2 days')" 'Architecture: x86_64' 'SHA256:' \
+        " $(sha256sum <"$folder/Packages" | cut -d' ' -f1) $(stat -c %s "$folder/Packages") Packages" | sed 's/+0000/UTC/' >"$folder/Release"
+    gpg --batch --quiet --local-user good@example.org --armor --detach-sign --output "$folder/Release.gpg" "$folder/Release"
+    printf '%s\n' 'kind: Recipe' "name: $1" 'base: debian:12' 'packages:' '  system: [toy-tool]' \
+        "  repositories: [{url: $url/$1/x86_64, suites: [${3:-/}], key: good.asc, fingerprint: $fingerprint}]" >"$1.yaml"
+}
+
+@test "flat repositories in the form of the vendors' are locked and installed" {
+    flat flat SHA256
+    run -0 "$CYBELECTL" recipe lock flat.yaml
+    run -0 grep -A1 'repository:' flat.lock.yaml
+    assert_line "      - $url/flat/x86_64 / amd64 sha256:$(sha256sum <served/flat/x86_64/Release | cut -d' ' -f1)"
+    run -0 "$CYBELECTL" build flat.yaml
+    run -0 "$CYBELECTL" exec flat.sif toy-tool
+    assert_output toy
+    run -0 "$CYBELECTL" exec flat.sif sh -c "find /etc /usr /var/lib /var/cache -name '*cybelectl*' -o -name '127.0.0.1*'"
+    assert_output ''
+    flat dotted SHA256 ./
+    run -0 "$CYBELECTL" recipe lock dotted.yaml
+    run -0 grep -c "$url/dotted/x86_64 ./ amd64 sha256:" dotted.lock.yaml
+}
+
+@test "no Lock is made of a package whose index has no SHA-256" {
+    flat other-sums SHA512
+    refuses 3 "$CYBELECTL" recipe lock other-sums.yaml
+    assert_line 'error: the package toy-tool 1.0-1 has no SHA-256 checksum'
+    assert_file_not_exists other-sums.lock.yaml
+}
+
 @test "a build by a Lock whose version no repository has any more asks for a new Lock" {
     cp tool.lock.yaml kept
     sed -E -i 's/^( *- toy-tool) [^ ]+/\1 0.1-gone/' tool.lock.yaml
