@@ -282,7 +282,8 @@ private:
         const auto program = name == "runscript" ? program_of(own.text) : std::nullopt;
         Draft piece;
         piece.run_argv = program.value_or(std::vector<std::string>{});
-        piece.run_script = program ? "" : without_last_blanks("set +eu\n" + own.text);
+        piece.run_script =
+            program ? "" : without_last_blanks("set +eu\n" + without_indent(own.text));
         const bool is_sh = interpreter.empty() || interpreter == "/bin/sh";
         const bool is_expressible = (is_sh || program.has_value()) && !fault_of(piece);
         if (!is_expressible) {
@@ -360,11 +361,13 @@ private:
         if (!run.is_blank()) {
             const auto program = program_of(run.text);
             own.run_argv = program.value_or(std::vector<std::string>{});
-            own.run_script = program ? "" : without_last_blanks("set +eu\n" + run.text);
+            own.run_script =
+                program ? "" : without_last_blanks("set +eu\n" + without_indent(run.text));
         }
         const Joined test = joined(stage, "apptest", name);
         carry(ledger_, test);
-        own.test = test.is_blank() ? "" : without_last_blanks("set +eu\n" + test.text);
+        own.test =
+            test.is_blank() ? "" : without_last_blanks("set +eu\n" + without_indent(test.text));
         const Joined install = joined(stage, "appinstall", name);
         if (const auto line = open_of(install)) {
             ledger_.refuse({install.mark().line + 1 + *line, 1},
@@ -374,11 +377,12 @@ private:
         }
         carry(ledger_, install);
         if (!install.is_blank()) {
-            own.steps.push_back({without_last_blanks("set +u\numask 0002\n" + install.text),
-                                 "sh",
-                                 "/scif/apps/" + name,
-                                 {},
-                                 own.environment.empty()});
+            own.steps.push_back(
+                {without_last_blanks("set +u\numask 0002\n" + without_indent(install.text)),
+                 "sh",
+                 "/scif/apps/" + name,
+                 {},
+                 own.environment.empty()});
         }
     }
 

@@ -59,6 +59,9 @@ read_assignments(std::string_view script);
 /// The program in the first line, as `#!/bin/bash`; empty: /bin/sh.
 [[nodiscard]] std::string interpreter_of(std::string_view script);
 
+/// The lines without the blanks that all begin with, where that changes no word of the script.
+[[nodiscard]] std::string without_indent(std::string text);
+
 /// The text without blank lines at its end, which a block of yaml cannot have.
 [[nodiscard]] std::string without_last_blanks(std::string text);
 

@@ -406,7 +406,7 @@ void carry_post(State& state,
     step.has_environment = environment.empty(); // %post does not see %environment
     step.shell = shell.program.empty() ? shell.shell : "sh";
     if (shell.program.empty()) {
-        step.run = head + rest;
+        step.run = head + without_indent(rest);
     } else {
         step.run = head + "cybelectl_script=$(mktemp)\n" +
                    write_variable_file_lines("cybelectl_script", rest) + shell.program +

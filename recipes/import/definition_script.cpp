@@ -6,7 +6,10 @@
 #include "recipes/stage/render_text.hpp"
 #include "support/name.hpp"
 
+#include <algorithm>
+#include <optional>
 #include <set>
+#include <vector>
 
 namespace cybele::recipes::definition_file {
 namespace {
@@ -196,6 +199,62 @@ std::optional<std::vector<std::string>> program_of(std::string_view script) {
 std::string interpreter_of(std::string_view script) {
     const std::string_view line = trimmed(script.substr(0, script.find('\n')));
     return line.starts_with("#!") ? std::string(trimmed(line.substr(2))) : std::string();
+}
+
+namespace {
+
+/// A quote that ends in its line, counted with and without those behind a backslash.
+bool is_quoted_within(std::string_view line) {
+    if (trimmed(line).starts_with('#')) {
+        return true;
+    }
+    bool is_even = true;
+    for (const char quote : {'"', '\'', '`'}) {
+        bool is_open = false;
+        bool is_bare_open = false;
+        for (std::size_t i = 0; i < line.size(); ++i) {
+            const bool is_quote = line[i] == quote;
+            is_open = is_open != is_quote;
+            is_bare_open = is_bare_open != (is_quote && (i == 0 || line[i - 1] != '\\'));
+        }
+        is_even = is_even && !is_open && !is_bare_open;
+    }
+    return is_even;
+}
+
+} // namespace
+
+std::string without_indent(std::string text) {
+    if (text.find('\r') != std::string::npos) {
+        return text;
+    }
+    const std::vector<std::string> lines = lines_of(text);
+    std::optional<std::string_view> common;
+    for (const std::string_view line : lines) {
+        // `a\` joins its next line: the blanks there end the word.
+        const bool joins = line.ends_with('\\') &&
+                           line.find_last_not_of(" \t", line.size() - 2) == line.size() - 2;
+        if (joins || !is_quoted_within(line) || line.find("<<") != std::string_view::npos) {
+            return text;
+        }
+        const std::size_t blanks = line.find_first_not_of(" \t");
+        if (blanks == std::string_view::npos) {
+            continue;
+        }
+        const std::string_view own = line.substr(0, blanks);
+        const std::string_view shared = common.value_or(own);
+        const auto end = std::mismatch(shared.begin(), shared.end(), own.begin(), own.end()).first;
+        common = own.substr(0, static_cast<std::size_t>(end - shared.begin()));
+    }
+    if (!common || common->empty()) {
+        return text;
+    }
+    std::string plain;
+    for (const std::string_view line : lines) {
+        plain += line.starts_with(*common) ? line.substr(common->size()) : std::string_view();
+        plain += '\n';
+    }
+    return plain;
 }
 
 std::string without_last_blanks(std::string text) {

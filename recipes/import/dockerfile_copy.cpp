@@ -314,7 +314,33 @@ private:
         return "mkdir -p " + to + "\ncp -a . " + to + "\n";
     }
 
+    /// A line for each source, where it is known what they are; else empty.
+    [[nodiscard]] std::string known_lines() const {
+        const std::string to = shell_text(to_);
+        std::string files;
+        std::string folders;
+        for (const Value& source : sources_) {
+            const PathKind kind = kind_of(source);
+            const std::string name(base_name(source.plain));
+            if (kind == PathKind::kUnknown || has_pattern(source.plain) || name == "." ||
+                name == ".." || name.starts_with('-') || source.plain.ends_with('/') ||
+                source.text != source.plain ||
+                (own_.keyword == "ADD" && is_archive(source.plain))) {
+                return {};
+            }
+            std::string& lines = kind == PathKind::kDirectory ? folders : files;
+            lines += "cp -a " + shell_quote(name) +
+                     (kind == PathKind::kDirectory ? "/. " + to : " " + to + (into_ ? "/" : "")) +
+                     "\n";
+        }
+        const std::string folder = into_ || !folders.empty() ? to : "\"$(dirname " + to + ")\"";
+        return "mkdir -p " + folder + "\n" + folders + files;
+    }
+
     [[nodiscard]] std::string each_lines() const {
+        if (std::string known = known_lines(); !known.empty()) {
+            return known;
+        }
         const std::string to = shell_text(to_);
         const bool unpacks = own_.keyword == "ADD" &&
                              std::any_of(sources_.begin(), sources_.end(), [](const Value& source) {

@@ -469,7 +469,7 @@ Result<Imported> import_recipe(const ImportRequest& request) {
                     problem("import-too-long",
                             printable(request.file.native()) + " is longer than " +
                                 (is_lock ? "16 MiB" : "1 MiB")),
-                    "no such file is",
+                    "files of this kind are much shorter",
                     "check that this is the right file");
     }
     const bool has_zero = request.text.find('\0') != std::string::npos;

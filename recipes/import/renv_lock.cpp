@@ -98,8 +98,9 @@ Draft import_renv(const ImportRequest& request, const Node& root, Ledger& ledger
     draft.files.push_back(std::move(copy));
     DraftStep step;
     step.comments = {"The packages of renv.lock, in the versions that it names."};
-    step.run = "Rscript -e 'options(repos = c(" + repositories +
-               ")); if (!requireNamespace(\"renv\", quietly = TRUE)) install.packages(\"renv\")' "
+    step.run = "Rscript -e '" +
+               (repositories.empty() ? "" : "options(repos = c(" + repositories + ")); ") +
+               "if (!requireNamespace(\"renv\", quietly = TRUE)) install.packages(\"renv\")' "
                "-e 'renv::restore(lockfile = \"" +
                std::string(kPlace) + "\", library = .Library.site[1], prompt = FALSE)'\n";
     draft.steps.push_back(std::move(step));
