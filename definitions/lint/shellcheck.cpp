@@ -181,6 +181,11 @@ bool is_word(const Comment& comment) {
            (comment.behind.empty() || kEnds.find(comment.behind.front()) != std::string_view::npos);
 }
 
+/// The words before it of its own command, as `echo A` of `true && echo A`.
+std::string_view own_command(std::string_view before) {
+    return trim(before.substr(before.find_last_of(";&|") + 1));
+}
+
 /// What is known of the runtime, the base and the section, and makes the comment wrong.
 bool is_refuted(const Comment& comment, const Joined& script) {
     constexpr int kGlobInAssignment = 2125;
@@ -202,9 +207,9 @@ bool is_refuted(const Comment& comment, const Joined& script) {
     case kQuotesInValue:
         return true;
     case kUseOfQuotes: { // a text for another program
-        const std::string_view before = trim(comment.before);
+        const std::string_view before = own_command(comment.before);
         return before.ends_with("echo") || before.starts_with("echo ") ||
-               before.starts_with("printf ");
+               before.starts_with("printf ") || before == "export";
     }
     case kMaskedResult: // nothing looks at results there
         return script.name == "environment" || script.name == "runscript" ||
@@ -215,8 +220,10 @@ bool is_refuted(const Comment& comment, const Joined& script) {
         return comment.marked.find("://") != std::string_view::npos;
     case kSudoRedirects: // root already: CD314
         return script.name == "post";
-    case kKeywordAsWord: // `echo done`
-        return trim(comment.before).ends_with("echo");
+    case kKeywordAsWord: // `echo done`, `for i in start done`, and `; fi\` with its command behind
+        return own_command(comment.before).ends_with("echo") ||
+               own_command(comment.before).starts_with("for ") ||
+               own_command(comment.before).empty();
     case kEchoOptions: // of a program, not of the shell
         return trim(comment.before).ends_with("bin/echo");
     case kUnquotedCommand:

@@ -163,6 +163,8 @@ TEST_CASE("splitting that is meant is not reported") {
     CHECK(shellcheck_of(on("debian:12", "%arguments\nA=\"b\"\n%post\nwget \"{{ A }}\"\n")).empty());
     const std::string quotes = "%post\nP='f(\"a\")\nx'\n"; // a text of another language
     CHECK(shellcheck_of(on("debian:12", quotes + "echo $P | R\n")) == Expected{"CD110 SC2086"});
+    CHECK(shellcheck_of(on("debian:12", quotes + "a && echo b $P | R\nexport P\n")) ==
+          Expected{"CD110 SC2086"});
     CHECK(shellcheck_of(on("debian:12", quotes + "f $P\n")) ==
           Expected{"CD107 SC2090", "CD110 SC2086"});
     CHECK(shellcheck_of(on("debian:12", "%runscript\n\n#!/bin/sh\na\n")).empty());
@@ -176,6 +178,9 @@ TEST_CASE("splitting that is meant is not reported") {
           Expected{"CD110 SC2046"});
     CHECK(shellcheck_of(on("debian:12", "%post\nA= B= c\n")) == Expected{"CD110 SC1007"});
     CHECK(shellcheck_of(on("debian:12", "%post\na && \\\necho done\n")).empty());
+    CHECK(shellcheck_of(on("debian:12", "%post\nfor p in in done x\ndo\n    a \"$p\"\ndone\n"))
+              .empty());
+    CHECK(shellcheck_of(on("debian:12", "%post\na \\\n&& if b; then c; fi\\\n&& d\n")).empty());
     CHECK(shellcheck_of(on("debian:12", "%post\nif [ -d \"/a\"]; then b; fi\n")) ==
           Expected{"CD110 SC1009", "CD107 SC1020"});
     CHECK(
