@@ -4,13 +4,13 @@
 #include "images/sif/start.hpp"
 #include "runtime/containers/extended_file.hpp"
 #include "runtime/containers/isolation.hpp"
+#include "runtime/containers/site_directives.hpp"
 #include "support/file.hpp"
 #include "support/presence.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 
 #include <fcntl.h>
@@ -23,56 +23,6 @@ namespace cybele::runtime {
 namespace {
 
 constexpr std::size_t kMostSettings = std::size_t{1} << 20U;
-
-/// Words whose values are checked, with these.
-struct CheckedSetting {
-    std::string_view word;
-    std::array<std::string_view, 4> values;
-};
-constexpr CheckedSetting kCheckedSettings[] = {
-    {"allow ipc ns", {"yes", "no"}},
-    {"allow pid ns", {"yes", "no"}},
-    {"allow user ns", {"yes", "no"}},
-    {"allow uts ns", {"yes", "no"}},
-    {"config passwd", {"yes", "no"}},
-    {"config group", {"yes", "no"}},
-    {"config resolv_conf", {"yes", "no"}},
-    {"mount proc", {"yes", "no"}},
-    {"mount sys", {"yes", "no"}},
-    {"mount dev", {"yes", "no", "minimal"}},
-    {"mount devpts", {"yes", "no"}},
-    {"mount home", {"yes", "no"}},
-    {"mount tmp", {"yes", "no"}},
-    {"mount hostfs", {"yes", "no"}},
-    {"user bind control", {"yes", "no"}},
-    {"enable fusemount", {"yes", "no"}},
-    {"enable overlay", {"yes", "no", "try", "driver"}},
-    {"allow container sif", {"yes", "no"}},
-    {"allow container squashfs", {"yes", "no"}},
-    {"allow container extfs", {"yes", "no"}},
-    {"allow container dir", {"yes", "no"}},
-    {"always use nv", {"yes", "no"}},
-    {"always use rocm", {"yes", "no"}},
-    {"allow setuid", {"yes", "no"}},
-    {"allow monitoring", {"yes", "no"}},
-    {"allow container encrypted", {"yes", "no"}},
-    {"allow setuid-mount encrypted", {"yes", "no"}},
-    {"allow setuid-mount extfs", {"yes", "no"}},
-    {"enable underlay", {"yes", "no", "preferred"}},
-    {"memory fs type", {"tmpfs", "ramfs"}},
-    {"mount slave", {"yes", "no"}},
-    {"root default capabilities", {"full", "file", "no"}},
-    {"shared loop devices", {"yes", "no"}},
-    {"systemd cgroups", {"yes", "no"}},
-    {"use nvidia-container-cli", {"yes", "no"}}};
-/// Words whose values are numbers. All but the last size what is not here: loop devices and
-/// downloads of Apptainer's own, mksquashfs.
-constexpr std::string_view kNumbers[] = {"download buffer size",
-                                         "download concurrency",
-                                         "download part size",
-                                         "max loop devices",
-                                         "mksquashfs procs",
-                                         "sessiondir max size"};
 
 /// What a setting offers and is not here.
 struct OfferedSetting {
@@ -304,19 +254,10 @@ Result<std::optional<SiteSettings>> find_site_settings(const std::string& named)
         return std::optional<SiteSettings>();
     }
     SiteSettings settings = read_site_settings(*text);
-    for (const CheckedSetting& row : kCheckedSettings) {
-        const auto found = settings.find(row.word);
-        if (found != settings.end() &&
-            std::find(row.values.begin(), row.values.end(), found->second.front()) ==
-                row.values.end()) {
-            return invalid_setting(row.word, found->second.front(), file);
-        }
-    }
-    for (const std::string_view word : kNumbers) {
-        const auto found = settings.find(word);
-        if (found != settings.end() &&
-            found->second.front().find_first_not_of("0123456789") != std::string::npos) {
-            return invalid_setting(word, found->second.front(), file);
+    for (const SiteDirective& directive : kSiteDirectives) {
+        const auto found = settings.find(directive.name);
+        if (found != settings.end() && !directive.accepts(found->second.front())) {
+            return invalid_setting(directive.name, found->second.front(), file);
         }
     }
     return std::optional(std::move(settings));

@@ -104,6 +104,7 @@ TEST_CASE("settings: each word has values of its own; words that are not known a
                              "enable overlay = try",
                              "enable overlay = driver",
                              "enable underlay = preferred",
+                             "allow setuid-mount squashfs = iflimited",
                              "memory fs type = tmpfs",
                              "memory fs type = ramfs",
                              "root default capabilities = full",
@@ -119,6 +120,7 @@ TEST_CASE("settings: each word has values of its own; words that are not known a
         CHECK_MESSAGE(problem_of(good) == "", good);
     }
     for (const char* bad : {"mount tmp = minimal",
+                            "allow setuid-mount squashfs = sometimes",
                             "memory fs type = yes",
                             "root default capabilities = yes",
                             "max loop devices = many",

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "runtime/containers/site_directives.hpp"
+
+#include "support/text.hpp"
+
+#include <algorithm>
+
+namespace cybele::runtime {
+
+bool SiteDirective::accepts(std::string_view value) const {
+    if (kind == Kind::kNumber) {
+        return !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
+    }
+    const auto allowed = text::split_terminated(choices, ' ');
+    return kind == Kind::kList || kind == Kind::kText ||
+           std::find(allowed.begin(), allowed.end(), value) != allowed.end();
+}
+
+} // namespace cybele::runtime
