@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using builder::Listing;
 using builder::NamedFile;
-using builder::Survey;
+using builder::TakenFiles;
 
 constexpr std::size_t kShownFiles = 8;
 constexpr const char* kReadable = "everyone who can read the image can read it";
@@ -84,7 +84,7 @@ public:
         const auto found = builder::find_sources(copy.line, host, environment_.all(), {});
         return found ? plan_.files->list(*found) : std::make_shared<const Listing>();
     }
-    void refuse(const PlannedCopy& copy, Survey survey) {
+    void refuse(const PlannedCopy& copy, TakenFiles survey) {
         std::erase_if(survey.secrets, [&](const NamedFile& secret) {
             return is_allowed(secret.name, copy.allowed);
         });
@@ -127,8 +127,8 @@ look_at_context(const ImagePlan& plan, const std::string& builder, const Environ
     Looker looker(plan, environment);
     const bool is_own = builder == "embedded";
     const bool has_rules = plan.is_recipe && is_own;
-    Survey all;
-    Survey doubtful; // taken all the same
+    TakenFiles all;
+    TakenFiles doubtful; // taken all the same
     for (const PlannedCopy& copy : plan.copies) {
         const auto listing = looker.look(copy);
         if (plan.is_recipe) {

@@ -3,8 +3,8 @@
 
 #include "support/own_links.hpp"
 #include "support/quote.hpp"
+#include "support/root_walk.hpp"
 
-#include <array>
 #include <cerrno>
 #include <climits>
 #include <cstdint>
@@ -116,12 +116,11 @@ private:
         if (!is_ours(status)) {
             return stranger(status, shown_ / name);
         }
-        std::array<char, PATH_MAX> target{};
-        const ssize_t size = ::readlinkat(link.get(), "", target.data(), target.size());
-        if (size <= 0 || static_cast<std::size_t>(size) == target.size()) {
-            return failed(size < 0 ? errno : ENAMETOOLONG);
+        const auto target = link_target(link.get());
+        if (!target) {
+            return failed(errno);
         }
-        const fs::path to(std::string(target.data(), static_cast<std::size_t>(size)));
+        const fs::path to(*target);
         push(to);
         return to.is_absolute() ? enter_root() : Result<void>();
     }
@@ -226,9 +225,13 @@ Result<UniqueFd> open_own(const fs::path& path, const OwnPathRules& rules) {
     return OwnWalk(path, rules).go();
 }
 
-Result<UniqueFd> open_past_own_links(const fs::path& path, bool is_folder) {
+Result<UniqueFd> open_file_past_own_links(const fs::path& path) {
+    return OwnWalk(path, {}, true).go();
+}
+
+Result<UniqueFd> open_folder_past_own_links(const fs::path& path) {
     OwnPathRules rules;
-    rules.is_folder = is_folder;
+    rules.is_folder = true;
     return OwnWalk(path, rules, true).go();
 }
 

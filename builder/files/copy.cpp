@@ -8,11 +8,11 @@
 #include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/root_walk.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -85,8 +85,8 @@ Result<void> Copier::copy(const fs::path& source, const fs::path& to, int depth)
     if (depth > kDeepestCopy) {
         return too_deep(source);
     }
-    const bool follow = depth == 0 || !from_.is_stage;
-    const auto node = open_node(source_root_, source, follow);
+    const Links links = depth == 0 || !from_.is_stage ? Links::kFollow : Links::kKeep;
+    const auto node = open_node(source_root_, source, links);
     if (!node && known != nullptr && known->mode != 0) {
         return changed_since(source);
     }
@@ -186,7 +186,7 @@ Result<UniqueFd> Copier::place_for(const fs::path& to) {
 
 /// Where the content of a file goes: a link of the image to a file is written through, as by cp.
 fs::path through_links(int root, const fs::path& to) {
-    const auto node = open_node(root, to, true);
+    const auto node = open_node(root, to, Links::kFollow);
     return node && S_ISREG(node->status.st_mode) ? namespaces::resolve_in_root(root, to).existing
                                                  : to;
 }
@@ -233,10 +233,9 @@ Copier::copy_file(const CopiedNode& node, const fs::path& source, const fs::path
 }
 
 Result<void> Copier::copy_link(const CopiedNode& node, const fs::path& to) {
-    std::array<char, PATH_MAX> target{};
-    const ssize_t length = ::readlinkat(node.fd.get(), "", target.data(), target.size() - 1);
+    const auto target = link_target(node.fd.get());
     CYBELE_TRY(const UniqueFd parent, place_for(to));
-    if (length < 0 || ::symlinkat(target.data(), parent.get(), to.filename().c_str()) != 0) {
+    if (!target || ::symlinkat(target->c_str(), parent.get(), to.filename().c_str()) != 0) {
         return fail(system_error("cannot make the link " + printable(to.native()), errno));
     }
     (void)!::fchownat(parent.get(),
@@ -252,7 +251,7 @@ UniqueFd open_root(const fs::path& root) {
 }
 
 bool is_directory_in(int root, const fs::path& path) {
-    const auto node = open_node(root, path, true);
+    const auto node = open_node(root, path, Links::kFollow);
     return node && S_ISDIR(node->status.st_mode);
 }
 
@@ -262,9 +261,9 @@ UniqueFd reopen(int fd, int flags) {
     return UniqueFd(::open(fmt::format("/proc/self/fd/{}", fd).c_str(), flags | O_CLOEXEC));
 }
 
-std::optional<CopiedNode> open_node(int root, const fs::path& path, bool follow) {
+std::optional<CopiedNode> open_node(int root, const fs::path& path, Links links) {
     CopiedNode node;
-    if (follow) {
+    if (links == Links::kFollow) {
         auto fd = namespaces::open_in_root(root, path);
         if (!fd) {
             return std::nullopt;
@@ -297,11 +296,11 @@ Result<Copy> find_sources(const definitions::FileLine& line,
         const fs::path path =
             expanded.starts_with('/') ? fs::path(expanded) : from.directory / expanded;
         for (fs::path& source : expand_pattern(from.root, path.native())) {
-            if (!open_node(root.get(), source, true)) {
+            if (!open_node(root.get(), source, Links::kFollow)) {
                 Fault fault = definitions::fault_at(definition_file, line.line, line.text);
                 fault.message =
                     "the source '" + printable(line.source) + "' of %files does not exist";
-                const auto link = open_node(root.get(), source, false);
+                const auto link = open_node(root.get(), source, Links::kKeep);
                 const bool is_link = link && S_ISLNK(link->status.st_mode);
                 fault.because =
                     (is_link ? printable(source.native()) + " is a link to a missing file"

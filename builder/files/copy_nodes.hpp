@@ -18,9 +18,12 @@ struct CopiedNode {
     struct stat status {};
 };
 
-/// The node at `path` inside the root; a link itself where links are not followed.
+/// Whether a link at the end of a path is followed.
+enum class Links { kFollow, kKeep };
+
+/// The node at `path` inside the root.
 [[nodiscard]] std::optional<CopiedNode>
-open_node(int root, const std::filesystem::path& path, bool follow);
+open_node(int root, const std::filesystem::path& path, Links links);
 
 /// Opens an O_PATH descriptor again, for reading.
 [[nodiscard]] UniqueFd reopen(int fd, int flags);

@@ -5,10 +5,9 @@
 #include "builder/files/secrets.hpp"
 #include "support/directory.hpp"
 #include "support/encoding.hpp"
+#include "support/root_walk.hpp"
 
 #include <algorithm>
-#include <array>
-#include <climits>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -29,12 +28,12 @@ struct ListRules {
 
 class Lister {
 public:
-    Lister(ListRules rules, int root, bool follow, registry::KnownFiles& known, Listing& listing)
-        : rules_(rules), root_(root), follow_(follow), known_(known), listing_(listing) {}
+    Lister(ListRules rules, int root, Links links, registry::KnownFiles& known, Listing& listing)
+        : rules_(rules), root_(root), links_(links), known_(known), listing_(listing) {}
 
     /// `name` is the one for the user; `is_input`: the folder above is one.
     void add(const fs::path& path, const std::string& name, int depth, bool is_input) {
-        const auto node = open_node(root_, path, follow_ || depth == 0);
+        const auto node = open_node(root_, path, depth == 0 ? Links::kFollow : links_);
         if (!node || depth > kDeepestCopy || is_within(*node)) {
             if (ask(rules_.taken, path, {}, depth).is_taken()) {
                 // The copy refuses it, so it is not what it was.
@@ -56,9 +55,7 @@ public:
         if (S_ISREG(node->status.st_mode)) {
             read(*node, name, file);
         } else if (S_ISLNK(node->status.st_mode)) {
-            std::array<char, PATH_MAX> target{};
-            (void)!::readlinkat(node->fd.get(), "", target.data(), target.size() - 1);
-            file.content = target.data();
+            file.content = link_target(node->fd.get()).value_or(std::string());
         } else if (S_ISDIR(node->status.st_mode)) {
             const UniqueFd readable = reopen(node->fd.get(), O_RDONLY | O_DIRECTORY);
             file.names = names_in(readable.get(), path).value_or(std::vector<std::string>());
@@ -148,7 +145,7 @@ private:
         }
     }
     static void
-    count(Survey& survey, const std::string& name, std::uint64_t bytes, const char* secret) {
+    count(TakenFiles& survey, const std::string& name, std::uint64_t bytes, const char* secret) {
         ++survey.files;
         survey.bytes += bytes;
         if (secret != nullptr) {
@@ -158,7 +155,7 @@ private:
 
     ListRules rules_;
     int root_;
-    bool follow_;
+    Links links_;
     registry::KnownFiles& known_;
     Listing& listing_;
     std::vector<const struct stat*> above_;
@@ -170,7 +167,8 @@ Listing list_sources(const Copy& copy,
                      registry::KnownFiles& known) {
     Listing listing;
     const UniqueFd root(::open(from.root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-    Lister lister(rules, root.get(), !from.is_stage, known, listing);
+    const Links links = from.is_stage ? Links::kKeep : Links::kFollow;
+    Lister lister(rules, root.get(), links, known, listing);
     for (const fs::path& source : copy.sources) {
         const fs::path place = source.lexically_normal();
         lister.add(source,

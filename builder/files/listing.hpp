@@ -30,7 +30,7 @@ struct NamedFile {
 };
 
 /// What a set of rules takes of a source.
-struct Survey {
+struct TakenFiles {
     std::size_t files = 0;
     std::uint64_t bytes = 0;
     std::vector<NamedFile> left_out; ///< folders as one; with the reason
@@ -51,8 +51,8 @@ struct CopiedFile {
 
 struct Listing {
     std::vector<CopiedFile> files; ///< a folder before what is in it
-    Survey taken;
-    Survey inputs; ///< by the rules of a Recipe
+    TakenFiles taken;
+    TakenFiles inputs; ///< by the rules of a Recipe
 };
 
 /// All that a copy would take, by no rules. What is known of files is not read again.

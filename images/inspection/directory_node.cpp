@@ -2,11 +2,10 @@
 #include "images/squashfs/file_node.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/root_walk.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <climits>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -33,12 +32,6 @@ struct CloseDirectory {
 Error directory_read_failed(std::string_view name, int saved_errno) {
     return system_error(fmt::format("cannot read '{}' of the directory", printable(name)),
                         saved_errno);
-}
-
-std::string read_link(int directory, const char* name) {
-    std::array<char, PATH_MAX> target{};
-    const auto size = ::readlinkat(directory, name, target.data(), target.size());
-    return size < 0 ? std::string{} : std::string(target.data(), static_cast<std::size_t>(size));
 }
 
 FileStatus status_of(const struct stat& from) {
@@ -102,7 +95,8 @@ Result<FilePointer> DirectoryNode::make(const SharedFd& self, const std::string&
         child,
         found,
         self,
-        S_ISLNK(found.st_mode) ? read_link(self->get(), child.c_str()) : std::string{}));
+        S_ISLNK(found.st_mode) ? link_target(self->get(), child.c_str()).value_or("")
+                               : std::string{}));
 }
 
 Result<FilePointer> DirectoryNode::child(std::string_view name) const {

@@ -2,55 +2,22 @@
 #include "images/inspection/layout_root.hpp"
 
 #include "support/quote.hpp"
+#include "support/root_walk.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
-#include <climits>
-#include <deque>
 #include <memory>
 
 #include <dirent.h>
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <linux/openat2.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 namespace cybele::images {
 namespace {
 
 constexpr std::size_t kReadLimit = std::size_t{16} << 20U;
-constexpr int kMostRootLinks = 40; // as the kernel
-
-std::deque<std::string> components_of(std::string_view path) {
-    std::deque<std::string> parts;
-    while (!path.empty()) {
-        const auto slash = path.find('/');
-        const auto part = path.substr(0, slash);
-        if (!part.empty() && part != ".") {
-            parts.emplace_back(part);
-        }
-        path = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
-    }
-    return parts;
-}
-
-// The text of the link that an O_PATH descriptor stands for.
-std::optional<std::string> target_of_link(int fd) {
-    std::array<char, PATH_MAX> target{};
-    const auto size = ::readlinkat(fd, "", target.data(), target.size());
-    if (size < 0) {
-        return std::nullopt;
-    }
-    return std::string(target.data(), static_cast<std::size_t>(size));
-}
-
-bool is_link(int fd) {
-    struct stat status {};
-    return ::fstat(fd, &status) == 0 && S_ISLNK(status.st_mode);
-}
 
 } // namespace
 
@@ -87,62 +54,17 @@ Error RootDirectory::failed(std::string_view what, std::string_view path, int sa
     return system_error(std::move(message), saved_errno);
 }
 
-// Component by component, with a descriptor for each directory on the way: `..` steps back to the
-// one before, so that neither `..` nor an absolute link nor a concurrent rename can leave the root.
-UniqueFd RootDirectory::walk(std::string_view path, int flags) const {
-    auto parts = components_of(path);
-    std::vector<Parent> way; // each directory under its name in the one before
-    const auto here = [&](std::size_t depth) {
-        return depth == 0 ? fd_.get() : way[depth - 1].directory.get();
-    };
-    for (int links = 0; !parts.empty();) {
-        const auto part = std::move(parts.front());
-        parts.pop_front();
-        if (part == "..") {
-            way.resize(way.empty() ? 0 : way.size() - 1);
-            continue;
-        }
-        UniqueFd next(::openat(here(way.size()), part.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        if (!next.valid()) {
-            return next;
-        }
-        const auto target = is_link(next.get()) ? target_of_link(next.get()) : std::nullopt;
-        if (!target) {
-            way.push_back({std::move(next), part});
-            continue;
-        }
-        if (++links > kMostRootLinks) {
-            errno = ELOOP;
-            return UniqueFd{};
-        }
-        if (target->starts_with('/')) {
-            way.clear();
-        }
-        auto more = components_of(*target);
-        parts.insert(parts.begin(), more.begin(), more.end());
-    }
-    const auto depth = way.size();
-    const auto* name = depth == 0 ? "." : way.back().name.c_str();
-    return UniqueFd(
-        ::openat(here(depth == 0 ? 0 : depth - 1), name, flags | O_NOFOLLOW | O_CLOEXEC));
-}
-
 UniqueFd RootDirectory::open_inside(std::string_view path, int flags) const {
     if (has_openat2_) {
-        open_how how{};
-        how.flags = static_cast<unsigned>(flags | O_CLOEXEC);
-        how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
         const auto text = path.empty() ? std::string(".") : std::string(path);
-        long fd = -1;
-        do { // EAGAIN: something was renamed meanwhile
-            fd = ::syscall(SYS_openat2, fd_.get(), text.c_str(), &how, sizeof how);
-        } while (fd < 0 && (errno == EAGAIN || errno == EINTR));
+        UniqueFd fd(open_in_root_by_kernel(fd_.get(), text, flags));
         // Old kernels do not know the call; old sandboxes refuse it with EPERM.
-        if (fd >= 0 || (errno != ENOSYS && errno != EPERM)) {
-            return UniqueFd(static_cast<int>(fd));
+        if (fd.valid() || (errno != ENOSYS && errno != EPERM)) {
+            return fd;
         }
     }
-    return walk(path, flags);
+    RootWalk walk(fd_.get(), path);
+    return walk.run() ? walk.open_end(flags) : UniqueFd();
 }
 
 bool RootDirectory::exists(std::string_view path) const {

@@ -64,7 +64,6 @@ private:
         std::string name;
     };
     RootDirectory() = default;
-    [[nodiscard]] UniqueFd walk(std::string_view path, int flags) const;
     [[nodiscard]] Result<Parent> parent_of(std::string_view path) const;
     [[nodiscard]] Error failed(std::string_view what, std::string_view path, int saved_errno) const;
 

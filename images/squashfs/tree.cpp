@@ -3,11 +3,11 @@
 
 #include "support/directory.hpp"
 #include "support/quote.hpp"
+#include "support/root_walk.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <climits>
 #include <limits>
 
 #include <fcntl.h>
@@ -146,13 +146,11 @@ Result<void> TreeReader::add_node(int directory, std::string_view name, const st
     node.mtime = seconds_of(value.stx_mtime.tv_sec);
     node.same_as = index;
     if (S_ISLNK(node.mode)) {
-        std::array<char, PATH_MAX> target{};
-        const auto size =
-            ::readlinkat(directory, tree_.text(node.name), target.data(), target.size());
-        if (size < 0) {
+        const auto target = link_target(directory, tree_.text(node.name));
+        if (!target) {
             return tree_read_failed("read the link", path, errno);
         }
-        node.target = add_text({target.data(), static_cast<std::size_t>(size)});
+        node.target = add_text(*target);
     }
     if (value.stx_nlink > 1 && !S_ISDIR(node.mode)) {
         const auto [at, is_first] =

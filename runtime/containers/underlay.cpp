@@ -4,9 +4,9 @@
 #include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/system_calls.hpp"
 #include "support/directory.hpp"
+#include "support/root_walk.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <utility>
 
@@ -45,9 +45,8 @@ private:
             return fail(system_error("cannot read '" + path.string() + "' of the image", errno));
         }
         if (S_ISLNK(status.st_mode)) {
-            std::array<char, 4096> text = {};
-            const ssize_t size = readlinkat(source.get(), "", text.data(), text.size() - 1);
-            if (size < 0 || symlinkat(text.data(), mirror, name.c_str()) != 0) {
+            const auto text = link_target(source.get());
+            if (!text || symlinkat(text->c_str(), mirror, name.c_str()) != 0) {
                 return fail(system_error("cannot copy the link '" + path.string() + "'", errno));
             }
             return {};

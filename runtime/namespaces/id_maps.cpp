@@ -7,8 +7,8 @@
 #include "runtime/namespaces/privileges.hpp"
 #include "runtime/namespaces/sandbox.hpp"
 #include "support/process.hpp"
+#include "support/root_walk.hpp"
 
-#include <array>
 #include <cerrno>
 #include <functional>
 #include <sstream>
@@ -175,14 +175,14 @@ Result<void> map_one(int proc, unsigned inside_uid, unsigned uid, const SingleMa
 }
 
 Result<bool> enter_same_ids(int proc) {
-    std::array<char, 32> own = {};
-    if (readlinkat(proc, "self", own.data(), own.size() - 1) < 0) {
+    const auto own = link_target(proc, "self");
+    if (!own) {
         return fail(system_error("cannot read the number of this process", errno));
     }
     // A change of ids has taken the files below /proc/self from this process.
     (void)prctl(PR_SET_DUMPABLE, 1);
     CYBELE_TRY(OutsideHelper helper,
-               OutsideHelper::start([&](pid_t) { return map_same_ids(proc, own.data()); }));
+               OutsideHelper::start([&](pid_t) { return map_same_ids(proc, *own); }));
     if (unshare(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS) != 0) {
         return false;
     }

@@ -3,8 +3,8 @@
 
 #include "runtime/namespaces/sandbox_steps.hpp"
 #include "runtime/namespaces/system_calls.hpp"
+#include "support/root_walk.hpp"
 
-#include <array>
 #include <cerrno>
 
 #include <fcntl.h>
@@ -45,10 +45,8 @@ Result<UniqueFd> owner_of(const ContainerNamespaces& container) {
 } // namespace
 
 std::string own_namespace(const char* kind) {
-    std::array<char, 64> name = {};
     const std::string path = std::string("/proc/self/ns/") + kind;
-    const ssize_t size = readlink(path.c_str(), name.data(), name.size());
-    return {name.data(), size > 0 ? static_cast<std::size_t>(size) : 0};
+    return link_target(AT_FDCWD, path.c_str()).value_or(std::string());
 }
 
 Result<ContainerNamespaces> own_namespaces(int proc, bool has_user) {

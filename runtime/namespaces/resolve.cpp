@@ -3,11 +3,10 @@
 
 #include "runtime/namespaces/system_calls.hpp"
 #include "support/quote.hpp"
+#include "support/root_walk.hpp"
 
 #include <cerrno>
-#include <deque>
 #include <string>
-#include <vector>
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -16,109 +15,6 @@
 namespace cybele::namespaces {
 namespace {
 
-constexpr int kMostLinks = 40; // as the kernel
-
-/// Walks a path with one descriptor for each directory from the root down, so that ".." and links
-/// cannot leave the root whatever happens to the names meanwhile.
-class Walk {
-public:
-    Walk(int root, const std::filesystem::path& path) : root_(root) {
-        push_front(path);
-    }
-
-    /// Goes on until the end or until a component cannot be opened (errno).
-    bool run() {
-        while (!rest_.empty()) {
-            if (!step()) {
-                return false;
-            }
-        }
-        return true;
-    }
-
-    [[nodiscard]] int here() const {
-        return held_.empty() ? root_ : held_.back().fd.get();
-    }
-    [[nodiscard]] const std::deque<std::string>& rest() const {
-        return rest_;
-    }
-    [[nodiscard]] bool passed_link() const {
-        return links_ > 0;
-    }
-    [[nodiscard]] std::filesystem::path passed() const {
-        std::filesystem::path path = "/";
-        for (const Held& held : held_) {
-            path /= held.name;
-        }
-        return path;
-    }
-
-private:
-    struct Held {
-        std::string name;
-        UniqueFd fd;
-    };
-
-    void push_front(const std::filesystem::path& path) {
-        std::deque<std::string> parts;
-        for (const auto& part : path) {
-            if (!part.empty() && part != "/" && part != ".") {
-                parts.push_back(part.string());
-            }
-        }
-        rest_.insert(rest_.begin(), parts.begin(), parts.end());
-    }
-
-    bool step() {
-        const std::string name = rest_.front();
-        if (name == "..") {
-            rest_.pop_front();
-            if (!held_.empty()) {
-                held_.pop_back();
-            }
-            return true;
-        }
-        UniqueFd next(openat(here(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        struct stat status = {};
-        if (!next.valid() || fstat(next.get(), &status) != 0) {
-            return false;
-        }
-        rest_.pop_front();
-        if (S_ISLNK(status.st_mode)) {
-            return follow(next.get());
-        }
-        if (!rest_.empty() && !S_ISDIR(status.st_mode)) {
-            errno = ENOTDIR;
-            return false;
-        }
-        held_.push_back({name, std::move(next)});
-        return true;
-    }
-
-    bool follow(int link) {
-        char target[4096];
-        const ssize_t size = readlinkat(link, "", target, sizeof target);
-        if (size <= 0) {
-            return false;
-        }
-        if (++links_ > kMostLinks) {
-            errno = ELOOP;
-            return false;
-        }
-        const std::filesystem::path path(std::string(target, static_cast<std::size_t>(size)));
-        if (path.is_absolute()) {
-            held_.clear();
-        }
-        push_front(path);
-        return true;
-    }
-
-    int root_;
-    int links_ = 0;
-    std::vector<Held> held_;
-    std::deque<std::string> rest_;
-};
-
 UniqueFd duplicate(int fd) {
     return UniqueFd(fcntl(fd, F_DUPFD_CLOEXEC, 3));
 }
@@ -126,14 +22,14 @@ UniqueFd duplicate(int fd) {
 } // namespace
 
 std::optional<UniqueFd> open_in_root(int root, const std::filesystem::path& path) {
-    UniqueFd fd(open_in_root_by_kernel(root, path.string()));
+    UniqueFd fd(open_in_root_by_kernel(root, path.string(), O_PATH));
     if (fd.valid()) {
         return fd;
     }
     if (!is_unknown_call(errno)) {
         return std::nullopt;
     }
-    Walk walk(root, path);
+    RootWalk walk(root, path);
     if (!walk.run()) {
         return std::nullopt;
     }
@@ -142,7 +38,7 @@ std::optional<UniqueFd> open_in_root(int root, const std::filesystem::path& path
 
 Result<UniqueFd> make_in_root(int root, const std::filesystem::path& path, const Making& making) {
     const std::string shown = printable(path.string());
-    Walk walk(root, path);
+    RootWalk walk(root, path);
     while (!walk.run()) {
         if (errno != ENOENT) {
             return fail(
@@ -174,7 +70,7 @@ Result<UniqueFd> make_in_root(int root, const std::filesystem::path& path, const
 }
 
 Resolved resolve_in_root(int root, const std::filesystem::path& path) {
-    Walk walk(root, path);
+    RootWalk walk(root, path);
     (void)walk.run();
     Resolved resolved;
     resolved.existing = walk.passed();

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/namespaces/system_calls.hpp"
 
+#include "support/root_walk.hpp"
+
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -8,7 +10,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -19,17 +20,6 @@ namespace cybele::namespaces {
 
 bool is_unknown_call(int saved_errno) {
     return saved_errno == ENOSYS || saved_errno == EPERM || saved_errno == EOPNOTSUPP;
-}
-
-int open_in_root_by_kernel(int root, const std::string& path) {
-    open_how how = {};
-    how.flags = O_PATH | O_CLOEXEC;
-    how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-    long fd = -1;
-    do {
-        fd = syscall(SYS_openat2, root, path.c_str(), &how, sizeof how);
-    } while (fd < 0 && (errno == EINTR || errno == EAGAIN));
-    return static_cast<int>(fd);
 }
 
 std::string descriptor_path(int fd) {
@@ -131,9 +121,7 @@ std::vector<std::string> mounts_below(const std::string& path) {
 }
 
 std::string path_of(int fd) {
-    char buffer[4096];
-    const ssize_t size = readlink(descriptor_path(fd).c_str(), buffer, sizeof buffer);
-    return size > 0 ? std::string(buffer, static_cast<std::size_t>(size)) : std::string();
+    return link_target(AT_FDCWD, descriptor_path(fd).c_str()).value_or(std::string());
 }
 
 Result<void> remount(const std::string& path, unsigned long flags) {

@@ -10,15 +10,12 @@
 
 /// Thin covers of the kernel's mount and path calls. Calls newer than Linux 4.18 are tried first;
 /// where the kernel (or a filter) does not know them, the older way follows:
-/// openat2 → a walk component by component; open_tree/move_mount → mount(2) on /proc/self/fd;
+/// open_tree/move_mount → mount(2) on /proc/self/fd;
 /// mount_setattr → a remount of each mount. The older ways need /proc.
 namespace cybele::namespaces {
 
 /// True for the errors by which a kernel or a seccomp filter says "no such call here".
 [[nodiscard]] bool is_unknown_call(int saved_errno);
-
-/// openat2(RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS) with O_PATH | O_CLOEXEC; -1 and errno.
-[[nodiscard]] int open_in_root_by_kernel(int root, const std::string& path);
 
 /// "/proc/self/fd/N".
 [[nodiscard]] std::string descriptor_path(int fd);

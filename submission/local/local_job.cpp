@@ -145,7 +145,7 @@ Result<UniqueFd> open_output(const fs::path& path, int links = 0) {
     constexpr int kMostOutputLinks = 40;
     constexpr int kFlags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
     constexpr mode_t kOutputMode = 0644;
-    const auto folder = open_past_own_links(path.parent_path(), true);
+    const auto folder = open_folder_past_own_links(path.parent_path());
     if (!folder) {
         const Fault& fault = folder.error().faults().front();
         return output_refused(path, fault.because.empty() ? fault.message : fault.because);

@@ -22,7 +22,8 @@ public:
 
     Result<Inventory> look(const std::vector<StagedFile>& staged_files) override {
         if (::access(workdir_.c_str(), W_OK) != 0) {
-            return fail(write_error(CopyFor::kSubmission, workdir_.native(), reason_of(errno)));
+            return fail(
+                write_error(CopyFor::kSubmission, workdir_.native(), system_error("", errno)));
         }
         Inventory inventory;
         inventory.free = free_space(workdir_);

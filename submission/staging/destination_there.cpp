@@ -5,6 +5,7 @@
 #include "submission/staging/write_part.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,8 +43,8 @@ echo "$n end $f"
 /// Two lines a file, then its bytes: name; offset, count, size, digest, `x` or `-`. Answers `done`
 /// for each, or `failed REASON`, `short` or `differs`, and last `end`.
 /// Others may share the folder: links on the way belong to the user or to root (as in
-/// open_past_own_links()), and a part is a new file, or one of the user with a single name. It is
-/// opened once, then checked, then written.
+/// open_folder_past_own_links()), and a part is a new file, or one of the user with a single name.
+/// It is opened once, then checked, then written.
 constexpr std::string_view kPut = R"sh(bad() { echo "$n $*"; exit 1; }
 cd -P .
 top=$PWD u=$(id -u) q=/proc/self/fd/4
@@ -90,6 +91,14 @@ while IFS= read -r p && read -r o c s h x; do
 done
 echo "$n end"
 )sh";
+
+/// What a program there said when it failed.
+Error cause_there(std::string_view words) {
+    Fault fault;
+    fault.id = text::contains_any(words, {"No space left", "quota exceeded"}) ? "no-space" : "";
+    fault.because = words;
+    return Error(std::move(fault));
+}
 
 class DestinationThere : public Destination {
 public:
@@ -204,7 +213,7 @@ private:
         if (!lines.empty() && lines.back().starts_with("refused")) {
             return fail(write_error(CopyFor::kSubmission,
                                     login_.name() + ":" + workdir_.native(),
-                                    std::string(words_behind(lines.back()))));
+                                    cause_there(words_behind(lines.back()))));
         }
         if (lines.size() != count + 1 || !lines.back().starts_with("end")) {
             return fail(broken_off(login_, outcome, "it listed the existing files"));
@@ -241,7 +250,7 @@ private:
             return differs_error(CopyFor::kSubmission, there(staged.target), staged.source);
         }
         return write_error(
-            CopyFor::kSubmission, there(staged.target), std::string(words_behind(lines.back())));
+            CopyFor::kSubmission, there(staged.target), cause_there(words_behind(lines.back())));
     }
 
     SshLogin login_;

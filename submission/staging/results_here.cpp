@@ -95,7 +95,7 @@ private:
     }
 
     [[nodiscard]] Result<ResultFile> copy(const std::string& name, const fs::path& to) const {
-        const auto opened = open_past_own_links(workdir_ / name);
+        const auto opened = open_file_past_own_links(workdir_ / name);
         if (!opened) {
             return fail(not_collected(name, opened.error()));
         }

@@ -52,13 +52,13 @@ std::string own_descriptor(const UniqueFd& fd) {
 
 } // namespace
 
-Error write_error(CopyFor task, const std::string& where, const std::string& because) {
-    const bool is_full = because.find("No space left") != std::string::npos ||
-                         because.find("quota exceeded") != std::string::npos;
+Error write_error(CopyFor task, const std::string& where, const Error& cause) {
+    const Fault& fault = cause.faults().front();
+    const bool is_full = fault.id == "no-space" || fault.id == "quota-exceeded";
     const Remedies& remedies = remedies_of(task);
     return {ErrorCode::kEnvironment,
             problem("input-write-failed", "cannot write " + printable(where)),
-            printable(because),
+            printable(fault.because),
             is_full ? remedies.when_full : remedies.when_refused};
 }
 
@@ -74,7 +74,7 @@ Error differs_error(CopyFor task, const std::string& where, const fs::path& sour
 Result<PartFile>
 PartFile::open(CopyFor task, const fs::path& file, std::uint64_t offset, unsigned mode) {
     CYBELE_CHECK(make_directories(file.parent_path()));
-    CYBELE_TRY(UniqueFd folder, open_past_own_links(file.parent_path(), true));
+    CYBELE_TRY(UniqueFd folder, open_folder_past_own_links(file.parent_path()));
     const fs::path part = part_of(file);
     // Not waiting: what lies there may be a pipe.
     constexpr int kFlags = O_RDWR | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
@@ -83,7 +83,7 @@ PartFile::open(CopyFor task, const fs::path& file, std::uint64_t offset, unsigne
         fd.reset(::openat(folder.get(), part.filename().c_str(), kFlags | O_EXCL, mode));
     }
     if (!fd.valid() || ::ftruncate(fd.get(), static_cast<off_t>(offset)) != 0) {
-        return fail(write_error(task, part.native(), reason_of(errno)));
+        return fail(write_error(task, part.native(), system_error("", errno)));
     }
     return PartFile(task, file, std::move(folder), std::move(fd));
 }
@@ -91,14 +91,13 @@ PartFile::open(CopyFor task, const fs::path& file, std::uint64_t offset, unsigne
 Result<void> PartFile::write(std::string_view bytes) const {
     const fs::path part = part_of(file_);
     const auto done = write_all(fd_.get(), bytes, part);
-    return done ? Result<void>()
-                : fail(write_error(task_, part.native(), done.error().faults().front().because));
+    return done ? Result<void>() : fail(write_error(task_, part.native(), done.error()));
 }
 
 Result<void> PartFile::sync() const {
     return ::fsync(fd_.get()) == 0
                ? Result<void>()
-               : fail(write_error(task_, part_of(file_).native(), reason_of(errno)));
+               : fail(write_error(task_, part_of(file_).native(), system_error("", errno)));
 }
 
 Result<void> PartFile::finish(const std::string& digest, const fs::path& source) const {
@@ -110,7 +109,7 @@ Result<void> PartFile::finish(const std::string& digest, const fs::path& source)
     }
     if (::renameat(
             folder_.get(), part.filename().c_str(), folder_.get(), file_.filename().c_str()) != 0) {
-        return fail(write_error(task_, file_.native(), reason_of(errno)));
+        return fail(write_error(task_, file_.native(), system_error("", errno)));
     }
     return {};
 }

@@ -16,8 +16,9 @@ namespace cybele::submission {
 /// What files are copied for: it decides which remedy is told.
 enum class CopyFor { kSubmission, kCollection };
 
-/// Why a file could not be written, with the remedy that fits the reason; `where` names it.
-[[nodiscard]] Error write_error(CopyFor task, const std::string& where, const std::string& because);
+/// Why a file could not be written, with the remedy that fits the reason; `where` names it, `cause`
+/// is the error of a system call.
+[[nodiscard]] Error write_error(CopyFor task, const std::string& where, const Error& cause);
 /// The bytes that arrived are not those that were to; the copy is removed.
 [[nodiscard]] Error
 differs_error(CopyFor task, const std::string& where, const std::filesystem::path& source);

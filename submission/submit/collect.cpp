@@ -100,7 +100,7 @@ Result<void> check_links(const fs::path& to) {
     while (!fs::exists(fs::symlink_status(existing, error)) && existing.has_relative_path()) {
         existing = existing.parent_path();
     }
-    const auto opened = open_past_own_links(existing, true);
+    const auto opened = open_folder_past_own_links(existing);
     if (opened) {
         return {};
     }

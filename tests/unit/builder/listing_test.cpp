@@ -43,7 +43,8 @@ Copy listed(const fs::path& folder,
     return std::move(*copy);
 }
 
-Survey survey_of(const fs::path& folder, const std::string& from, Rules rules = Rules::kRecipe) {
+TakenFiles
+survey_of(const fs::path& folder, const std::string& from, Rules rules = Rules::kRecipe) {
     return listed(folder, from, rules).listing->taken;
 }
 
@@ -59,7 +60,7 @@ std::string names(const std::vector<NamedFile>& files) {
 std::string secret(const std::string& name, const std::string& text) {
     const TempDirectory folder = temporary();
     put(folder.path() / name, text);
-    const Survey found = survey_of(folder.path(), ".");
+    const TakenFiles found = survey_of(folder.path(), ".");
     return found.secrets.empty() ? "" : found.secrets.front().what;
 }
 
@@ -81,7 +82,7 @@ TEST_CASE("files and bytes are counted; what is no input is left out, once for a
     REQUIRE(images::write_image(here / "image.sif", {}));
     fs::create_symlink("out.sif", here / "link");
     fs::copy_file(here / "image.sif", here / "other name");
-    const Survey all = survey_of(here, ".");
+    const TakenFiles all = survey_of(here, ".");
     CHECK(all.files == 3);
     CHECK(all.bytes == 16);
     CHECK(names(all.left_out) ==
