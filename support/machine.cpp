@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/machine.hpp"
 
+#include "support/control_group.hpp"
 #include "support/file.hpp"
 
 #include <algorithm>
@@ -39,25 +40,12 @@ std::string_view line_of(std::string_view text) {
 /// The control groups that this process is in, those above them too, by the controller's name;
 /// empty: version 2.
 std::vector<fs::path> groups_of(const fs::path& root, std::string_view controller) {
-    const fs::path mounts = root / "sys/fs/cgroup";
-    const std::string text = text_of(root / "proc/self/cgroup");
     std::vector<fs::path> found;
-    for (std::string_view rest = text; !rest.empty();) {
-        const std::string_view line = line_of(rest);
-        rest.remove_prefix(std::min(line.size() + 1, rest.size()));
-        const std::size_t first = line.find(':');
-        const std::size_t second =
-            first == std::string_view::npos ? first : line.find(':', first + 1);
-        if (second == std::string_view::npos ||
-            line.substr(first + 1, second - first - 1) != controller) {
-            continue;
-        }
-        for (fs::path at = fs::path(line.substr(second + 1)).relative_path();;
-             at = at.parent_path()) {
-            found.push_back(mounts / controller / at);
-            if (at.empty()) {
-                break;
-            }
+    const auto group = control_group(root / "proc/self", controller);
+    for (fs::path at = fs::path(group.value_or("")).relative_path(); group; at = at.parent_path()) {
+        found.push_back(root / "sys/fs/cgroup" / controller / at);
+        if (at.empty()) {
+            break;
         }
     }
     return found;

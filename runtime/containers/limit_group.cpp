@@ -2,6 +2,7 @@
 #include "runtime/containers/limit_group.hpp"
 
 #include "runtime/namespaces/children.hpp"
+#include "support/control_group.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -201,21 +202,10 @@ Result<void> set_limit_here(const fs::path& group, const LimitSetting& one, bool
 LimitPlace find_limit_place() {
     LimitPlace place;
     place.is_root = geteuid() == 0;
-    const std::string mounts = group_text("/proc/self/mountinfo");
-    for (const std::string_view line : text::split_terminated(mounts, '\n')) {
-        const std::size_t end = line.find(" - cgroup2 ");
-        const auto fields = text::split_terminated(line.substr(0, std::min(end, line.size())), ' ');
-        if (end != std::string_view::npos && fields.size() > 4) {
-            place.top = fields[4];
-            break;
-        }
+    if (const auto mount = control_group_mount("/proc/self")) {
+        place.top = mount->point;
     }
-    const std::string groups = group_text("/proc/self/cgroup");
-    for (const std::string_view line : text::split_terminated(groups, '\n')) {
-        if (line.starts_with("0::/")) {
-            place.own = line.substr(3);
-        }
-    }
+    place.own = control_group("/proc/self").value_or(std::string());
     return place;
 }
 
@@ -278,15 +268,9 @@ namespace {
 
 /// The cgroup with limits that a process is in; empty: none.
 std::string limits_of_process(pid_t process) {
-    const std::string groups = group_text("/proc/" + std::to_string(process) + "/cgroup");
-    for (const std::string_view line : text::split_terminated(groups, '\n')) {
-        std::string group(line.substr(std::min<std::size_t>(3, line.size())));
-        const std::string name = fs::path(group).filename();
-        if (line.starts_with("0::/") && name.starts_with(kGroupPrefix) && name != kCallers) {
-            return group;
-        }
-    }
-    return {};
+    const auto group = control_group("/proc/" + std::to_string(process));
+    const std::string name = group ? fs::path(*group).filename() : fs::path();
+    return name.starts_with(kGroupPrefix) && name != kCallers ? *group : std::string();
 }
 
 /// The number after a key in a flat keyed file; without a key, the only number of the file.

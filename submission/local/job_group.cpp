@@ -2,6 +2,7 @@
 #include "submission/local/job_group.hpp"
 
 #include "submission/backends/command_backend.hpp"
+#include "support/control_group.hpp"
 #include "support/text.hpp"
 
 #include <string_view>
@@ -30,24 +31,6 @@ std::string content(const fs::path& file) {
     return read_file(file, kMostGroupBytes).value_or(std::string());
 }
 
-/// Where version 2 is mounted, and what of it (mountinfo, proc(5): fields 5 and 4).
-struct Mount {
-    fs::path point;
-    std::string root;
-};
-std::optional<Mount> mount_of_groups(const fs::path& root) {
-    constexpr std::size_t kRoot = 3;
-    constexpr std::size_t kPoint = 4;
-    const std::string text = content(root / "proc/self/mountinfo");
-    for (const std::string_view line : text::split(text, '\n')) {
-        const auto words = text::split(line, ' ');
-        if (line.find(" - cgroup2 ") != std::string_view::npos && words.size() > kPoint) {
-            return Mount{root / fs::path(words[kPoint]).relative_path(), std::string(words[kRoot])};
-        }
-    }
-    return std::nullopt;
-}
-
 /// Groups inside it too, which the job may have made.
 void remove_groups(const fs::path& folder) {
     std::error_code error;
@@ -62,19 +45,17 @@ void remove_groups(const fs::path& folder) {
 } // namespace
 
 std::optional<fs::path> own_control_group(const fs::path& root) {
-    const auto mount = mount_of_groups(root);
-    const std::string text = content(root / "proc/self/cgroup");
-    for (const std::string_view line : text::split(text, '\n')) {
-        if (!mount || !line.starts_with("0::/")) {
-            continue;
-        }
-        std::string_view path = line.substr(3);
-        if (mount->root != "/" && path.starts_with(mount->root)) {
-            path.remove_prefix(mount->root.size());
-        }
-        return (mount->point / fs::path(path).relative_path()).lexically_normal();
+    const auto mount = control_group_mount(root / "proc/self");
+    const auto group = control_group(root / "proc/self");
+    if (!mount || !group) {
+        return std::nullopt;
     }
-    return std::nullopt;
+    std::string_view below = *group;
+    if (mount->top != "/" && below.starts_with(mount->top)) {
+        below.remove_prefix(mount->top.size());
+    }
+    return (root / mount->point.relative_path() / fs::path(below).relative_path())
+        .lexically_normal();
 }
 
 std::vector<fs::path> group_places(const fs::path& own) {
