@@ -3,7 +3,7 @@
 #include "support/document.hpp"
 #include "support/duration.hpp"
 #include "support/size.hpp"
-#include "templates/renderer.hpp"
+#include "support/yaml_print.hpp"
 
 #include <algorithm>
 
@@ -26,13 +26,13 @@ std::string flow(const std::vector<std::pair<std::string_view, std::string>>& fi
 }
 
 std::string quoted(const std::string& text) {
-    return text.empty() ? std::string() : templates::yaml_quote(text);
+    return text.empty() ? std::string() : yaml::double_quoted(text);
 }
 
 std::string list(const std::vector<std::string>& items) {
     std::string text;
     for (const auto& item : items) {
-        text += (text.empty() ? "" : ", ") + templates::yaml_quote(item);
+        text += (text.empty() ? "" : ", ") + yaml::double_quoted(item);
     }
     return "[" + text + "]";
 }

@@ -6,6 +6,7 @@
 #include "schedulers/reading/script_shell.hpp"
 #include "support/quote.hpp"
 #include "support/yaml.hpp"
+#include "support/yaml_print.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -168,7 +169,7 @@ Result<BatchJob> job_of_script(const BatchJobRequest& request) {
     drop_modules(request, document.root, job);
     job.text = "# yaml-language-server: $schema=.schemas/job.schema.json\n# Made from " +
                printable(request.file) + ". All fields: `cybelectl explain job`.\n" +
-               comments_of(conversion.yaml) + recipes::to_yaml(document.root);
+               comments_of(conversion.yaml) + yaml::to_text(document.root);
     const auto* const tasks = explanation.script.find("tasks");
     if (tasks != nullptr && explanation.script.find("nodes") == nullptr) {
         job.assumed.push_back(printable(request.file) + ": " + printable(tasks->value) +

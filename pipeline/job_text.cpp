@@ -3,7 +3,7 @@
 
 #include "launchers/documents/job.hpp"
 #include "recipes/starters/init.hpp"
-#include "templates/renderer.hpp"
+#include "support/yaml_print.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -20,7 +20,7 @@ std::string word_of_yaml(const std::string& text) {
         "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./+-";
     const bool is_plain = !text.empty() && text.find_first_not_of(kPlain) == std::string::npos &&
                           text.front() != '-' && text.front() != '.';
-    return is_plain ? text : templates::yaml_quote(text);
+    return is_plain ? text : yaml::double_quoted(text);
 }
 
 std::string image_of(const NewJob& job) {

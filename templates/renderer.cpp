@@ -21,7 +21,7 @@ std::string_view without_last_newline(std::string_view text) {
 
 class Renderer {
 public:
-    Renderer(const TemplateSet& set, Escape escape) : set_(set), escape_(escape) {}
+    explicit Renderer(const TemplateSet& set) : set_(set) {}
 
     /// The template and all that it includes, parsed.
     void load(const std::string& name) {
@@ -132,12 +132,12 @@ private:
             return;
         }
         if (const auto* text = std::get_if<Value::Verbatim>(&value->held())) {
-            line_ += node.kind == Node::Kind::kRaw ? text->text : escaped(text->text);
+            line_ += node.kind == Node::Kind::kRaw ? text->text : shell_quote(text->text);
         } else if (const auto* words = std::get_if<std::string>(&value->held())) {
             if (node.kind == Node::Kind::kRaw && has_control_characters(*words)) {
                 complain_of_value(node, *words);
             }
-            line_ += node.kind == Node::Kind::kRaw ? *words : escaped(*words);
+            line_ += node.kind == Node::Kind::kRaw ? *words : shell_quote(*words);
         } else if (const bool* flag = std::get_if<bool>(&value->held()); !flag || *flag) {
             complain(node,
                      problem("template-flag-as-text",
@@ -202,10 +202,6 @@ private:
         return nullptr;
     }
 
-    [[nodiscard]] std::string escaped(const std::string& word) const {
-        return escape_ == Escape::kShell ? shell_quote(word) : yaml_quote(word);
-    }
-
     void complain(const Node& node, Problem problem) {
         add(template_fault(set_.file_of(names_.back()), node.line, std::move(problem)));
     }
@@ -229,7 +225,6 @@ private:
     }
 
     const TemplateSet& set_;
-    Escape escape_;
     std::string first_line_ = "{{! cybelectl template set " + std::string(kSchema) + " }}\n";
     std::map<std::string, std::vector<Node>> parsed_;
     std::vector<const Values*> scopes_; ///< the innermost last
@@ -259,32 +254,12 @@ bool has_control_characters(std::string_view text) {
     });
 }
 
-std::string yaml_quote(std::string_view text) {
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    std::string quoted = "\"";
-    for (const char character : text) {
-        const auto byte = static_cast<unsigned char>(character);
-        if (character == '"' || character == '\\') {
-            quoted += '\\';
-            quoted += character;
-        } else if (byte < 0x20 || byte == 0x7f) {
-            quoted += "\\x";
-            quoted += kDigits[byte >> 4U];
-            quoted += kDigits[byte & 15U];
-        } else {
-            quoted += character;
-        }
-    }
-    return quoted + "\"";
-}
-
-Result<Rendered>
-render(const TemplateSet& set, const std::string& name, const Values& values, Escape escape) {
+Result<Rendered> render(const TemplateSet& set, const std::string& name, const Values& values) {
     if (set.find(name) == nullptr) {
         return fail(ErrorCode::kInternal,
                     problem("template-missing", "there is no template '" + name + "'"));
     }
-    Renderer renderer(set, escape);
+    Renderer renderer(set);
     renderer.load(name);
     if (!renderer.faults().has_errors()) {
         renderer.render(name, values);

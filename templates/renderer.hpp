@@ -84,12 +84,6 @@ private:
     std::map<std::string, Text> texts_;
 };
 
-/// How `{{name}}` writes a text.
-enum class Escape {
-    kShell, ///< one shell word
-    kYaml,  ///< a scalar in double quotes
-};
-
 struct Rendered {
     std::string text;
     std::set<std::string> used; ///< names that were looked up
@@ -97,14 +91,11 @@ struct Rendered {
 
 /// Renders a template strictly: a name without value, a flag where text belongs, an unknown partial
 /// and any mistake of syntax are kInput with the template's name and line. A line that holds
-/// nothing but sections leaves no line, whether they are true or false. `{{{name}}}` writes a
-/// text as it is and is refused when it holds a newline, NUL or another control character, since
-/// directives and comments have no quoting for them.
+/// nothing but sections leaves no line, whether they are true or false. `{{name}}` writes one shell
+/// word, `{{{name}}}` a text as it is, and is refused when it holds a newline, NUL or another
+/// control character, since directives and comments have no quoting for them.
 [[nodiscard]] Result<Rendered>
-render(const TemplateSet& set, const std::string& name, const Values& values, Escape escape);
-
-/// A yaml scalar in double quotes; control characters as \xNN.
-[[nodiscard]] std::string yaml_quote(std::string_view text);
+render(const TemplateSet& set, const std::string& name, const Values& values);
 
 /// Whether it holds a byte below 0x20 or 0x7f.
 [[nodiscard]] bool has_control_characters(std::string_view text);

@@ -3,12 +3,10 @@
 
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/yaml_print.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <string_view>
-
-#include <fmt/format.h>
 
 namespace cybele::cli {
 
@@ -36,86 +34,45 @@ Remote read_remote(const yaml::Node& node) {
     return remote;
 }
 
-std::string shown_scalar(const std::string& text, bool is_plain) {
-    const bool is_simple =
-        !text.empty() && std::isalnum(static_cast<unsigned char>(text.front())) != 0 &&
-        std::all_of(text.begin(), text.end(), [](unsigned char c) {
-            return std::isalnum(c) != 0 ||
-                   std::string_view("._/-").find(static_cast<char>(c)) != std::string_view::npos;
-        });
-    if (is_simple || (is_plain && !text.empty())) {
-        return text;
-    }
-    std::string quoted = "\"";
-    for (const char letter : text) {
-        quoted += letter == '"' || letter == '\\' ? std::string("\\") + letter
-                  : letter == '\n'                ? std::string("\\n")
-                                                  : std::string(1, letter);
-    }
-    return quoted + '"';
-}
-
-void print_entries(std::string& text, const std::vector<yaml::Entry>& entries, std::size_t indent);
-
-/// Behind its key or its `-`, with the end of the line.
-void print_value(std::string& text, const yaml::Node& node, std::size_t indent) {
-    switch (node.kind) {
-    case yaml::Node::Kind::kNull:
-        text += " null\n";
-        break;
-    case yaml::Node::Kind::kScalar:
-        text += " " + shown_scalar(node.scalar, node.is_plain) + "\n";
-        break;
-    case yaml::Node::Kind::kSequence:
-        text += node.items.empty() ? " []\n" : "\n";
-        for (const yaml::Node& item : node.items) {
-            if (item.kind == yaml::Node::Kind::kMapping && !item.entries.empty()) {
-                std::string lines;
-                print_entries(lines, item.entries, indent + 2);
-                lines[indent] = '-';
-                text += lines;
-                continue;
-            }
-            text += std::string(indent, ' ') + "-";
-            print_value(text, item, indent + 4);
-        }
-        break;
-    case yaml::Node::Kind::kMapping:
-        text += node.entries.empty() ? " {}\n" : "\n";
-        print_entries(text, node.entries, indent);
-        break;
-    }
-}
-
-void print_entries(std::string& text, const std::vector<yaml::Entry>& entries, std::size_t indent) {
-    for (const auto& [key, value] : entries) {
-        text += std::string(indent, ' ') + shown_scalar(key.scalar, key.is_plain) + ":";
-        print_value(text, value, indent + 4);
-    }
-}
-
-std::string text_of(const Remotes& remotes) {
-    std::string text = "Active: " + shown_scalar(remotes.active, false) + "\nRemotes:";
-    text += remotes.all.empty() ? " {}\n" : "\n";
-    for (const auto& [name, remote] : remotes.all) {
-        text += fmt::format("    {}:\n        URI: {}\n        System: {}\n        Exclusive: {}\n",
-                            shown_scalar(name, false),
-                            shown_scalar(remote.uri, false),
-                            remote.is_system,
-                            remote.is_exclusive);
-        text += remote.is_insecure ? "        Insecure: true\n" : "";
-        print_entries(text, remote.others, 8);
-    }
-    print_entries(text, remotes.others, 0);
-    return text;
-}
-
 yaml::Node scalar(const std::string& text) {
     yaml::Node node;
     node.kind = yaml::Node::Kind::kScalar;
     node.scalar = text;
-    node.is_plain = true;
     return node;
+}
+
+yaml::Node map_of(std::vector<yaml::Entry> entries) {
+    yaml::Node node;
+    node.kind = yaml::Node::Kind::kMapping;
+    node.entries = std::move(entries);
+    return node;
+}
+
+yaml::Entry flag(const char* name, bool is_on) {
+    return {scalar(name), scalar(is_on ? "true" : "false")};
+}
+
+yaml::Node node_of(const Remote& remote) {
+    std::vector<yaml::Entry> entries{{scalar("URI"), scalar(remote.uri)},
+                                     flag("System", remote.is_system),
+                                     flag("Exclusive", remote.is_exclusive)};
+    if (remote.is_insecure) {
+        entries.push_back(flag("Insecure", true));
+    }
+    entries.insert(entries.end(), remote.others.begin(), remote.others.end());
+    return map_of(std::move(entries));
+}
+
+std::string text_of(const Remotes& remotes) {
+    constexpr std::size_t kStep = 4; // as the reference writes it
+    std::vector<yaml::Entry> all;
+    for (const auto& [name, remote] : remotes.all) {
+        all.push_back({scalar(name), node_of(remote)});
+    }
+    std::vector<yaml::Entry> entries{{scalar("Active"), scalar(remotes.active)},
+                                     {scalar("Remotes"), map_of(std::move(all))}};
+    entries.insert(entries.end(), remotes.others.begin(), remotes.others.end());
+    return yaml::to_text(map_of(std::move(entries)), kStep);
 }
 
 std::string address_of(const yaml::Node& login) {
@@ -235,11 +192,9 @@ void add_login_address(Remotes& remotes, const std::string& address) {
         none.kind = yaml::Node::Kind::kSequence;
         remotes.others.emplace_back(scalar(std::string(kLogins)), none);
     }
-    yaml::Node login;
-    login.kind = yaml::Node::Kind::kMapping;
-    login.entries.emplace_back(scalar("URI"), scalar(address));
-    login.entries.emplace_back(scalar("Insecure"), scalar("false"));
-    find_logins(remotes.others)->second.items.push_back(std::move(login));
+    find_logins(remotes.others)
+        ->second.items.push_back(
+            map_of({{scalar("URI"), scalar(address)}, flag("Insecure", false)}));
 }
 
 } // namespace cybele::cli

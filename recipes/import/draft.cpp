@@ -4,6 +4,7 @@
 #include "recipes/model/tree.hpp"
 #include "recipes/tables/tables.hpp"
 #include "support/embedded.hpp"
+#include "support/yaml_print.hpp"
 
 #include <span>
 
@@ -144,7 +145,7 @@ void put_environment(Node& map, const std::map<std::string, EnvironmentValue>& e
 /// The tree's text, each line behind `indent`.
 std::string indented(const Node& node, const std::string& indent) {
     std::string text;
-    std::string rest = to_yaml(node);
+    std::string rest = yaml::to_text(node);
     std::size_t at = 0;
     while (at < rest.size()) {
         const auto end = rest.find('\n', at);
@@ -242,7 +243,7 @@ std::string apps_text(const Draft& draft) {
         const bool is_empty = map.entries.empty() && steps.empty();
         Node key = map_node();
         put(key, name, text_node(""));
-        const std::string line = to_yaml(key);
+        const std::string line = yaml::to_text(key);
         text += "  " + line.substr(0, line.rfind(':')) + (is_empty ? ": {}\n" : ":\n");
         text += (map.entries.empty() ? "" : indented(map, "    ")) + steps;
     }
@@ -285,10 +286,10 @@ std::string print_draft(const Draft& draft, const std::vector<std::string>& head
     put_text(first, "version", draft.version);
     put(first, "base", base_node(draft));
     put_texts(first, "args", draft.args);
-    text += to_yaml(first) + stages_text(draft) + fields_text(draft, {});
+    text += yaml::to_text(first) + stages_text(draft) + fields_text(draft, {});
     Node last = map_node();
     put_program(last, draft);
-    return text + to_yaml(last) + apps_text(draft);
+    return text + yaml::to_text(last) + apps_text(draft);
 }
 
 } // namespace cybele::recipes

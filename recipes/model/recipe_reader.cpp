@@ -10,6 +10,7 @@
 #include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/yaml_print.hpp"
 
 #include <set>
 
@@ -232,7 +233,7 @@ std::string resolved_text(yaml::Node tree, const Recipe& recipe) {
         }
         tree.entries.emplace_back(scalar_node("args"), std::move(values));
     }
-    return to_yaml(tree);
+    return yaml::to_text(tree);
 }
 
 /// The document of one variant, from a tree with its includes.

@@ -18,9 +18,6 @@ void set_file(yaml::Node& node, std::size_t file);
 /// The tree as one line without blanks, keys sorted: the same for all ways to write the same.
 [[nodiscard]] std::string normalised(const yaml::Node& node);
 
-/// The tree as yaml that reads back to the same; keys in the tree's order.
-[[nodiscard]] std::string to_yaml(const yaml::Node& node);
-
 /// Removes a key; true where it was there.
 bool remove_key(yaml::Node& map, std::string_view key);
 

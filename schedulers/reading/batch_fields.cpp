@@ -7,6 +7,7 @@
 #include "support/duration.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
+#include "support/yaml_print.hpp"
 #include "templates/renderer.hpp"
 
 #include <algorithm>
@@ -16,8 +17,6 @@
 
 namespace cybele::schedulers {
 namespace {
-
-using templates::yaml_quote;
 
 constexpr std::string_view kLettersAndDigits =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -42,7 +41,8 @@ bool is_plain_text(const Fields& fields, const std::string& text) {
 }
 
 bool take_plain(Fields& fields, const Directive& directive, const char* field) {
-    return is_plain_text(fields, directive.value) && fields.put(field, yaml_quote(directive.value));
+    return is_plain_text(fields, directive.value) &&
+           fields.put(field, yaml::double_quoted(directive.value));
 }
 
 namespace {
@@ -59,7 +59,7 @@ bool take_name(Fields& fields, const Directive& directive) {
                             !templates::has_control_characters(name);
     const bool is_good =
         (is_grouped || is_plain_text(fields, name)) && name.find('/') == std::string::npos;
-    return is_good && fields.put("job-name", yaml_quote(name));
+    return is_good && fields.put("job-name", yaml::double_quoted(name));
 }
 
 template <bool kPerCpu>
@@ -100,7 +100,8 @@ bool take_gpu_count(Fields& fields, const Directive& directive) {
     }
     return fields.put(
         "resources.gpus-per-node",
-        type.empty() ? count : fmt::format("{{count: {}, type: {}}}", count, yaml_quote(type)));
+        type.empty() ? count
+                     : fmt::format("{{count: {}, type: {}}}", count, yaml::double_quoted(type)));
 }
 
 bool take_nothing_given(Fields& fields, const Directive& directive) {
@@ -135,7 +136,7 @@ bool take_all_features(Fields& fields, const Directive& directive) {
         if (!is_word || word.front() == '-') {
             return false;
         }
-        list += (list.empty() ? "" : ", ") + yaml_quote(word);
+        list += (list.empty() ? "" : ", ") + yaml::double_quoted(word);
     }
     return fields.put("resources.constraint", "[" + list + "]");
 }
@@ -153,7 +154,7 @@ bool take_array(Fields& fields, const Directive& directive) {
                           : fields.script.reader == Reader::kPbspro ? !has("list") && !has("single")
                                                                     : true;
     return is_known && launchers::check_array(indexes).because.empty() &&
-           fields.put("array", yaml_quote(indexes));
+           fields.put("array", yaml::double_quoted(indexes));
 }
 
 /// Only `B:` reaches the script, as a Job's signal does.
@@ -203,7 +204,7 @@ bool take_slurm_output(Fields& fields, const Directive& directive) {
                          path.front() != '-' && !templates::has_control_characters(path) &&
                          is_same_pattern(fields, path);
     return is_good && fields.put(directive.need == "stdout" ? "output.stdout" : "output.stderr",
-                                 yaml_quote(path));
+                                 yaml::double_quoted(path));
 }
 
 /// `-o`, `-e` and `-j` of PBS, of which a Job knows files without variables.
@@ -221,10 +222,10 @@ bool take_pbs_output(Fields& fields, const Directive& directive) {
         (is_joined && error != nullptr) || (error != nullptr && error->value == out->value)) {
         return false;
     }
-    fields.put("output.stdout", yaml_quote(out->value));
+    fields.put("output.stdout", yaml::double_quoted(out->value));
     const Directive* const other = is_joined ? out : error;
     if (other != nullptr) {
-        fields.put("output.stderr", yaml_quote(other->value));
+        fields.put("output.stderr", yaml::double_quoted(other->value));
     }
     return directive.need != "join" || is_joined;
 }
@@ -240,7 +241,7 @@ bool take_folder(Fields& fields, const Directive& directive) {
     const bool is_grouped = fields.is_slurm() && !path.empty() && path.front() != '-' &&
                             path.find_first_of("\"\\$`~") == std::string::npos &&
                             !templates::has_control_characters(path);
-    return is_grouped ? fields.put("workdir", yaml_quote(path))
+    return is_grouped ? fields.put("workdir", yaml::double_quoted(path))
                       : take_plain(fields, directive, "workdir");
 }
 

@@ -6,7 +6,7 @@
 #include "schedulers/reading/script_shell.hpp"
 #include "schedulers/reading/typed_launch.hpp"
 #include "support/quote.hpp"
-#include "templates/renderer.hpp"
+#include "support/yaml_print.hpp"
 
 #include <algorithm>
 
@@ -15,12 +15,10 @@
 namespace cybele::schedulers {
 namespace {
 
-using templates::yaml_quote;
-
 std::string flow_list(const std::vector<std::string>& items) {
     std::string text;
     for (const auto& item : items) {
-        text += (text.empty() ? "" : ", ") + yaml_quote(item);
+        text += (text.empty() ? "" : ", ") + yaml::double_quoted(item);
     }
     return "[" + text + "]";
 }
@@ -42,15 +40,16 @@ bool put_outputs(const BatchScript& script, BatchOptions& options) {
     const bool has_output = fields.contains("output.stdout");
     if (script.reader == Reader::kSlurm || script.reader == Reader::kNone) {
         if (!has_output) {
-            fields["output.stdout"] = yaml_quote(has_array ? "slurm-%j_%a.out" : "slurm-%j.out");
+            fields["output.stdout"] =
+                yaml::double_quoted(has_array ? "slurm-%j_%a.out" : "slurm-%j.out");
         }
         fields.emplace("output.stderr", fields["output.stdout"]);
         return true;
     }
     if (has_array || !has_output) {
         const bool is_joined = script.find("join") != nullptr;
-        fields["output.stdout"] = yaml_quote("%x.o%j");
-        fields["output.stderr"] = yaml_quote(is_joined ? "%x.o%j" : "%x.e%j");
+        fields["output.stdout"] = yaml::double_quoted("%x.o%j");
+        fields["output.stderr"] = yaml::double_quoted(is_joined ? "%x.o%j" : "%x.e%j");
         return !has_array && !has_output;
     }
     return fields.contains("output.stderr");
@@ -237,7 +236,7 @@ std::optional<Conversion> convert_typed(const Explanation& explanation,
     conversion.has_body = !launch->script.empty();
     const Directive* const named = explanation.script.find("name");
     if (const std::string own = own_name(explanation.script); !own.empty()) {
-        options.fields.emplace("job-name", yaml_quote(own));
+        options.fields.emplace("job-name", yaml::double_quoted(own));
     }
     std::string& text = conversion.yaml;
     text =
@@ -245,7 +244,7 @@ std::optional<Conversion> convert_typed(const Explanation& explanation,
     const auto line = [&text](const char* field, const std::string& value) {
         text += value.empty() ? "" : fmt::format("{}: {}\n", field, value);
     };
-    line("image", launch->image.empty() ? "" : yaml_quote(launch->image));
+    line("image", launch->image.empty() ? "" : yaml::double_quoted(launch->image));
     line("command", launch->command.empty() ? "" : flow_list(launch->command));
     line("launch", launch_text(*launch));
     line("shell", launch->shell.empty() ? "" : shell_text(explanation.script, true));
@@ -253,7 +252,7 @@ std::optional<Conversion> convert_typed(const Explanation& explanation,
     line("binds", launch->binds.empty() ? "" : flow_list(launch->binds));
     text += launch->environment.empty() ? "" : "environment:\n";
     for (const auto& [variable, value] : launch->environment) {
-        text += fmt::format("  {}: {}\n", variable, yaml_quote(value));
+        text += fmt::format("  {}: {}\n", variable, yaml::double_quoted(value));
     }
     write_fields(options.fields, text);
     write_words(explanation.script, options.words, text);

@@ -8,7 +8,7 @@
 #include "schedulers/reading/typed_words.hpp"
 #include "support/document_view.hpp"
 #include "support/quote.hpp"
-#include "templates/renderer.hpp"
+#include "support/yaml_print.hpp"
 
 #include <algorithm>
 #include <array>
@@ -18,8 +18,6 @@
 
 namespace cybele::schedulers {
 namespace {
-
-using templates::yaml_quote;
 
 /// The lines of directives that were read, which become fields and words.
 std::set<std::size_t> directive_lines_of(const BatchScript& script) {
@@ -334,7 +332,7 @@ std::string shell_text(const BatchScript& script, bool says_bash) {
     }
     std::string list;
     for (const std::string& word : words) {
-        list += (list.empty() ? "" : ", ") + yaml_quote(word);
+        list += (list.empty() ? "" : ", ") + yaml::double_quoted(word);
     }
     return words.size() == 1 ? list : "[" + list + "]";
 }
@@ -361,7 +359,7 @@ void write_words(const BatchScript& script,
     }
     text += fmt::format("directives:\n  {}:\n", reader_text(script.reader));
     for (const std::string& word : words) {
-        text += fmt::format("    - {}\n", yaml_quote(word));
+        text += fmt::format("    - {}\n", yaml::double_quoted(word));
     }
 }
 
@@ -401,7 +399,7 @@ std::string block_text(const std::string& text, std::size_t indent) {
         return letter < 0x20 && letter != '\n' && letter != '\t';
     };
     if (std::any_of(text.begin(), text.end(), is_control)) {
-        return yaml_quote(text);
+        return yaml::double_quoted(text);
     }
     // An indentation that is said, and all ends of lines kept, where a reader could take another.
     std::string out = is_block && text.front() != ' ' ? "|\n" : fmt::format("|2{}\n", "+");
@@ -457,7 +455,7 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
     text =
         fmt::format("kind: Job\nname: {}\n", document_name(named == nullptr ? name : named->value));
     if (const std::string own = own_name(script); !own.empty()) {
-        options.fields.emplace("job-name", yaml_quote(own));
+        options.fields.emplace("job-name", yaml::double_quoted(own));
     }
     if (const auto found = options.fields.find("job-name"); found != options.fields.end()) {
         text += fmt::format("job-name: {}\n", found->second);

@@ -2,7 +2,7 @@
 #include "schedulers/reading/default_outputs.hpp"
 
 #include "schedulers/reading/script_shell.hpp"
-#include "templates/renderer.hpp"
+#include "support/yaml_print.hpp"
 
 #include <algorithm>
 #include <array>
@@ -53,7 +53,7 @@ std::string setup_of_submit_folder(const BatchScript& script, BatchOptions& opti
         script.find("keep") == nullptr && (is_joined || script.find("join") == nullptr)) {
         const bool has_array = script.find("array") != nullptr;
         const auto put = [&](const char* field, const char* need) {
-            options.fields[field] = templates::yaml_quote(
+            options.fields[field] = yaml::double_quoted(
                 (folder.empty() ? "" : folder + "/") +
                 default_output(has_array, default_outputs(Reader::kTorque), need));
         };

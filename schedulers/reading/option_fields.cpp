@@ -3,6 +3,7 @@
 #include "schedulers/reading/asked.hpp"
 #include "schedulers/reading/batch_fields_parts.hpp"
 #include "support/size.hpp"
+#include "support/yaml_print.hpp"
 #include "templates/renderer.hpp"
 
 #include <algorithm>
@@ -15,8 +16,6 @@
 
 namespace cybele::schedulers {
 namespace {
-
-using templates::yaml_quote;
 
 /// The parts of a text between commas; those in brackets separate nothing.
 std::vector<std::string> items_of(std::string_view text) {
@@ -49,7 +48,7 @@ std::string gpu_value(const Fields& fields, const std::string& text, std::string
     }
     return fmt::format("{{count: {}{}{}}}",
                        count,
-                       is_typed ? ", type: " + yaml_quote(type) : "",
+                       is_typed ? ", type: " + yaml::double_quoted(type) : "",
                        form.empty() ? "" : fmt::format(", form: {}", form));
 }
 
@@ -79,7 +78,7 @@ std::string counts_of_items(const std::vector<std::string>& items,
         if (!count || !check(name).because.empty() || !names.insert(name).second) {
             return {};
         }
-        map += fmt::format("{}{}: {}", map.empty() ? "" : ", ", yaml_quote(name), *count);
+        map += fmt::format("{}{}: {}", map.empty() ? "" : ", ", yaml::double_quoted(name), *count);
     }
     return map.empty() ? map : "{" + map + "}";
 }
@@ -124,7 +123,7 @@ bool take_hosts(Fields& fields, const Directive& directive) {
         if (!launchers::check_host(host).because.empty()) {
             return false;
         }
-        list += (list.empty() ? "" : ", ") + yaml_quote(host);
+        list += (list.empty() ? "" : ", ") + yaml::double_quoted(host);
     }
     return fields.put(kField, "[" + list + "]");
 }
@@ -177,7 +176,7 @@ bool take_comment(Fields& fields, const Directive& directive) {
     const bool is_carried = !text.empty() && text.front() != '-' &&
                             text.find_first_of("\"\\$`") == std::string::npos &&
                             !templates::has_control_characters(text);
-    return is_carried && fields.put("comment", yaml_quote(text));
+    return is_carried && fields.put("comment", yaml::double_quoted(text));
 }
 
 bool take_requeue(Fields& fields, const Directive& directive) {
@@ -260,7 +259,8 @@ bool take_mail(Fields& fields, const Directive& /*directive*/) {
     if (words.empty() || !is_plain_text(fields, to->value)) {
         return false;
     }
-    return fields.put("mail", fmt::format("{{to: {}, on: [{}]}}", yaml_quote(to->value), words));
+    return fields.put("mail",
+                      fmt::format("{{to: {}, on: [{}]}}", yaml::double_quoted(to->value), words));
 }
 
 constexpr char kGpusField[] = "resources.gpus";

@@ -132,8 +132,7 @@ Result<std::string> render_head(const Rendering& rendering) {
                templates::render(rendering.dialect.templates,
                                  rendering.input.job->launch.asks_as_written() ? "dialect/batch"
                                                                                : "dialect/head",
-                                 values,
-                                 templates::Escape::kShell));
+                                 values));
     check_carried(*rendering.input.job, rendering.dialect, head.used, rendering.faults);
     while (head.text.ends_with('\n')) {
         head.text.pop_back();
@@ -184,10 +183,8 @@ Result<RenderedScript> render_script(const RenderInput& input) {
     }
     RenderedScript script;
     CYBELE_TRY(auto rendered,
-               templates::render(dialect.templates,
-                                 input.is_plain ? "script/plain" : "script/body",
-                                 values,
-                                 templates::Escape::kShell));
+               templates::render(
+                   dialect.templates, input.is_plain ? "script/plain" : "script/body", values));
     script.text = std::move(rendered.text);
     while (script.text.ends_with("\n\n")) { // of a part that is not in it
         script.text.pop_back();

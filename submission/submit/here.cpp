@@ -130,8 +130,7 @@ void check_host_mpi(const HereCheck& check, const schedulers::Dialect& dialect) 
         "script/bind",
         {{"bind-missing", ""},
          {"bind-missing-because", ""},
-         {"bind-library", bind.library.empty() ? "libmpi.so.[0-9]*" : bind.library + "*"}},
-        templates::Escape::kShell);
+         {"bind-library", bind.library.empty() ? "libmpi.so.[0-9]*" : bind.library + "*"}});
     if (!rendered) {
         return;
     }

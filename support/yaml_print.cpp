@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "recipes/model/tree.hpp"
+#include "support/yaml_print.hpp"
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
-namespace cybele::recipes {
+namespace cybele::yaml {
 namespace {
-
-using yaml::Node;
-using Kind = yaml::Node::Kind;
 
 /// Whether yaml takes the text as the same text without quotes, and no reader as something else.
 bool is_plain(std::string_view text) {
@@ -49,15 +47,88 @@ bool is_block(std::string_view text) {
 
 /// `|` for a text that ends with one newline; yaml does not find out the indentation of one that
 /// begins with a blank or an empty line.
-std::string block_header(std::string_view text) {
+std::string block_header(std::string_view text, std::size_t step) {
     const bool is_indented = text.front() == ' ' || text.front() == '\n' || text.front() == '\t';
-    return std::string("|") + (is_indented ? "2" : "") +
+    return std::string("|") + (is_indented ? std::to_string(step) : "") +
            (text.back() != '\n'      ? "-\n"
             : text.ends_with("\n\n") ? "+\n"
                                      : "\n");
 }
 
-std::string quoted_scalar(std::string_view text) {
+std::string scalar(const Node& node, const std::string& indent, std::size_t step) {
+    const std::string& text = node.scalar;
+    if (is_plain(text) || is_plain_phrase(text)) {
+        return text;
+    }
+    if (!is_block(text)) {
+        return double_quoted(text);
+    }
+    std::string block = block_header(text, step);
+    std::string_view rest = text;
+    while (!rest.empty()) {
+        const auto end = std::min(rest.find('\n'), rest.size());
+        if (end > 0) {
+            block += indent;
+            block += rest.substr(0, end);
+        }
+        block += '\n';
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    block.pop_back();
+    return block;
+}
+
+/// Appends nodes to a text.
+class Printer {
+public:
+    explicit Printer(std::size_t step) : step_(step) {}
+
+    void print(const Node& node, const std::string& indent) {
+        for (const auto& item : node.items) {
+            text += indent + "-";
+            if (item.kind == Node::Kind::kMapping && !item.entries.empty()) {
+                const std::size_t begin = text.size();
+                print(item, indent + "  ");
+                text.replace(begin, indent.size() + 2, " "); // its first entry on this line
+                continue;
+            }
+            print_value(item, indent, 2);
+        }
+        for (const auto& [key, value] : node.entries) {
+            text += indent + (is_plain(key.scalar) ? key.scalar : double_quoted(key.scalar)) + ":";
+            print_value(value, indent, step_);
+        }
+    }
+
+    std::string text;
+
+private:
+    /// A value behind `key:` or `-`, with its line's end.
+    void print_value(const Node& node, const std::string& above, std::size_t step) {
+        const std::string indent = above + std::string(step, ' ');
+        switch (node.kind) {
+        case Node::Kind::kNull:
+            text += "\n";
+            return;
+        case Node::Kind::kScalar:
+            text += " " + scalar(node, indent, step) + "\n";
+            return;
+        case Node::Kind::kSequence:
+            text += node.items.empty() ? " []\n" : "\n";
+            break;
+        case Node::Kind::kMapping:
+            text += node.entries.empty() ? " {}\n" : "\n";
+            break;
+        }
+        print(node, indent);
+    }
+
+    std::size_t step_;
+};
+
+} // namespace
+
+std::string double_quoted(std::string_view text) {
     constexpr std::string_view kHex = "0123456789abcdef";
     std::string result = "\"";
     for (const char c : text) {
@@ -80,73 +151,10 @@ std::string quoted_scalar(std::string_view text) {
     return result + "\"";
 }
 
-std::string scalar(const Node& node, const std::string& indent) {
-    const std::string& text = node.scalar;
-    if (is_plain(text) || is_plain_phrase(text)) {
-        return text;
-    }
-    if (!is_block(text)) {
-        return quoted_scalar(text);
-    }
-    std::string block = block_header(text);
-    std::string_view rest = text;
-    while (!rest.empty()) {
-        const auto end = std::min(rest.find('\n'), rest.size());
-        if (end > 0) {
-            block += indent;
-            block += rest.substr(0, end);
-        }
-        block += '\n';
-        rest.remove_prefix(std::min(end + 1, rest.size()));
-    }
-    block.pop_back();
-    return block;
+std::string to_text(const Node& node, std::size_t step) {
+    Printer printer(step);
+    printer.print(node, {});
+    return std::move(printer.text);
 }
 
-void print(const Node& node, const std::string& indent, std::string& text);
-
-/// A value behind `key:` or `-`, with its line's end.
-void print_value(const Node& node, const std::string& indent, std::string& text) {
-    switch (node.kind) {
-    case Kind::kNull:
-        text += "\n";
-        return;
-    case Kind::kScalar:
-        text += " " + scalar(node, indent) + "\n";
-        return;
-    case Kind::kSequence:
-        text += node.items.empty() ? " []\n" : "\n";
-        break;
-    case Kind::kMapping:
-        text += node.entries.empty() ? " {}\n" : "\n";
-        break;
-    }
-    print(node, indent, text);
-}
-
-void print(const Node& node, const std::string& indent, std::string& text) {
-    for (const auto& item : node.items) {
-        text += indent + "-";
-        if (item.kind == Kind::kMapping && !item.entries.empty()) { // its first entry on this line
-            const std::size_t begin = text.size();
-            print(item, indent + "  ", text);
-            text.replace(begin, indent.size() + 2, " ");
-            continue;
-        }
-        print_value(item, indent + "  ", text);
-    }
-    for (const auto& [key, value] : node.entries) {
-        text += indent + (is_plain(key.scalar) ? key.scalar : quoted_scalar(key.scalar)) + ":";
-        print_value(value, indent + "  ", text);
-    }
-}
-
-} // namespace
-
-std::string to_yaml(const Node& node) {
-    std::string text;
-    print(node, {}, text);
-    return text;
-}
-
-} // namespace cybele::recipes
+} // namespace cybele::yaml
