@@ -135,8 +135,8 @@ Error apt_fault(std::string_view errors, const std::vector<std::string>& further
         if (!name.empty()) {
             Fault fault;
             fault.code = ErrorCode::kInput;
-            fault.set(
-                problem(kMissingPackageId, std::string(kMissingPackage) + printable(name) + "'"));
+            fault.set(problem(kMissingPackageId, "there is no package '" + printable(name) + "'"));
+            fault.subject = name;
             fault.because = "this release has no such package, or not in this version";
             fault.help = "correct its name or version in the Recipe";
             faults.add(std::move(fault));

@@ -61,9 +61,8 @@ private:
     std::uint64_t epoch_ = 0;
 };
 
-/// How the message of a package begins that the suite does not have; its name and a quote follow.
+/// The id of the fault of a package that the suite does not have; its subject is the name.
 inline constexpr std::string_view kMissingPackageId = "package-missing";
-inline constexpr std::string_view kMissingPackage = "there is no package '";
 
 /// "Sat, 10 Jan 2026 10:11:12 UTC" → seconds since 1970; nothing where it is no such date.
 [[nodiscard]] std::optional<std::uint64_t> parse_release_date(std::string_view text);

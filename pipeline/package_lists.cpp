@@ -244,7 +244,7 @@ Result<recipes::Recipe> imported_list(const SourceFolder& folder,
     constexpr std::size_t kMostNotes = 20;
     std::size_t count = 0;
     for (const Fault& note : imported.notes) {
-        if (note.message.starts_with("not converted") && ++count <= kMostNotes) {
+        if (note.id == recipes::kNotCarried && ++count <= kMostNotes) {
             assumed.push_back(printable(note.where ? note.where->file : file) + ": " +
                               note.message + (note.because.empty() ? "" : ": " + note.because));
         }

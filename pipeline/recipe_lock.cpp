@@ -98,7 +98,7 @@ private:
             std::string field = context.prefix + "packages";
             for (std::size_t i = 0; i < named.size(); ++i) {
                 const std::string name = named[i].substr(0, named[i].find('='));
-                if (fault.message == std::string(kMissingPackage) + printable(name) + "'") {
+                if (fault.id == kMissingPackageId && fault.subject == name) {
                     field += ".system[" + std::to_string(i) + "]";
                     break;
                 }

@@ -43,6 +43,7 @@ constexpr PageRow kPages[] = {
     {"package-mirror-unknown", "no-builder"},
     {"pull-space", "no-space"},
     {"quota-exceeded", "no-space"},
+    {"registry-without-https", "no-network"},
     {"rpm-bootstrap-without-network", "no-network"},
     {"server-timeout", "no-network"},
     {"server-unreachable", "no-network"},

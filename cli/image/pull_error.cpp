@@ -35,21 +35,19 @@ ImageAddress read_image_address(const std::string& uri) {
 
 /// What Go's HTTP client says of the connection; empty where it is something else.
 std::string why_unreachable(const Fault& fault, const std::string& host) {
-    const auto has = [&fault](std::string_view words) {
-        return fault.because.find(words) != std::string::npos;
-    };
-    if (has("does not speak https")) {
+    if (fault.id == "registry-without-https") {
         return "http: server gave HTTP response to HTTPS client";
     }
-    return has("Couldn't connect to server") ? "dial tcp " + host + ": connect: connection refused"
-                                             : std::string();
+    const bool is_refused =
+        fault.because.find("Couldn't connect to server") != std::string::npos; // curl's words
+    return is_refused ? "dial tcp " + host + ": connect: connection refused" : std::string();
 }
 
 /// Behind "failed to get checksum for URI: ".
 std::string why_of_registry(const Fault& fault, const ImageAddress& address) {
     const std::string place = address.host + "/" + address.repository;
     const bool is_docker = address.scheme == "docker";
-    if (fault.because.find("MANIFEST_UNKNOWN") != std::string::npos) {
+    if (fault.because.find("MANIFEST_UNKNOWN") != std::string::npos) { // the registry's word
         return is_docker
                    ? fmt::format("reading manifest {} in {}: manifest unknown", address.tag, place)
                    : fmt::format("GET {}://{}/v2/{}/manifests/{}: MANIFEST_UNKNOWN: manifest "
@@ -62,11 +60,7 @@ std::string why_of_registry(const Fault& fault, const ImageAddress& address) {
                                  address.tag);
     }
     if (fault.id == "sif-artifact-type") {
-        const std::size_t begin = fault.because.find('\'');
-        const std::size_t end = fault.because.rfind('\'');
-        return begin == end
-                   ? std::string()
-                   : "invalid layer mediatype: " + fault.because.substr(begin + 1, end - begin - 1);
+        return "invalid layer mediatype: " + fault.subject;
     }
     const std::string why = why_unreachable(fault, address.host);
     return why.empty() || !is_docker

@@ -204,10 +204,11 @@ namespace {
 
 /// Whether no other image could be pushed either.
 bool is_of_registry(const Error& error) {
-    constexpr std::array<std::string_view, 6> kIds{"server-unreachable",
+    constexpr std::array<std::string_view, 7> kIds{"server-unreachable",
                                                    "server-timeout",
                                                    "server-untrusted",
                                                    "client-certificate",
+                                                   "registry-without-https",
                                                    "registry-login-missing",
                                                    "registry-login-refused"};
     return std::find(kIds.begin(), kIds.end(), error.faults().front().id) != kIds.end();

@@ -19,6 +19,7 @@ namespace {
 using images::Descriptor;
 using images::SignatureKind;
 using images::SignatureState;
+using images::SignerGap;
 
 /// What the reference finds before it reads signatures.
 constexpr std::string_view kWithoutKey = "key material not provided for DSSE envelope signature";
@@ -80,20 +81,24 @@ std::string key_material(const std::vector<std::string>& keys,
 }
 
 std::string reference_reason(const images::Verification& verification) {
-    const std::string& because = verification.because;
-    if (because.find("made with a PEM key, and none") != std::string::npos) {
+    const auto lacks = [&verification](SignerGap gap) {
+        return std::any_of(verification.groups.begin(),
+                           verification.groups.end(),
+                           [gap](const images::GroupState& group) { return group.gap == gap; });
+    };
+    if (lacks(SignerGap::kAnyPemKey)) {
         return std::string(kWithoutKey);
     }
-    if (because.find("no certificate of ") != std::string::npos) {
+    if (lacks(SignerGap::kIssuer)) {
         return std::string(kUnknownAuthority);
     }
     for (const SignatureState& state : verification.signatures) {
-        if (!state.is_valid && state.because.find("a key that is not known") != std::string::npos) {
+        if (!state.is_valid && state.gap == SignerGap::kPgpKey) {
             return fmt::format("signature object {} not valid: openpgp: signature made by unknown "
                                "entity",
                                state.object);
         }
-        if (!state.is_valid && state.because.find("another key") != std::string::npos) {
+        if (!state.is_valid && state.gap == SignerGap::kOtherPemKey) {
             return fmt::format("signature object {} not valid: dsse: verify envelope failed: "
                                "accepted signatures do not match threshold, Found: 0, Expected 1",
                                state.object);

@@ -34,14 +34,18 @@ std::string ranges(const std::vector<std::uint32_t>& ids) {
 
 using SignatureRow = std::array<std::string, 6>;
 
+bool is_by_other_key(images::SignerGap gap) {
+    return gap == images::SignerGap::kAnyPemKey || gap == images::SignerGap::kOtherPemKey;
+}
+
 SignatureRow signature_row(const SignatureState& state) {
     return {fmt::format("{}", state.object),
             std::string(images::name_of(state.kind)),
             state.group == 0 ? "-" : fmt::format("{}", state.group),
             ranges(state.covers),
-            state.is_valid          ? "valid"
-            : state.is_by_other_key ? "other key"
-                                    : "NOT VALID",
+            state.is_valid               ? "valid"
+            : is_by_other_key(state.gap) ? "other key"
+                                         : "NOT VALID",
             state.is_valid ? images::signer_text(state) : printable(state.because)};
 }
 

@@ -19,22 +19,19 @@ struct VerdictSentence {
     int code;
     const char* because;
     const char* help;
+    bool lacks_issuer = false;
 };
 
 constexpr const char* kGiveIssuer =
     "give the missing certificates: --certificate-intermediates FILE, --certificate-roots FILE";
 constexpr const char* kAskIssuer = "ask the certificate's issuer for another one";
 
+constexpr const char* kNoIssuer = "no certificate of '{1}', who issued '{0}', is known";
+
 constexpr VerdictSentence kVerdictSentences[] = {
-    {X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT,
-     "no certificate of '{1}', who issued '{0}', is known",
-     kGiveIssuer},
-    {X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY,
-     "no certificate of '{1}', who issued '{0}', is known",
-     kGiveIssuer},
-    {X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE,
-     "no certificate of '{1}', who issued '{0}', is known",
-     kGiveIssuer},
+    {X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT, kNoIssuer, kGiveIssuer, true},
+    {X509_V_ERR_UNABLE_TO_GET_ISSUER_CERT_LOCALLY, kNoIssuer, kGiveIssuer, true},
+    {X509_V_ERR_UNABLE_TO_VERIFY_LEAF_SIGNATURE, kNoIssuer, kGiveIssuer, true},
     {X509_V_ERR_SELF_SIGNED_CERT_IN_CHAIN,
      "it leads to '{0}', which is none of the trusted roots",
      "if you trust it, give it: --certificate-roots FILE"},
@@ -99,6 +96,7 @@ void explain(int code, const CertificateHandle& certificate, PathJudgement& judg
         judgement.help = kAskIssuer;
         return;
     }
+    judgement.lacks_issuer = known->lacks_issuer;
     judgement.because = fill(known->because, certificate);
     judgement.help = known->help;
 }

@@ -22,6 +22,7 @@ struct PathQuestion {
 
 struct PathJudgement {
     std::vector<CertificateHandle> path; ///< leaf first, as far as it was found
+    bool lacks_issuer = false;           ///< no certificate of an authority on it is known
     std::string because;                 ///< why it does not hold; empty: it does
     std::string help;
 };

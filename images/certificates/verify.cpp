@@ -76,6 +76,7 @@ Result<CertificateVerdict> verify_chain(const Chain& chain,
     if (!judgement.path.empty()) {
         verdict.root_identity = identity_of(judgement.path.back());
     }
+    verdict.lacks_issuer = judgement.lacks_issuer;
     verdict.because = std::move(judgement.because);
     verdict.help = std::move(judgement.help);
     // Only now: addresses in certificates that nobody vouches for are not asked.

@@ -32,6 +32,7 @@ struct CertificateVerdict {
     std::vector<std::string> path; ///< subjects from the leaf to the root, as far as it was found
     std::string root_identity;     ///< identity_of() the last of them
     bool is_valid = false;
+    bool lacks_issuer = false;                ///< no path: an authority's certificate is unknown
     std::string because;                      ///< why not, one sentence without a full stop
     std::string help;                         ///< then one remedy
     std::vector<RevocationStatus> revocation; ///< of each certificate but the root

@@ -34,8 +34,8 @@ struct ClearSigned {
     std::int64_t created = 0;        ///< the signature's time, as it claims
     std::string hash;                ///< "SHA256"
     bool is_valid = false;
-    bool is_known = false; ///< the keyring has the key
-    std::string because;   ///< why it is not valid
+    bool lacks_key = false; ///< not valid for this reason: the keyring does not have it
+    std::string because;    ///< why it is not valid
 };
 
 /// Verifies the text signature(s) of a clear-signed message as of `now` (Unix seconds); of several

@@ -52,6 +52,7 @@ public:
         }
         const std::vector<Issuer> issuers = issuers_of(signature);
         if (issuers.empty()) {
+            result.lacks_key = true;
             result.because = fmt::format("it was made with a key that is not known: {}",
                                          result.issuer.empty() ? "none is named" : result.issuer);
             return result;
@@ -115,7 +116,6 @@ private:
             return;
         }
         const KeyState& key = state.keys[issuer.index];
-        result.is_known = true;
         result.primary_fingerprint = issuer.certificate->fingerprint();
         result.fingerprint = key.fingerprint;
         result.user_id = state.name();

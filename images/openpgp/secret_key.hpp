@@ -36,9 +36,6 @@ public:
     [[nodiscard]] const std::string& user_id() const {
         return user_id_;
     }
-    [[nodiscard]] bool is_subkey() const {
-        return fingerprint_ != primary_fingerprint_;
-    }
     /// What the key wants: SHA-256, or as many bits as its curve has (GnuPG refuses fewer).
     [[nodiscard]] HashAlgorithm hash() const;
     /// RFC 9580, section 9.1.

@@ -35,6 +35,7 @@ Result<std::optional<CertificateFinding>> check_chain(const Chain& chain,
         finding.stamped = verdict.timestamp->time;
     }
     finding.is_valid = verdict.is_valid;
+    finding.lacks_issuer = verdict.lacks_issuer;
     finding.because = verdict.because;
     finding.help = verdict.help;
     finding.warnings = verdict.warnings;

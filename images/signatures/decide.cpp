@@ -127,24 +127,30 @@ bool has_valid(const Verification& verification, std::uint32_t group) {
                        });
 }
 
-std::string
-because_of(const Verification& verification, const GroupState& state, const std::string& lacks) {
+/// Why the group is not verified.
+void explain_group(const Verification& verification, const std::string& lacks, GroupState& state) {
     if (!state.unsigned_objects.empty() && has_valid(verification, state.group)) {
         const bool is_one = state.unsigned_objects.size() == 1;
-        return fmt::format("{} {} of group {} {} not signed",
-                           is_one ? "object" : "objects",
-                           fmt::join(state.unsigned_objects, ", "),
-                           state.group,
-                           is_one ? "is" : "are");
+        state.because = fmt::format("{} {} of group {} {} not signed",
+                                    is_one ? "object" : "objects",
+                                    fmt::join(state.unsigned_objects, ", "),
+                                    state.group,
+                                    is_one ? "is" : "are");
+        return;
     }
     const SignatureState* const told = telling(verification, state.group);
     const std::string detail =
         told == nullptr ? "" : fmt::format("signature {}: {}", told->object, told->because);
-    if (!state.unsigned_objects.empty()) {
-        return told == nullptr ? fmt::format("group {} is not signed", state.group) : detail;
+    state.gap = told == nullptr ? SignerGap::kNone : told->gap;
+    if (state.unsigned_objects.empty()) {
+        state.because = fmt::format("group {}: {}{}",
+                                    state.group,
+                                    lacks,
+                                    detail.empty() ? "" : fmt::format(" ({})", detail));
+    } else {
+        state.because =
+            told == nullptr ? fmt::format("group {} is not signed", state.group) : detail;
     }
-    return fmt::format(
-        "group {}: {}{}", state.group, lacks, detail.empty() ? "" : fmt::format(" ({})", detail));
 }
 
 GroupState judge_group(const Verification& verification,
@@ -179,7 +185,7 @@ GroupState judge_group(const Verification& verification,
     std::sort(state.signers.begin(), state.signers.end());
     state.is_verified = lacks.empty() && state.unsigned_objects.empty();
     if (!state.is_verified) {
-        state.because = because_of(verification, state, lacks);
+        explain_group(verification, lacks, state);
     }
     return state;
 }

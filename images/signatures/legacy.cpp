@@ -142,6 +142,7 @@ Result<void> judge_legacy(const Image& image,
     }
     state.claimed_key = message->issuer;
     state.because = message->because;
+    state.gap = message->lacks_key ? SignerGap::kPgpKey : SignerGap::kNone;
     if (!message->is_valid) {
         return {};
     }

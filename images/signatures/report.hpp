@@ -18,6 +18,15 @@ enum class SignatureKind {
 /// "dsse", "pgp", "legacy", "unknown": what the JSON form says.
 [[nodiscard]] std::string_view name_of(SignatureKind kind);
 
+/// What is missing to know who made a signature that is not valid.
+enum class SignerGap {
+    kNone,        ///< nothing: it is not valid for another reason
+    kAnyPemKey,   ///< no key to verify it with was given
+    kOtherPemKey, ///< none of the given keys is the one that it names
+    kPgpKey,      ///< the keyring does not have its key
+    kIssuer       ///< the certificate of the authority that issued the signer's
+};
+
 /// What one signature was found to be; an envelope has one for each signature in it.
 struct SignatureState {
     std::uint32_t object = 0; ///< id of the signature object
@@ -38,9 +47,9 @@ struct SignatureState {
     bool is_valid = false;
     bool is_of_other_bytes =
         false; ///< somebody known signed it, and what it signed was changed since
-    bool is_by_other_key = false; ///< none of the given keys is the one that it names
-    std::string because;          ///< why not
-    std::string help;             ///< what to do about its certificate; empty: remedy_of() knows
+    SignerGap gap = SignerGap::kNone;
+    std::string because; ///< why not
+    std::string help;    ///< what to do about its certificate; empty: remedy_of() knows
     std::vector<std::string> warnings;
 };
 
@@ -51,7 +60,8 @@ struct GroupState {
     std::vector<std::uint32_t> unsigned_objects; ///< that no valid signature covers
     std::vector<std::string> signers;            ///< SignatureState::signer, of all its objects
     bool is_verified = false;
-    std::string because; ///< why not
+    SignerGap gap = SignerGap::kNone; ///< of the signature that `because` repeats
+    std::string because;              ///< why not
 };
 
 struct Verification {

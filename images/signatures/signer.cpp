@@ -18,6 +18,7 @@ void take(const CertificateFinding& found, SignatureState& state) {
     state.warnings = found.warnings;
     state.because = found.is_valid ? "" : found.because;
     state.help = found.is_valid ? "" : found.help;
+    state.gap = found.lacks_issuer ? SignerGap::kIssuer : SignerGap::kNone;
 }
 
 } // namespace
@@ -45,12 +46,12 @@ Result<void> find_signer(std::string_view bytes,
         }
     }
     if (trust.keys.empty() && !trust.certificate_judge) {
-        state.is_by_other_key = true;
+        state.gap = SignerGap::kAnyPemKey;
         state.because = "it was made with a PEM key, and none to verify it with was given";
     } else if (is_claimed) {
         state.because = "it does not match the given key";
     } else {
-        state.is_by_other_key = true;
+        state.gap = SignerGap::kOtherPemKey;
         state.because =
             fmt::format("it was made with another key ({})",
                         state.claimed_key.empty() ? "none is named" : state.claimed_key);

@@ -92,6 +92,7 @@ public:
             state.is_of_other_bytes = !because.empty();
             if (!because.empty() || state.because.empty()) { // a certificate may be refused already
                 state.because = because;
+                state.gap = SignerGap::kNone;
             }
             state.is_valid = state.because.empty();
         }
@@ -162,6 +163,7 @@ private:
             return refuse(std::move(state), reason_of(found.error()));
         }
         if (!found->is_valid) {
+            state.gap = found->lacks_key ? SignerGap::kPgpKey : SignerGap::kNone;
             return refuse(std::move(state), found->because);
         }
         state.key = found->primary_fingerprint;

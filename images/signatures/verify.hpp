@@ -28,6 +28,7 @@ struct CertificateFinding {
     std::string root_identity; ///< identity_of() it
     std::optional<std::int64_t> stamped;
     bool is_valid = false;
+    bool lacks_issuer = false; ///< not valid for this reason
     std::string because;
     std::string help;
     std::vector<std::string> warnings;

@@ -12,7 +12,6 @@
 namespace cybele::recipes {
 namespace {
 
-constexpr std::string_view kNotCarried = "import-not-carried";
 constexpr std::string_view kCarriedDifferently = "import-differs";
 constexpr std::string_view kLostMark = "not converted: ";
 constexpr std::string_view kDiffers = "converted, but: ";

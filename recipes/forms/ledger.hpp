@@ -32,6 +32,9 @@ struct Words {
     std::string help;
 };
 
+/// The id of a note of what is not carried.
+inline constexpr std::string_view kNotCarried = "import-not-carried";
+
 /// What to write where a list is expected: `[hdf5]` for one word, else each item with `- `.
 [[nodiscard]] std::string help_for_items(const yaml::Node& value);
 

@@ -305,13 +305,14 @@ bool Connection::wait_for(unsigned attempt, const HttpResponse& answer, const st
     return true;
 }
 
-Result<HttpResponse> Connection::send(HttpRequest request, bool is_once) {
+Result<HttpResponse> Connection::send(HttpRequest request, Retry retry) {
     const std::string what =
         "asking " + printable(reference_.host) + " for " + printable(reference_.repository);
-    return send_named(std::move(request), is_once).map_error(during(what));
+    return send_named(std::move(request), retry).map_error(during(what));
 }
 
-Result<HttpResponse> Connection::send_named(HttpRequest request, bool is_once) {
+Result<HttpResponse> Connection::send_named(HttpRequest request, Retry retry) {
+    const bool is_once = retry == Retry::kNever;
     request.access.ca_file = access_.ca_file;
     request.access.allows_plain = access_.is_plain;
     request.tells_failure = true;
@@ -374,11 +375,14 @@ bool Connection::turn_plain(const HttpResponse& answer, HttpRequest& request) {
 }
 
 Error Connection::told(const Error& failure) const {
-    Fault fault = failure.faults().front();
     if (speaks_plain(failure)) {
-        fault.because = "it does not speak https: it answers by plain HTTP, or is not a registry";
-        fault.help = "add `--plain-http` if you trust the network between, or correct the port";
-    } else if (fault.id == "server-untrusted") {
+        return {ErrorCode::kEnvironment,
+                problem("registry-without-https", failure.message()),
+                "it does not speak https: it answers by plain HTTP, or is not a registry",
+                "add `--plain-http` if you trust the network between, or correct the port"};
+    }
+    Fault fault = failure.faults().front();
+    if (fault.id == "server-untrusted") {
         fault.help = "name the certificates of its authority: --ca-file FILE";
     }
     return Error(std::move(fault));

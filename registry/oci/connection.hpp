@@ -33,6 +33,12 @@ struct Access {
     std::function<void(const std::string&)> say; ///< told what is tried again, and why
 };
 
+/// What to do where a request fails that may succeed later.
+enum class Retry {
+    kOnFailure,
+    kNever ///< the caller goes on from what was transferred
+};
+
 /// One registry, with one repository's rights: finds out how it wants to know who asks, keeps
 /// tokens and renews them before they end, tries again what may go better.
 class Connection {
@@ -58,8 +64,8 @@ public:
     void forget_scopes();
 
     /// Sends and answers 401 with what the registry wants; tries again at 429 and 5xx and when
-    /// the connection breaks, unless `is_once`. kEnvironment: not reachable, not allowed.
-    [[nodiscard]] Result<HttpResponse> send(HttpRequest request, bool is_once = false);
+    /// the connection breaks, unless `retry` is kNever. kEnvironment: not reachable, not allowed.
+    [[nodiscard]] Result<HttpResponse> send(HttpRequest request, Retry retry = Retry::kOnFailure);
     /// Before a request with a long body: a token that will not end while it begins.
     [[nodiscard]] Result<void> renew();
     /// Waits before attempt `attempt` (from 1); false: there were enough.
@@ -78,7 +84,7 @@ private:
         std::string value;
         std::int64_t until = 0;
     };
-    [[nodiscard]] Result<HttpResponse> send_named(HttpRequest request, bool is_once);
+    [[nodiscard]] Result<HttpResponse> send_named(HttpRequest request, Retry retry);
     Result<void> find_out(const Challenge& challenge);
     Result<void> fetch_token();
     HttpRequest token_request() const;

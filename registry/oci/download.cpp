@@ -72,7 +72,7 @@ Result<void> download(Connection& connection, const Download& wanted, const Prog
         request.limits.stall = connection.access().stall;
         request.limits.answer_size = blob.size; // an answer 200 sends the complete blob again
         request.on_progress = progress;
-        CYBELE_TRY(const HttpResponse answer, connection.send(std::move(request), true));
+        CYBELE_TRY(const HttpResponse answer, connection.send(std::move(request), Retry::kNever));
         const bool is_done =
             !answer.failure && (answer.status == kDownloadOk || answer.status == kDownloadPartial);
         if (is_done && size_of(file) == blob.size && "sha256:" + answer.sha256 == blob.digest) {

@@ -180,11 +180,15 @@ Result<ContentDescriptor> sif_layer(const Manifest& manifest, const std::string&
     }
     const ContentDescriptor& layer = manifest.layers.front();
     if (!is_one_of(kSifTypes, layer.media_type)) {
-        return fail(ErrorCode::kInput,
-                    problem("sif-artifact-type", what + " is not a SIF"),
-                    fmt::format("its type is '{}'", printable(layer.media_type)),
-                    "check the reference; SIF files are pushed by `cybelectl image push`, "
-                    "Apptainer and oras");
+        Fault fault = Error(ErrorCode::kInput,
+                            problem("sif-artifact-type", what + " is not a SIF"),
+                            fmt::format("its type is '{}'", printable(layer.media_type)),
+                            "check the reference; SIF files are pushed by `cybelectl image push`, "
+                            "Apptainer and oras")
+                          .faults()
+                          .front();
+        fault.subject = layer.media_type;
+        return fail(Error(std::move(fault)));
     }
     return layer;
 }

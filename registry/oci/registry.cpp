@@ -167,7 +167,7 @@ Registry::upload(const ContentDescriptor& blob, const Body& body, std::string lo
         request.limits.exchange = std::chrono::milliseconds(0);
         request.limits.stall = kUploadStall;
         request.on_progress = body.progress;
-        CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request), true));
+        CYBELE_TRY(const HttpResponse answer, connection_.send(std::move(request), Retry::kNever));
         if (!answer.failure && answer.status == kCreated) {
             if (body.progress) {
                 body.progress(blob.size, blob.size);
@@ -196,7 +196,7 @@ std::string Registry::blob_start(const ContentDescriptor& blob, std::uint64_t si
     request.range = {0, std::min(size, std::max<std::uint64_t>(blob.size, 1)) - 1};
     request.limits.answer_size = size;
     request.tells_failure = true;
-    auto answer = connection_.send(std::move(request), true);
+    auto answer = connection_.send(std::move(request), Retry::kNever);
     return answer && !answer->failure && answer->status == kPartial ? std::move(answer->body)
                                                                     : std::string();
 }
@@ -220,7 +220,7 @@ Result<bool> Registry::mount(const std::string& digest, const std::string& place
     HttpRequest request; // an ordinary upload was begun, which nobody goes on with
     request.method = "DELETE";
     request.url = location;
-    (void)connection_.send(std::move(request), true);
+    (void)connection_.send(std::move(request), Retry::kNever);
     return false;
 }
 

@@ -355,7 +355,9 @@ void warn_of_unknown_user(const std::optional<uid_t>& uid) {
 
 namespace {
 
-void warn_of_missing_source(const Error& error, const ImageFile& image) {
+void warn_of_missing_source(const Error& error,
+                            const std::vector<namespaces::Mount>& mounts,
+                            const ImageFile& image) {
     constexpr std::string_view kUsual[] = {"/bin",
                                            "/etc",
                                            "/home",
@@ -376,10 +378,13 @@ void warn_of_missing_source(const Error& error, const ImageFile& image) {
         is_folder
             ? namespaces::open_in_root(image.fd.get(), fault.subject).has_value()
             : std::find(std::begin(kUsual), std::end(kUsual), fault.subject) != std::end(kUsual);
-    const std::size_t first = fault.message.find('\'');
-    const std::size_t last = fault.message.rfind('\'');
-    if (fault.id == "bind-source-missing" && first < last && !is_there) {
-        const std::string source = fault.message.substr(first + 1, last - first - 1);
+    const auto missing =
+        std::find_if(mounts.begin(), mounts.end(), [&](const namespaces::Mount& mount) {
+            return mount.kind == namespaces::Mount::Kind::kBind && mount.image_source.empty() &&
+                   !mount.is_optional && mount.source_fd < 0 && mount.target == fault.subject;
+        });
+    if (fault.id == "bind-source-missing" && missing != mounts.end() && !is_there) {
+        const std::string source = printable(missing->source.native());
         warn_as_reference("skipping mount of " + source + ": stat " + source +
                           ": no such file or directory");
     }
@@ -391,7 +396,7 @@ Result<std::vector<UniqueFd>> open_sources_for(const ImageFile& file,
                                                std::vector<namespaces::Mount>& mounts) {
     auto opened = open_sources(mounts);
     if (!opened) {
-        warn_of_missing_source(opened.error(), file);
+        warn_of_missing_source(opened.error(), mounts, file);
     }
     return opened;
 }

@@ -163,11 +163,13 @@ TEST_CASE("a missing issuer, an unknown root, and the clock") {
     trust.intermediates.clear();
     CHECK(verdict_of("good", trust).because ==
           "no certificate of 'O=Lab, CN=issuing', who issued 'O=Lab, CN=good', is known");
+    CHECK(verdict_of("good", trust).lacks_issuer);
     trust = usual_trust();
     trust.roots = {authority().file("self.pem")};
     trust.intermediates.push_back(authority().file("root.pem"));
     CHECK(verdict_of("good", trust).because ==
           "it leads to 'O=Lab, CN=root', which is none of the trusted roots");
+    CHECK_FALSE(verdict_of("good", trust).lacks_issuer);
     trust = usual_trust();
     CHECK(has(verdict_of("good", trust, {now() + 20 * kYear, std::nullopt}).because, "expired on"));
     CHECK(has(verdict_of("good", trust, {now() - kYear, std::nullopt}).because, "is valid from"));

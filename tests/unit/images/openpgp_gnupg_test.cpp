@@ -194,14 +194,14 @@ TEST_CASE("a primary key that only certifies: its subkey signs, for GnuPG as for
 
     SUBCASE("the whole key") {
         const SecretKey key = opened_key(gpg.must({"--export-secret-keys"}), gpg.passphrase);
-        CHECK(key.is_subkey());
+        CHECK(key.fingerprint() != key.primary_fingerprint());
         const auto ours = clear_sign(kMessage, key, time_now(), kSalt);
         REQUIRE(ours);
         CHECK(gpg_status(gpg, *ours).find("VALIDSIG " + key.fingerprint()) != std::string::npos);
     }
     SUBCASE("with the primary key offline") {
         const SecretKey key = opened_key(gpg.must({"--export-secret-subkeys"}), gpg.passphrase);
-        CHECK(key.is_subkey());
+        CHECK(key.fingerprint() != key.primary_fingerprint());
         CHECK(key.primary_fingerprint() == primary);
     }
     SUBCASE("a certificate from before the subkey does not know it") {
@@ -209,7 +209,7 @@ TEST_CASE("a primary key that only certifies: its subkey signs, for GnuPG as for
             verify_clear_signed(gpg.must({"--clearsign"}, kMessage + "\n"), first, time_now());
         REQUIRE(unknown);
         CHECK(!unknown->is_valid);
-        CHECK(!unknown->is_known);
+        CHECK(unknown->lacks_key);
         CHECK(unknown->because ==
               "it was made with a key that is not known: " + judged->fingerprint);
     }

@@ -301,7 +301,7 @@ TEST_CASE("signatures next to files: each is by a given key, whatever its key is
     REQUIRE(states->size() == 2);
     CHECK_FALSE(states->at(0).is_valid);
     CHECK(states->at(0).because == "it does not match the given key");
-    CHECK_FALSE(states->at(0).is_by_other_key);
+    CHECK(states->at(0).gap == SignerGap::kNone);
     CHECK(states->at(1).is_valid);
     CHECK(states->at(1).key == trust.keys[0].fingerprint());
     CHECK(lacking_signers(*states, trust) == "");
@@ -314,7 +314,7 @@ TEST_CASE("signatures next to files: each is by a given key, whatever its key is
     CHECK(lacking_signers(*judge_envelope(envelope, trust), trust) == "");
     trust.keys.clear();
     const auto unknown = judge_envelope(envelope, trust);
-    CHECK(unknown->at(0).is_by_other_key);
+    CHECK(unknown->at(0).gap == SignerGap::kAnyPemKey);
     CHECK(unknown->at(0).because.ends_with("none to verify it with was given"));
 }
 
