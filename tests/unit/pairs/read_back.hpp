@@ -35,11 +35,13 @@ struct Asked {
 /// The array of the Job: as it is written, or what its sweep makes; empty: none.
 [[nodiscard]] std::string array_of(const Cell& cell);
 
-/// The directives of a script's head: option (`--mem`, `-l mem`) → value.
-[[nodiscard]] std::map<std::string, std::string> directives_of(const Cell& cell,
-                                                               const std::string& script);
+/// Option (`--mem`, `-l mem`) → value.
+using Directives = std::map<std::string, std::string>;
+
+/// The directives of a script's head.
+[[nodiscard]] Directives directives_of(const Cell& cell, const std::string& script);
 
 /// What they have to be.
-[[nodiscard]] std::map<std::string, std::string> expected_directives(const Cell& cell);
+[[nodiscard]] Directives expected_directives(const Cell& cell);
 
 } // namespace cybele::pairs
