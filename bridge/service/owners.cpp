@@ -53,9 +53,8 @@ bool may_be_orphan(const RecordOwner& record, const Owner& self) {
 
 Result<Owner> owner_of(ServerSession& server, const std::string& bridge) {
     CYBELE_TRY(const nlohmann::json lease,
-               server.read("/apis/coordination.k8s.io/v1/namespaces/" + server.name_space() +
-                               "/leases/cybelectl-bridge-" + bridge,
-                           true));
+               server.read_if_present("/apis/coordination.k8s.io/v1/namespaces/" +
+                                      server.name_space() + "/leases/cybelectl-bridge-" + bridge));
     Owner self{bridge, {}};
     if (lease.is_object() && lease.contains("metadata") && lease["metadata"].is_object()) {
         const nlohmann::json uid = lease["metadata"].value("uid", nlohmann::json());

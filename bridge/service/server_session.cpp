@@ -29,6 +29,17 @@ tl::unexpected<Error> silent(const std::optional<apiserver::Reply>& reply) {
                 "see whether `kubectl version` works with the same kubeconfig");
 }
 
+/// What the server answered to a question for the path.
+Result<PageJson> content_of(const std::string& path, const std::optional<apiserver::Reply>& reply) {
+    if (reply && reply->ok()) {
+        return parse_json(reply->body);
+    }
+    if (reply && reply->status != 0) {
+        return fail(apiserver::refusal("reading " + path, *reply));
+    }
+    return silent(reply);
+}
+
 std::string text_of_page(const PageJson& json) {
     return json.dump(-1, ' ', false, PageJson::error_handler_t::replace);
 }
@@ -79,19 +90,14 @@ Result<std::unique_ptr<ServerSession>> ServerSession::open(const ServiceRequest&
     return std::unique_ptr<ServerSession>(new ServerSession(request, std::move(access)));
 }
 
-Result<PageJson> ServerSession::read(const std::string& path, bool may_be_missing) {
+Result<PageJson> ServerSession::read_if_present(const std::string& path) {
     constexpr int kNotFound = 404;
     const auto reply = pump_.get(path, kPage);
-    if (reply && reply->status == kNotFound && may_be_missing) {
-        return PageJson::object();
-    }
-    if (reply && reply->ok()) {
-        return parse_json(reply->body);
-    }
-    if (reply && reply->status != 0) {
-        return fail(apiserver::refusal("reading " + path, *reply));
-    }
-    return silent(reply);
+    return reply && reply->status == kNotFound ? PageJson::object() : content_of(path, reply);
+}
+
+Result<PageJson> ServerSession::read(const std::string& path) {
+    return content_of(path, pump_.get(path, kPage));
 }
 
 Result<void> ServerSession::each_object(const std::function<void(const Object&)>& take) {
@@ -121,7 +127,7 @@ Result<void> ServerSession::each_of(const std::string& path,
     do {
         std::string query = path + "?limit=200";
         query += next.empty() ? "" : "&continue=" + percent_encoded(next);
-        CYBELE_TRY(const PageJson list, read(query, false));
+        CYBELE_TRY(const PageJson list, read(query));
         const PageJson& items = member_of(list, "items");
         for (const PageJson& item : items.is_array() ? items : PageJson::array()) {
             if (is_foreign_job(item, path)) {
@@ -152,7 +158,7 @@ Result<Object> ServerSession::object(const std::string& place) {
         if (is_job && !is_job_collection(path)) {
             continue;
         }
-        CYBELE_TRY(const PageJson json, read(path + "/" + plain.substr(slash + 1), true));
+        CYBELE_TRY(const PageJson json, read_if_present(path + "/" + plain.substr(slash + 1)));
         if (!json.empty() && !is_foreign_job(json, path)) {
             return object_of_json(json, jobs_);
         }
@@ -168,7 +174,7 @@ Result<Object> ServerSession::object(const std::string& place) {
 Result<bool> ServerSession::exists(const std::string& place, const std::string& uid) {
     const std::size_t slash = place.find('/');
     for (const std::string& path : collections(place.substr(0, slash))) {
-        CYBELE_TRY(const PageJson json, read(path + "/" + place.substr(slash + 1), true));
+        CYBELE_TRY(const PageJson json, read_if_present(path + "/" + place.substr(slash + 1)));
         if (member_text(member_of(json, "metadata"), "uid") == uid) {
             return true;
         }

@@ -22,8 +22,9 @@ public:
     [[nodiscard]] const std::string& name_space() const {
         return space_;
     }
-    /// `may_be_missing`: 404 is an empty object.
-    [[nodiscard]] Result<nlohmann::json> read(const std::string& path, bool may_be_missing);
+    [[nodiscard]] Result<nlohmann::json> read(const std::string& path);
+    /// An empty object where the server has none (404).
+    [[nodiscard]] Result<nlohmann::json> read_if_present(const std::string& path);
     /// All objects that the bridge serves, page by page. Unreadable ones are skipped.
     [[nodiscard]] Result<void> each_object(const std::function<void(const Object&)>& take);
     /// The object of the bridge's kind, else the managed Job, with this NAMESPACE/NAME; of

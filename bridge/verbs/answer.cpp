@@ -214,8 +214,7 @@ private:
             return missing;
         }
         const auto list = server_.read("/api/v1/namespaces/" + space +
-                                           "/pods?limit=1&fieldSelector=metadata.name%3D" + pod,
-                                       false);
+                                       "/pods?limit=1&fieldSelector=metadata.name%3D" + pod);
         if (!list) {
             return unavailable(list.error());
         }
@@ -306,8 +305,8 @@ private:
             return stranger;
         }
         object = std::move(*found);
-        const auto pod = server_.read(
-            "/api/v1/namespaces/" + object.space + "/pods/" + collector_name(object), true);
+        const auto pod = server_.read_if_present("/api/v1/namespaces/" + object.space + "/pods/" +
+                                                 collector_name(object));
         if (!pod) {
             return unavailable(pod.error());
         }

@@ -22,7 +22,7 @@ void count(const Object& object, Overview& overview) {
 }
 
 Result<void> read_lease(ServerSession& server, const std::string& path, Overview& overview) {
-    CYBELE_TRY(const Json lease, server.read(path, true));
+    CYBELE_TRY(const Json lease, server.read_if_present(path));
     const Json& spec = member_of(lease, "spec");
     overview.holder = member_text(spec, "holderIdentity");
     overview.renewed = read_time(member_text(spec, "renewTime")).value_or(0);

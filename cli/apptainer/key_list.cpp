@@ -115,7 +115,9 @@ Result<int> list_keyring(const Session& session, const OtherCall& call) {
     return 0;
 }
 
-Result<std::string> ask_for_key(const Session& session, bool is_secret, bool is_export) {
+Result<std::string> ask_for_key(const Session& session, KeyFor use) {
+    const bool is_secret = use != KeyFor::kPublicExport;
+    const bool is_export = use != KeyFor::kSigning;
     const auto directory = pgp::KeyDirectory::of(session.environment);
     CYBELE_TRY(const pgp::Keyring ring,
                is_secret ? directory.secret_ring() : directory.public_ring());

@@ -19,7 +19,7 @@ namespace {
 /// The key of the keyring that signs, named by its place or chosen.
 Result<std::string> signing_key(const Session& session, const OtherCall& call) {
     auto fingerprint = call.has("--keyidx") ? key_at(session, call.value("--keyidx"))
-                                            : ask_for_key(session, true, false);
+                                            : ask_for_key(session, KeyFor::kSigning);
     if (!fingerprint) { // else signing reports it
         session.inform_as_other("Signing image with PGP key material");
         return fingerprint;
@@ -114,7 +114,8 @@ Result<OwnWords> key_export(const Session& session, const OtherCall& call) {
         words.push_back(call.words.front());
         return OwnWords{std::move(words), std::nullopt};
     }
-    auto chosen = ask_for_key(session, call.has("--secret"), true);
+    auto chosen =
+        ask_for_key(session, call.has("--secret") ? KeyFor::kSecretExport : KeyFor::kPublicExport);
     if (!chosen) {
         session.note(chosen.error().faults());
         return OwnWords{{}, kNoSuchKey};

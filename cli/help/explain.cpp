@@ -357,7 +357,7 @@ std::string message_text(std::string_view line) {
     const std::string code = line.starts_with("code ") ? "exit " : ""; // `code 137`
     std::string text;
     for (const schedulers::Finding& finding :
-         schedulers::find_symptoms(code + std::string(line), true)) {
+         schedulers::find_symptoms(code + std::string(line), schedulers::LogPart::kOneMessage)) {
         text += (text.empty() ? "" : "\n") + for_terminal(failure_section(finding.symptom->id));
     }
     return text;

@@ -64,8 +64,8 @@ void say_findings(const Session& session,
     if (session.is_quiet) {
         return;
     }
-    const auto errors = file.report.count(false);
-    const auto warnings = file.report.count(true);
+    const auto errors = file.report.errors();
+    const auto warnings = file.report.warnings();
     const auto notes = file.report.findings.size() - errors - warnings;
     Session::print(file.report.findings.empty()
                        ? file.file + ": no problems found\n"
@@ -126,7 +126,7 @@ Result<int> check_definition(Session& session, const DefinitionOptions& options)
         }
     }
     const bool is_good = std::all_of(files.begin(), files.end(), [&](const auto& file) {
-        return file.report.is_accepted && file.report.count(false) == 0 &&
+        return file.report.is_accepted && file.report.errors() == 0 &&
                (!options.is_strict || file.report.is_clean());
     });
     if (options.form == "json") {

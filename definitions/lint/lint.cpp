@@ -91,12 +91,16 @@ std::vector<Script> scripts_of(const Stage& stage, std::initializer_list<std::st
     return scripts;
 }
 
-std::size_t LintReport::count(bool warnings) const {
-    return lint::count(findings, warnings ? Severity::kWarning : Severity::kError, find_rule);
+std::size_t LintReport::errors() const {
+    return lint::count(findings, Severity::kError, find_rule);
+}
+
+std::size_t LintReport::warnings() const {
+    return lint::count(findings, Severity::kWarning, find_rule);
 }
 
 bool LintReport::is_clean() const {
-    return count(false) == 0 && count(true) == 0;
+    return errors() == 0 && warnings() == 0;
 }
 
 LintReport

@@ -28,7 +28,8 @@ struct LintReport {
     int stopped_by = 0;       ///< the signal that ended shellcheck, and so the check; 0: none
     std::vector<Finding> findings;
 
-    [[nodiscard]] std::size_t count(bool warnings) const;
+    [[nodiscard]] std::size_t errors() const;
+    [[nodiscard]] std::size_t warnings() const;
     /// Whether an error or a warning is among them.
     [[nodiscard]] bool is_clean() const;
 };

@@ -351,14 +351,12 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     CYBELE_TRY(const std::vector<UniqueFd> served, mount_fuse(all.fuse, image.stage, all.mounts));
     CYBELE_TRY(const std::vector<UniqueFd> files,
                add_own_files(all.mounts, image.stage, image.root.get(), all.home.target, host));
-    const bool has_needs = !is_image_writable; // what the image lacks is not added to it
-    CYBELE_TRY(const PreparedRoot root,
-               prepare_root(image.stage,
-                            std::move(image.root),
-                            has_needs ? needed_targets(all.mounts) : std::vector<NeededTarget>(),
-                            is_writable,
-                            kept == nullptr ? -1 : kept->folder(),
-                            !request.image.underlay));
+    RootNeeds needs{
+        {}, is_writable, kept == nullptr ? -1 : kept->folder(), !request.image.underlay};
+    if (!is_image_writable) { // what it lacks would be added to it
+        needs.targets = needed_targets(all.mounts);
+    }
+    CYBELE_TRY(const PreparedRoot root, prepare_root(image.stage, std::move(image.root), needs));
     tell_if(request.manner.is_verbose,
             "the image is mounted by " + image.way + ", its mount points come by " + root.how);
     Sandbox sandbox = make_first_sandbox(request, all, host.caller);

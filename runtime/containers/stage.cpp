@@ -192,27 +192,22 @@ mount_overlay(const Stage& stage, int image, int kept, const std::vector<NeededT
 
 } // namespace
 
-Result<PreparedRoot> prepare_root(const Stage& stage,
-                                  UniqueFd image,
-                                  const std::vector<NeededTarget>& targets,
-                                  bool is_writable,
-                                  int kept,
-                                  bool has_overlay) {
-    const auto missing = missing_of(image.get(), targets);
-    if (!is_writable && missing.empty()) {
+Result<PreparedRoot> prepare_root(const Stage& stage, UniqueFd image, const RootNeeds& needs) {
+    const auto missing = missing_of(image.get(), needs.targets);
+    if (!needs.is_writable && missing.empty()) {
         return PreparedRoot{std::move(image), "image"};
     }
     const Underlay plan = plan_underlay(image.get(), missing);
-    if (!is_writable && (plan.is_small || !has_overlay)) {
+    if (!needs.is_writable && (plan.is_small || !needs.may_overlay)) {
         CYBELE_TRY(UniqueFd root, make_underlay(stage, std::move(image), plan, missing));
         return PreparedRoot{std::move(root), "underlay"};
     }
-    auto overlay = mount_overlay(stage, image.get(), kept, missing);
+    auto overlay = mount_overlay(stage, image.get(), needs.kept, missing);
     auto made = overlay ? make_targets(overlay->get(), missing) : Result<void>();
     if (overlay && made) {
         return PreparedRoot{std::move(*overlay), "overlay"};
     }
-    if (is_writable) {
+    if (needs.is_writable) {
         return fail(overlay ? std::move(made).error() : std::move(overlay).error());
     }
     CYBELE_TRY(UniqueFd underlay, make_underlay(stage, std::move(image), plan, missing));

@@ -58,21 +58,25 @@ struct NeededTarget {
     bool is_optional = false;
 };
 
-/// A root with all needed mount points on top of the read-only `image` (O_PATH): the image itself
-/// where it has them; an underlay where that takes a few mounts (an image without the home
-/// directory); else an overlay; else (kernels without overlays for users, or owners that cannot be
-/// copied up) an underlay all the same: a tmpfs with the image's entries bound into it. Only the
-/// overlay can be written. Without `has_overlay` none is mounted unless it is to be written. `how`
-/// tells which it was.
+/// What a container asks of its root.
+struct RootNeeds {
+    std::vector<NeededTarget> targets; ///< mount points
+    bool is_writable = false;
+    int kept = -1;           ///< the folder of the user's overlay; negative: none
+    bool may_overlay = true; ///< else an overlay is mounted only where the root is to be written
+};
+
 struct PreparedRoot {
     UniqueFd fd;
     std::string how; ///< "image", "overlay", "underlay"
 };
-[[nodiscard]] Result<PreparedRoot> prepare_root(const Stage& stage,
-                                                UniqueFd image,
-                                                const std::vector<NeededTarget>& targets,
-                                                bool is_writable,
-                                                int kept = -1,
-                                                bool has_overlay = true);
+
+/// A root with all needed mount points on top of the read-only `image` (O_PATH): the image itself
+/// where it has them; an underlay where that takes a few mounts (an image without the home
+/// directory); else an overlay; else (kernels without overlays for users, or owners that cannot be
+/// copied up) an underlay all the same: a tmpfs with the image's entries bound into it. Only the
+/// overlay can be written.
+[[nodiscard]] Result<PreparedRoot>
+prepare_root(const Stage& stage, UniqueFd image, const RootNeeds& needs);
 
 } // namespace cybele::runtime

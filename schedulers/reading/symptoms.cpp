@@ -166,7 +166,7 @@ std::span<const Symptom> symptoms() {
     return kSymptoms;
 }
 
-std::vector<Finding> find_symptoms(std::string_view log, bool is_one_message) {
+std::vector<Finding> find_symptoms(std::string_view log, LogPart part) {
     std::vector<Candidate> candidates;
     const std::vector<std::string_view> lines = log_lines(log);
     for (std::size_t line = 1; line <= lines.size(); ++line) {
@@ -188,7 +188,7 @@ std::vector<Finding> find_symptoms(std::string_view log, bool is_one_message) {
     }
     std::vector<Finding> findings;
     for (Candidate& candidate : candidates) {
-        if (is_one_message || candidate.finding.times >= candidate.least) {
+        if (part == LogPart::kOneMessage || candidate.finding.times >= candidate.least) {
             findings.push_back(std::move(candidate.finding));
         }
     }

@@ -26,9 +26,12 @@ struct Finding {
     std::string text;      ///< that line
 };
 
-/// The symptoms that a log shows, by their first line. Pure; any bytes will do. With
-/// `is_one_message` a line alone shows what only several lines of a log show.
-[[nodiscard]] std::vector<Finding> find_symptoms(std::string_view log, bool is_one_message = false);
+/// A log, or one message of it, which alone shows what only several lines of a log show.
+enum class LogPart { kAll, kOneMessage };
+
+/// The symptoms that a log shows, by their first line. Pure; any bytes will do.
+[[nodiscard]] std::vector<Finding> find_symptoms(std::string_view log,
+                                                 LogPart part = LogPart::kAll);
 
 [[nodiscard]] std::string findings_text(std::span<const Finding> findings, const std::string& file);
 [[nodiscard]] std::string findings_json(std::span<const Finding> findings, const std::string& file);

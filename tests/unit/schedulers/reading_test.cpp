@@ -447,7 +447,7 @@ TEST_CASE("a traceback is named by its last line, and not where that line has a 
 
 TEST_CASE("a message alone shows what only several lines of a log show") {
     CHECK(find_symptoms("Hello from rank 0 of 1").empty());
-    const auto findings = find_symptoms("Hello from rank 0 of 1", true);
+    const auto findings = find_symptoms("Hello from rank 0 of 1", LogPart::kOneMessage);
     REQUIRE(findings.size() == 1);
     CHECK(findings.front().symptom->id == "singletons");
     CHECK(symptoms_in("rank: 0 size: 1\nrank: 0 size: 1\n") == "singletons ");
