@@ -23,8 +23,6 @@ struct WayRequest {
     submission::Meanwhile meanwhile = nullptr;
 };
 
-/// The shell that runs commands as the account. Of the environment it gets only what commands of a
-/// batch system need: a job inherits what the command that submits it has.
 /// Slurm's REST service as the account of the way's token; null: the way has commands.
 struct ServiceOfWay {
     std::unique_ptr<submission::Backend> backend;
@@ -38,6 +36,8 @@ struct ServiceOfWay {
 [[nodiscard]] std::optional<Error> check_token(submission::Token& token,
                                                const std::string& account);
 
+/// The shell that runs commands as the account. Of the environment it gets only what commands of a
+/// batch system need: a job inherits what the command that submits it has.
 [[nodiscard]] std::unique_ptr<submission::Host> host_of(const WayRequest& request);
 
 /// Where the records of an account's jobs are.

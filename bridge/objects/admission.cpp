@@ -66,7 +66,7 @@ bool has_account(const Object& object, const Site& site) {
 /// Flags that are written as one word: what follows the first would not be looked at.
 bool is_bundle(const schedulers::Directive& directive, schedulers::Reader reader) {
     const auto* row = schedulers::find_option(reader, directive.option);
-    return row != nullptr && row->takes == schedulers::Takes::kNothing && directive.has_value;
+    return row != nullptr && row->takes == schedulers::OptionValue::kNothing && directive.has_value;
 }
 
 std::optional<Refusal> refusal_of_script(const schedulers::BatchScript& script) {

@@ -17,7 +17,7 @@ bool is_over(const Object& object) {
 /// One object while its actions are carried out.
 class Turn {
 public:
-    Turn(const Case& one, const Sides& sides, Batch& batch)
+    Turn(const Case& one, const RoundContext& sides, Batch& batch)
         : object_(one.object), view_(one.view), memory_(one.memory), world_(one.world),
           is_gone_(one.is_gone), server_(sides.server), cluster_(sides.cluster),
           index_(sides.index), batch_(batch) {}
@@ -251,19 +251,20 @@ private:
 
 } // namespace
 
-Outcome perform(const Case& one, const Sides& sides, Batch& batch, const Answered* answered) {
+Outcome
+perform(const Case& one, const RoundContext& sides, Batch& batch, const Answered* answered) {
     Turn turn(one, sides, batch);
     return turn.run(answered == nullptr || turn.take(*answered));
 }
 
-void perform_batch(const Batch& batch, const Sides& sides) {
+void perform_batch(const Batch& batch, const RoundContext& sides) {
     if (!batch.releases.empty()) {
         sides.cluster.release(batch.releases);
     }
     if (!batch.cancels.empty()) {
         sides.cluster.cancel(batch.cancels);
     }
-    for (const Told& told : batch.events) {
+    for (const ObjectEvent& told : batch.events) {
         sides.server.tell(told.object, told.event);
     }
 }

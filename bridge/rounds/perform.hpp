@@ -10,7 +10,7 @@
 namespace cybele::bridge {
 
 /// An Event of an object.
-struct Told {
+struct ObjectEvent {
     Object object; ///< its identity alone: thousands may wait
     Action::Event event;
 };
@@ -20,7 +20,7 @@ struct Told {
 struct Batch {
     std::vector<Named> releases;
     std::vector<Named> cancels;
-    std::vector<Told> events;
+    std::vector<ObjectEvent> events;
 };
 
 /// What the next turn of an object waits for. Many objects of one account ask for it together.
@@ -35,7 +35,7 @@ enum class Need {
 };
 
 /// What earlier turns of the round have found out.
-struct Known {
+struct EarlierFindings {
     Inquired found;
     OutputSight output;
     std::optional<SeenJob> handed = {}; ///< the job that was handed over after the poll
@@ -51,7 +51,7 @@ struct Pause {
 /// What an object needed, and what came of it.
 struct Answered {
     Need need = Need::kNothing;
-    Known known; ///< before
+    EarlierFindings known; ///< before
     Inquired found;
     OutputSight output;
     Pause pause = {}; ///< of kWrite, and its answer
@@ -65,13 +65,13 @@ struct Outcome {
     bool must_read = false; ///< what is known of it may be old: read it before the next decision
     Need need = Need::kNothing; ///< then decide again, with an Answered
     int attempt = 0;            ///< of kSubmit
-    Known known;                ///< for that Answered
+    EarlierFindings known;      ///< for that Answered
     std::optional<Pause> pause; ///< a write comes first, for many objects at the same time
     Step step = Step::kWait;
 };
 
 /// What an object's actions are carried out on.
-struct Sides {
+struct RoundContext {
     Server& server;
     Cluster& cluster;
     const PollIndex& index; ///< of the poll of this round
@@ -80,9 +80,11 @@ struct Sides {
 /// Decides and carries out, until nothing is left to do for the object before the next poll, or
 /// until it needs an answer or a write, which the caller sends for many objects together. Releases,
 /// cancellations and Events are put into `batch`, which perform_batch() sends.
-[[nodiscard]] Outcome
-perform(const Case& one, const Sides& sides, Batch& batch, const Answered* answered = nullptr);
+[[nodiscard]] Outcome perform(const Case& one,
+                              const RoundContext& sides,
+                              Batch& batch,
+                              const Answered* answered = nullptr);
 
-void perform_batch(const Batch& batch, const Sides& sides);
+void perform_batch(const Batch& batch, const RoundContext& sides);
 
 } // namespace cybele::bridge

@@ -33,7 +33,10 @@ Need asked_of(const Answered* answered) {
 }
 
 /// What a job that is elsewhere left here, if anything, belongs to the account of here.
-View view_of(const Object& object, const Admitted& admitted, const Sides& sides, bool is_foreign) {
+View view_of(const Object& object,
+             const Admitted& admitted,
+             const RoundContext& sides,
+             bool is_foreign) {
     View view;
     view.refusal = admitted.refusal;
     view.account =
@@ -100,7 +103,7 @@ void Rounds::keep_departed(const std::string& uid, Departed departed) {
 }
 
 void Rounds::turn(Tracked& tracked, const Answered* answered, Going& going) {
-    const Sides& sides = going.sides;
+    const RoundContext& sides = going.sides;
     const World& world = going.world;
     const Object& object = tracked.object;
     const Admitted admitted = admission_(object);
@@ -410,7 +413,7 @@ void Rounds::look_for_ends(Going& going) {
         return;
     }
     Batch kept = std::exchange(batch_, {});
-    const Sides sides{going.sides.server, going.sides.cluster, index};
+    const RoundContext sides{going.sides.server, going.sides.cluster, index};
     World world = going.world;
     world.now += going.pace->length_of_round().count();
     Going between{sides, world, going.report};
@@ -444,7 +447,7 @@ Rounds::round(Server& server, Cluster& cluster, const World& world, HandOverPace
     busy_.clear();
     const PollIndex index(cluster.poll());
     report.is_complete = index.poll().is_complete;
-    const Sides sides{server, cluster, index};
+    const RoundContext sides{server, cluster, index};
     Going going{sides, world, report, pace};
     for (const auto& [urgency, uids] : by_urgency(index)) {
         if (urgency == Urgency::kOther) {

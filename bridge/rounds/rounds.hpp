@@ -66,13 +66,13 @@ private:
     struct Waiting {
         std::string uid;
         int attempt = 0; ///< of a hand-over
-        Known known;
+        EarlierFindings known;
     };
     /// An object whose turn waits for its write.
     struct Writing {
         std::string uid;
         std::string account;
-        Known known;
+        EarlierFindings known;
         Pause pause;
     };
     /// Objects that need an answer, by account.
@@ -87,7 +87,7 @@ private:
 
     /// A round that is going on.
     struct Going {
-        const Sides& sides;
+        const RoundContext& sides;
         const World& world;
         RoundReport& report;
         HandOverPace* pace = nullptr;

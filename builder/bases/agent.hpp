@@ -3,7 +3,7 @@
 
 #include "builder/bases/stage_plan.hpp"
 #include "builder/processes/apart.hpp"
-#include "builder/steps/surroundings.hpp"
+#include "builder/steps/host_environment.hpp"
 #include "registry/cache/cache.hpp"
 #include "registry/cache/known_files.hpp"
 
@@ -30,7 +30,7 @@ struct AgentContext {
 struct FillContext {
     const BuildRequest& request;
     const Environment& environment;
-    const Surroundings& surroundings;
+    const HostEnvironment& host_environment;
     const Report& report;
 };
 

@@ -149,7 +149,7 @@ fill_by_busybox(const StagePlan& plan, const fs::path& root, const FillContext& 
             system_error("cannot write busybox into the tree", error ? error.value() : errno));
     }
     CYBELE_TRY(const ScriptEnd end,
-               run_program(root, {"/bin/busybox", "--install", "/bin"}, context.surroundings));
+               run_program(root, {"/bin/busybox", "--install", "/bin"}, context.host_environment));
     if (end.code != 0) {
         return fail(ErrorCode::kExecution,
                     problem("busybox-install-failed",

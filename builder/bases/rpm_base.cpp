@@ -122,8 +122,8 @@ std::string yum_configuration(const RpmBase& base, const FillContext& context) {
                                    "gpgcheck={}\nreposdir=/dev/null\ndeltarpm=0\n",
                                    kYumCache,
                                    checks);
-    if (!context.surroundings.ca_file.empty()) {
-        text += "sslcacert=" + absolute_path(context.surroundings.ca_file).native() + "\n";
+    if (!context.host_environment.ca_file.empty()) {
+        text += "sslcacert=" + absolute_path(context.host_environment.ca_file).native() + "\n";
     }
     for (const RpmBase::Repository& repository : base.repositories) {
         text += fmt::format("\n[{0}]\nname={0}\nbaseurl={1}\nenabled=1\ngpgcheck={2}\n",
@@ -199,13 +199,13 @@ ns::Sandbox on_this_machine(const fs::path& root, const Words& words, const Fill
                       mount_in(root, "/sys", ns::Mount::Kind::kBind)};
     sandbox.new_pid_namespace = true;
     sandbox.argv = words;
-    sandbox.environment = context.surroundings.proxies;
+    sandbox.environment = context.host_environment.proxies;
     sandbox.environment["PATH"] =
         context.environment.get_or("PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
-    sandbox.environment["HOME"] = (context.surroundings.work / "rpm").native();
+    sandbox.environment["HOME"] = (context.host_environment.work / "rpm").native();
     sandbox.environment["LC_ALL"] = "C.UTF-8";
     sandbox.umask = mode_t{0022};
-    sandbox.time_limit = context.surroundings.step_timeout;
+    sandbox.time_limit = context.host_environment.step_timeout;
     return sandbox;
 }
 
@@ -247,12 +247,12 @@ Result<void> place_database(const fs::path& root) {
 }
 
 Result<void> run_tool(const RpmBase& base, const fs::path& root, const FillContext& context) {
-    const fs::path configuration = context.surroundings.work / "yum.conf";
+    const fs::path configuration = context.host_environment.work / "yum.conf";
     CYBELE_CHECK(write_file(configuration, yum_configuration(base, context)));
     for (const Words& words : base.agent == kZypper ? zypper_commands(base, root)
                                                     : yum_commands(base, root, configuration)) {
         CYBELE_TRY(const ScriptEnd end,
-                   run_logged(on_this_machine(root, words, context), context.surroundings));
+                   run_logged(on_this_machine(root, words, context), context.host_environment));
         if (end.code == kScriptsFailed && base.agent == kZypper) {
             context.report("warning: all is installed, but scripts of packages failed");
         } else if (end.code != 0) {
@@ -328,21 +328,21 @@ Result<std::string> key_of_rpm(const StagePlan& plan, const AgentContext& contex
 Result<void> fill_by_rpm(const StagePlan& plan, const fs::path& root, const FillContext& context) {
     CYBELE_TRY(RpmBase base, rpm_base(*plan.stage, context.request));
     base.key_address = context.environment.get_or("GPG", "");
-    const fs::path& work = context.surroundings.work;
+    const fs::path& work = context.host_environment.work;
     CYBELE_CHECK(write_macros(work / "rpm"));
     for (const char* name : {"dev", "proc", "sys"}) {
         CYBELE_CHECK(make_directories(root / name));
     }
     context.report(fmt::format("bootstrap by {} {}", base.tool.filename().native(), base.version));
     const bool is_zypper = base.agent == kZypper;
-    RpmPackages packages(registry::Cache(context.surroundings.cache),
+    RpmPackages packages(registry::Cache(context.host_environment.cache),
                          base,
                          root.native() + (is_zypper ? kZypperCache : kYumCache),
-                         context.surroundings.definition);
+                         context.host_environment.definition);
     packages.place();
     const auto ran = run_tool(base, root, context);
     if (const std::string count = packages.take().text();
-        !count.empty() && context.surroundings.is_verbose) {
+        !count.empty() && context.host_environment.is_verbose) {
         context.report(fmt::format("bootstrap by {}: {}", base.tool.filename().native(), count));
     }
     CYBELE_CHECK(ran);

@@ -57,10 +57,10 @@ Report hear(const BuildReporter& reporter) {
     };
 }
 
-Result<Surroundings>
+Result<HostEnvironment>
 surroundings_of(const BasedBuild& build, const fs::path& work, const AgentContext& context) {
     const BuildRequest& request = context.request;
-    CYBELE_TRY(Surroundings found, find_surroundings(request, context.environment));
+    CYBELE_TRY(HostEnvironment found, find_surroundings(request, context.environment));
     found.work = work;
     found.has_one_id = build.map == namespaces::IdMap::kOwnRoot;
     found.cache = context.cache.directory(); // also with --no-cache: by content, so the same
@@ -85,12 +85,13 @@ Result<PackedImage> make_image(BasedBuild& build,
     CYBELE_TRY(const Workspace work, Workspace::make(temporary, build.map));
     // Bases that were not known before are known now, and with them all that lies on them.
     CYBELE_TRY(build, make_bases(std::move(build), context));
-    CYBELE_TRY(const Surroundings surroundings, surroundings_of(build, work.path(), context));
+    CYBELE_TRY(const HostEnvironment host_environment,
+               surroundings_of(build, work.path(), context));
     const auto make = [&](const Report& report) -> Result<void> {
         // Whatever the user's umask, every user can read what the build makes in the image. The
         // file of the image has the user's.
         const mode_t own_mask = ::umask(request.steps.umask);
-        auto built = run_steps(build, surroundings, report, context);
+        auto built = run_steps(build, host_environment, report, context);
         (void)::umask(own_mask);
         CYBELE_TRY(const BuiltTrees trees, std::move(built));
         show_from_apart(request, report, "built", trees);

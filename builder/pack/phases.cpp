@@ -8,6 +8,7 @@
 #include "builder/pack/id_choice.hpp"
 #include "builder/pack/side_by_side.hpp"
 #include "builder/pack/stage.hpp"
+#include "builder/request/step_line.hpp"
 #include "images/container/container.hpp"
 #include "images/sif/change.hpp"
 #include "support/quote.hpp"
@@ -104,12 +105,12 @@ Result<BasedBuild> make_bases(BasedBuild build, const AgentContext& context) {
 }
 
 Result<BuiltTrees> run_steps(const BasedBuild& build,
-                             const Surroundings& surroundings,
+                             const HostEnvironment& host_environment,
                              const Report& report,
                              const AgentContext& context) {
     LayerWay way;
     if (context.request.use_cache) {
-        way = find_layer_way(surroundings.work);
+        way = find_layer_way(host_environment.work);
         if (way.attributes.empty()) {
             report("warning: no step is cached for the next build: " + way.because);
         }
@@ -118,7 +119,7 @@ Result<BuiltTrees> run_steps(const BasedBuild& build,
         std::make_shared<StagesAtWork>(StagesAtWork{{context.request,
                                                      context.environment,
                                                      context.cache,
-                                                     surroundings,
+                                                     host_environment,
                                                      report,
                                                      build.keys,
                                                      std::string(owners_of(build.map)),
@@ -133,11 +134,11 @@ Result<BuiltTrees> run_steps(const BasedBuild& build,
         kept.push_back(count_kept(stages, stage));
     }
     for (std::size_t stage = 0; stage + 1 < plans.size(); ++stage) {
-        CYBELE_CHECK(build_stage(stages, plans[stage], false));
+        add_stage(stages, plans[stage]);
     }
     SideBySide& others = work->others.emplace(stages, find_needs(build.plan, build.keys, kept));
     CYBELE_CHECK(others.start());
-    CYBELE_CHECK(build_stage(stages, plans.back(), true));
+    CYBELE_CHECK(build_last_stage(stages, plans.back()));
     return BuiltTrees{stages.roots, stages.layers, work};
 }
 
@@ -166,7 +167,7 @@ Result<PackedImage> pack_image(const BuiltTrees& trees,
         container.pack.layers = trees.layers->shown();
         container.pack.on_copied = [&](const auto& ranges) { copied = ranges; };
     }
-    report("pack " + printable(request.output.filename().native()));
+    report(std::string(step_line::kPack) + printable(request.output.filename().native()));
     CYBELE_CHECK(images::write_container(file, container).map_error(during("packing the image")));
     if (const auto kept = keep(trees, build, file, copied, context); !kept) {
         report("warning: the image is not cached for the next build: " + kept.error().message());
@@ -209,7 +210,7 @@ std::optional<BuildResult> find_made(const BasedBuild& build, const AgentContext
     }
     auto found = find_in_place(context.request, *made, context.files);
     if (found) {
-        context.request.reporter.tell("nothing changed: the image is in place");
+        context.request.reporter.tell(std::string(step_line::kUnchanged) + "the image is in place");
         // What it was made of stays cached as long as it is built.
         if (const auto known = context.cache.get(kImages, build.image_key)) {
             (void)KeptImage::open(*known);
@@ -227,7 +228,7 @@ reuse_image(const BasedBuild& build, const fs::path& file, const AgentContext& c
     if (!kept) {
         return std::optional<PackedImage>();
     }
-    context.request.reporter.tell("nothing changed: the image is reused");
+    context.request.reporter.tell(std::string(step_line::kUnchanged) + "the image is reused");
     const UniqueFd to(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0755));
     if (!to.valid()) {
         return fail(system_error("cannot write " + printable(file.native()), errno));

@@ -68,7 +68,7 @@ struct SignedImage {
 
 /// For the process apart. The arguments must outlive the trees.
 [[nodiscard]] Result<BuiltTrees> run_steps(const BasedBuild& build,
-                                           const Surroundings& surroundings,
+                                           const HostEnvironment& host_environment,
                                            const Report& report,
                                            const AgentContext& context);
 

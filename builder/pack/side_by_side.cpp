@@ -34,13 +34,13 @@ std::vector<StageNeed> find_needs(const BuildPlan& plan,
 }
 
 bool SideBySide::is_done(std::size_t stage) const {
-    const std::optional<Aside>& aside = asides_[stage];
-    return aside && aside->has_ended();
+    const std::optional<HelperProcess>& helper = helpers_[stage];
+    return helper && helper->has_ended();
 }
 
 bool SideBySide::is_ready(std::size_t stage) const {
     const StageNeed& need = needs_[stage];
-    return need.is_needed && !asides_[stage] &&
+    return need.is_needed && !helpers_[stage] &&
            std::all_of(need.copies_from.begin(), need.copies_from.end(), [&](std::size_t other) {
                return is_done(other);
            });
@@ -48,15 +48,15 @@ bool SideBySide::is_ready(std::size_t stage) const {
 
 std::size_t SideBySide::running() const {
     return static_cast<std::size_t>(
-        std::count_if(asides_.begin(), asides_.end(), [](const auto& aside) {
-            return aside && !aside->has_ended();
+        std::count_if(helpers_.begin(), helpers_.end(), [](const auto& helper) {
+            return helper && !helper->has_ended();
         }));
 }
 
 Result<void> SideBySide::start_one(std::size_t stage) {
     auto make = std::exchange(context_.put_off[stage], {});
-    CYBELE_TRY(Aside aside, Aside::start(make));
-    asides_[stage].emplace(std::move(aside));
+    CYBELE_TRY(HelperProcess helper, HelperProcess::start(make));
+    helpers_[stage].emplace(std::move(helper));
     // Meanwhile another one's fault is a fault of the build.
     context_.put_off[stage] = [this, stage]() -> Result<void> {
         while (!is_done(stage)) {
@@ -71,9 +71,9 @@ Result<void> SideBySide::wait_for_one() {
     siginfo_t ended{};
     while (::waitid(P_ALL, 0, &ended, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
     }
-    for (auto& aside : asides_) {
-        if (aside && !aside->has_ended() && aside->process() == ended.si_pid) {
-            return aside->wait();
+    for (auto& helper : helpers_) {
+        if (helper && !helper->has_ended() && helper->process() == ended.si_pid) {
+            return helper->wait();
         }
     }
     return fail(ErrorCode::kInternal,
@@ -91,7 +91,7 @@ Result<void> SideBySide::start() {
         return {};
     }
     const auto is_waiting = [&](std::size_t stage) {
-        return needs_[stage].is_needed && !asides_[stage];
+        return needs_[stage].is_needed && !helpers_[stage];
     };
     for (;;) {
         bool all_started = true;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "builder/pack/stage.hpp"
-#include "builder/processes/aside.hpp"
+#include "builder/processes/helper_process.hpp"
 
 #include <cstddef>
 #include <optional>
@@ -32,7 +32,7 @@ struct StageNeed {
 class SideBySide {
 public:
     SideBySide(StageContext& context, std::vector<StageNeed> needs)
-        : context_(context), needs_(std::move(needs)), asides_(needs_.size()) {}
+        : context_(context), needs_(std::move(needs)), helpers_(needs_.size()) {}
 
     [[nodiscard]] Result<void> start();
 
@@ -45,7 +45,7 @@ private:
 
     StageContext& context_;
     std::vector<StageNeed> needs_;
-    std::vector<std::optional<Aside>> asides_;
+    std::vector<std::optional<HelperProcess>> helpers_;
 };
 
 } // namespace cybele::builder

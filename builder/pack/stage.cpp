@@ -8,6 +8,7 @@
 #include "builder/pack/stage_metadata.hpp"
 #include "builder/pack/step_fault.hpp"
 #include "builder/pack/writable_test.hpp"
+#include "builder/request/step_line.hpp"
 #include "builder/steps/host_script.hpp"
 #include "builder/steps/step_log.hpp"
 #include "builder/steps/tidy.hpp"
@@ -49,9 +50,9 @@ class StageBuilder {
 public:
     StageBuilder(StageContext& context, const StagePlan& plan)
         : context_(context), plan_(plan), number_(context.roots.size()),
-          keys_(context.keys[number_]), surroundings_(context.surroundings),
-          root_(context.surroundings.work / fmt::format("stage-{}", number_)) {
-        surroundings_.work /= fmt::format("work-{}", number_);
+          keys_(context.keys[number_]), host_environment_(context.host_environment),
+          root_(context.host_environment.work / fmt::format("stage-{}", number_)) {
+        host_environment_.work /= fmt::format("work-{}", number_);
         is_layered_ = is_layered(context, number_);
         const std::string name = context.keys.size() > 1 ? plan.stage->name() : "";
         report_ = name.empty() ? context.report : [&context, name](const std::string& text) {
@@ -82,7 +83,7 @@ private:
         return what + (name.empty() ? "" : " of stage '" + name + "'");
     }
     [[nodiscard]] FillContext fill_context() const {
-        return {context_.request, context_.environment, surroundings_, report_};
+        return {context_.request, context_.environment, host_environment_, report_};
     }
     [[nodiscard]] Result<std::vector<Copy>> stage_copies(const Step& step) const;
     [[nodiscard]] Result<void> build_steps();
@@ -115,8 +116,8 @@ private:
     const StagePlan& plan_;
     std::size_t number_;
     const StageKeys& keys_;
-    Surroundings surroundings_; ///< with a working folder of this stage's own
-    Report report_;             ///< names the stage where there are several
+    HostEnvironment host_environment_; ///< with a working folder of this stage's own
+    Report report_;                    ///< names the stage where there are several
     fs::path root_;
     fs::path directory_; ///< of the stage: its root, or what holds its layers
     bool is_layered_ = false;
@@ -134,12 +135,12 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
                                      {section, arguments, text},
                                      absolute_path(context_.request.source.directory),
                                      context_.environment.all(),
-                                     surroundings_));
+                                     host_environment_));
         return end.code == 0
                    ? Result<void>()
                    : fail(step_failed(*last_section(*plan_.stage, section), "%" + section, end));
     }
-    const fs::path file = surroundings_.work / (section + ".script");
+    const fs::path file = host_environment_.work / (section + ".script");
     CYBELE_CHECK(write_file(file, text, 0700));
     Command command;
     CYBELE_TRY(command.argv, script_command(arguments, file.native()));
@@ -147,14 +148,14 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
     add_host_variables(variables, root_);
     command.environment = std::move(variables);
     command.directory = absolute_path(context_.request.source.directory);
-    if (surroundings_.output == StepOutput::kStreams) {
+    if (host_environment_.output == StepOutput::kStreams) {
         command.output = Command::Stream::kInherit;
-    } else if (surroundings_.output == StepOutput::kErrors) {
+    } else if (host_environment_.output == StepOutput::kErrors) {
         command.on_output = [](std::string_view piece) {
             (void)write_all(STDERR_FILENO, piece, "standard error");
         };
     }
-    if (surroundings_.output != StepOutput::kKept) {
+    if (host_environment_.output != StepOutput::kKept) {
         command.errors = Command::Stream::kInherit;
     }
     CYBELE_TRY(const Outcome outcome, run_process(command));
@@ -169,7 +170,7 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
 
 Result<void> StageBuilder::fill_base(const fs::path& root) {
     if (plan_.agent == "localimage") {
-        report_("unpack " + printable(plan_.source.native()));
+        report_(std::string(step_line::kUnpack) + printable(plan_.source.native()));
     }
     const auto filled = plan_.oci ? unpack_oci(*plan_.oci, root, report_)
                                   : find_agent(plan_.agent)->fill(plan_, root, fill_context());
@@ -211,7 +212,7 @@ Result<std::size_t> StageBuilder::add_kept_layers() {
         if (!kept) {
             return i;
         }
-        report_(plan_.steps[i].name + ": reused");
+        report_(plan_.steps[i].name + std::string(step_line::kReused));
         CYBELE_CHECK(layers_->add_squashfs(*kept));
     }
     return plan_.steps.size();
@@ -242,10 +243,11 @@ Result<void> StageBuilder::run_script(const Step& step) {
     if (step.text.find_first_not_of(" \t\r\n") == std::string::npos) {
         return {};
     }
-    CYBELE_TRY(const ScriptEnd end,
-               run_inside(root_, {step.section->name, step.arguments, step.text}, surroundings_));
+    CYBELE_TRY(
+        const ScriptEnd end,
+        run_inside(root_, {step.section->name, step.arguments, step.text}, host_environment_));
     if (const std::string packages = end.packages.text();
-        !packages.empty() && surroundings_.is_verbose) {
+        !packages.empty() && host_environment_.is_verbose) {
         report_(step.name + ": " + packages);
     }
     if (end.code == 0) {
@@ -349,8 +351,9 @@ Result<void> StageBuilder::test() {
     }
     report_("%test");
     CYBELE_TRY(const ScriptEnd end,
-               context_.request.steps.has_writable_test ? run_writable_test(root_, surroundings_)
-                                                        : run_test(root_, surroundings_, false));
+               context_.request.steps.has_writable_test
+                   ? run_writable_test(root_, host_environment_)
+                   : run_test(root_, host_environment_, TestTree::kReadOnly));
     if (end.code != 0) {
         return fail(step_failed(*section, "%test", end));
     }
@@ -389,7 +392,7 @@ Result<void> StageBuilder::build_layers() {
 
 Result<void> StageBuilder::build() {
     CYBELE_CHECK(make_directories(root_));
-    CYBELE_CHECK(make_directories(surroundings_.work));
+    CYBELE_CHECK(make_directories(host_environment_.work));
     if (const std::string pre = plan_.stage->joined("pre"); has_command(pre)) {
         report_("%pre");
         CYBELE_CHECK(run_host_script("pre", pre, arguments_of(*plan_.stage, "pre")));
@@ -407,16 +410,18 @@ Result<void> StageBuilder::build() {
 
 } // namespace
 
-Result<void> build_stage(StageContext& context, const StagePlan& plan, bool is_last) {
+void add_stage(StageContext& context, const StagePlan& plan) {
     const auto builder = std::make_shared<StageBuilder>(context, plan);
     context.roots.push_back(builder->root());
+    context.put_off.emplace_back([builder] { return builder->build(); });
+}
+
+Result<void> build_last_stage(StageContext& context, const StagePlan& plan) {
+    StageBuilder builder(context, plan);
+    context.roots.push_back(builder.root());
     context.put_off.emplace_back();
-    if (!is_last) {
-        context.put_off.back() = [builder] { return builder->build(); };
-        return {};
-    }
-    CYBELE_CHECK(builder->build());
-    context.layers = builder->layers();
+    CYBELE_CHECK(builder.build());
+    context.layers = builder.layers();
     return {};
 }
 

@@ -21,7 +21,7 @@ struct StageContext {
     const BuildRequest& request;
     const Environment& environment;
     const registry::Cache& cache;
-    const Surroundings& surroundings;
+    const HostEnvironment& host_environment;
     const Report& report;
     const std::vector<StageKeys>& keys;
     std::string owners; ///< how this user's builds own files, as image_key()
@@ -34,9 +34,12 @@ struct StageContext {
     std::shared_ptr<Layers> layers;
 };
 
-/// Builds the tree of the image's stage (`is_last`): base, steps (from the last one whose result is
-/// kept), tidying, metadata, test. Another is put off. Adds it to the context.
-[[nodiscard]] Result<void> build_stage(StageContext& context, const StagePlan& plan, bool is_last);
+/// Builds the tree of the image's stage, the last one: base, steps (from the last one whose result
+/// is kept), tidying, metadata, test. Adds it to the context.
+[[nodiscard]] Result<void> build_last_stage(StageContext& context, const StagePlan& plan);
+
+/// Adds another stage, which is built when a later one needs it (StageContext::put_off).
+void add_stage(StageContext& context, const StagePlan& plan);
 
 /// How many of a stage's first steps have results that are kept.
 [[nodiscard]] std::size_t count_kept(const StageContext& context, std::size_t stage);

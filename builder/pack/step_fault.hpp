@@ -2,7 +2,7 @@
 #pragma once
 
 #include "builder/request/request.hpp"
-#include "builder/steps/surroundings.hpp"
+#include "builder/steps/host_environment.hpp"
 #include "support/error.hpp"
 
 #include <filesystem>

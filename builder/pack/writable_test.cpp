@@ -14,8 +14,8 @@ namespace cybele::builder {
 
 namespace fs = std::filesystem;
 
-Result<ScriptEnd> run_writable_test(const fs::path& root, const Surroundings& surroundings) {
-    const fs::path place = surroundings.work / "writable-test";
+Result<ScriptEnd> run_writable_test(const fs::path& root, const HostEnvironment& host_environment) {
+    const fs::path place = host_environment.work / "writable-test";
     CYBELE_CHECK(make_directories(place));
     LayerWay way = find_layer_way(place);
     if (way.attributes.empty()) {
@@ -30,7 +30,7 @@ Result<ScriptEnd> run_writable_test(const fs::path& root, const Surroundings& su
         return fail(system_error("cannot bind the tree of the image", errno));
     }
     CYBELE_CHECK(layers.begin());
-    auto ended = run_test(layers.root(), surroundings, true);
+    auto ended = run_test(layers.root(), host_environment, TestTree::kWritable);
     CYBELE_CHECK(layers.end());
     if (::umount2(shown.c_str(), MNT_DETACH) != 0) {
         return fail(system_error("cannot unmount the tree of the image", errno));

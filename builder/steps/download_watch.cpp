@@ -165,7 +165,7 @@ std::unique_ptr<DownloadWatch> DownloadWatch::start(const images::RootDirectory&
     if (!stop || !watcher.begin()) {
         return nullptr;
     }
-    auto child = Aside::start([&]() -> Result<void> {
+    auto child = HelperProcess::start([&]() -> Result<void> {
         watcher.run(stop->read.get());
         return {};
     });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "builder/processes/aside.hpp"
+#include "builder/processes/helper_process.hpp"
 #include "images/inspection/layout_root.hpp"
 #include "runtime/namespaces/children.hpp"
 #include "support/error.hpp"
@@ -38,9 +38,9 @@ public:
     [[nodiscard]] std::set<std::string> end();
 
 private:
-    DownloadWatch(Aside child, namespaces::Pipe stop, std::filesystem::path copies)
+    DownloadWatch(HelperProcess child, namespaces::Pipe stop, std::filesystem::path copies)
         : child_(std::move(child)), stop_(std::move(stop)), copies_(std::move(copies)) {}
-    Aside child_;
+    HelperProcess child_;
     namespaces::Pipe stop_; ///< where something is written, the child ends
     std::filesystem::path copies_;
 };

@@ -100,9 +100,9 @@ Result<ScriptEnd> run_host_enclosed(const fs::path& root,
                                     const InsideScript& script,
                                     const fs::path& directory,
                                     const EnvironmentMap& environment,
-                                    const Surroundings& surroundings) {
-    const fs::path brought = surroundings.work / "brought";
-    const fs::path tree = surroundings.work / "machine";
+                                    const HostEnvironment& host_environment) {
+    const fs::path brought = host_environment.work / "brought";
+    const fs::path tree = host_environment.work / "machine";
     for (const fs::path& folder : {brought, tree}) {
         CYBELE_CHECK(remove_tree(folder));
         CYBELE_CHECK(make_directories(folder));
@@ -117,7 +117,7 @@ Result<ScriptEnd> run_host_enclosed(const fs::path& root,
     add_host_variables(sandbox.environment, root);
     sandbox.directory = directory;
     sandbox.new_pid_namespace = true;
-    sandbox.time_limit = surroundings.step_timeout;
+    sandbox.time_limit = host_environment.step_timeout;
     CYBELE_TRY(sandbox.mounts, machine_folders(tree));
     add_own_folders(sandbox.mounts);
     std::vector<ns::Mount> machine = std::move(sandbox.mounts);
@@ -135,7 +135,7 @@ Result<ScriptEnd> run_host_enclosed(const fs::path& root,
     resolver.target = "/etc/resolv.conf";
     resolver.is_optional = true;
     sandbox.mounts.push_back(resolver);
-    auto result = run_logged(sandbox, surroundings);
+    auto result = run_logged(sandbox, host_environment);
     CYBELE_CHECK(remove_tree(tree));
     return result;
 }

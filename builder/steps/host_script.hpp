@@ -23,6 +23,6 @@ void add_host_variables(EnvironmentMap& environment, const std::filesystem::path
                                                   const InsideScript& script,
                                                   const std::filesystem::path& directory,
                                                   const EnvironmentMap& environment,
-                                                  const Surroundings& surroundings);
+                                                  const HostEnvironment& host_environment);
 
 } // namespace cybele::builder

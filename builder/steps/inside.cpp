@@ -58,24 +58,24 @@ exec "$@"
 )";
 }
 
-std::string apt_configuration(const Surroundings& surroundings) {
+std::string apt_configuration(const HostEnvironment& host_environment) {
     // Given by APT_CONFIG: apt reads it besides the image's own files. dpkg need not sync a tree
     // that is thrown away if the machine fails.
     std::string text = "DPkg::Options { \"--force-unsafe-io\"; };\n";
-    if (surroundings.accepts_expired_indexes) {
+    if (host_environment.accepts_expired_indexes) {
         text += "Acquire::Check-Valid-Until \"false\";\nAcquire::Check-Date \"false\";\n";
     }
-    if (surroundings.has_one_id) {
+    if (host_environment.has_one_id) {
         // apt checks that it became its own user, which no filter of system calls can feign.
         text += "APT::Sandbox::User \"root\";\n";
     }
-    if (!surroundings.ca_file.empty()) {
+    if (!host_environment.ca_file.empty()) {
         text += fmt::format("Acquire::https::CAInfo \"{}/ca.pem\";\n", kBrought);
     }
     return text;
 }
 
-EnvironmentMap script_environment(const Surroundings& surroundings) {
+EnvironmentMap script_environment(const HostEnvironment& host_environment) {
     EnvironmentMap variables = {
         {"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
         {"HOME", "/root"},
@@ -89,17 +89,17 @@ EnvironmentMap script_environment(const Surroundings& surroundings) {
         variables[std::string(prefix) + "LABELS"] = "/.build.labels";
         variables[std::string(prefix) + "ROOTFS"] = "/";
     }
-    variables.insert(surroundings.proxies.begin(), surroundings.proxies.end());
-    variables.insert(surroundings.pip.begin(), surroundings.pip.end());
-    if (!surroundings.ca_file.empty()) {
+    variables.insert(host_environment.proxies.begin(), host_environment.proxies.end());
+    variables.insert(host_environment.pip.begin(), host_environment.pip.end());
+    if (!host_environment.ca_file.empty()) {
         for (const char* name : kCaVariables) {
             variables[name] = std::string(kBrought) + "/ca.pem";
         }
     }
-    if (surroundings.epoch >= 0) {
-        variables["SOURCE_DATE_EPOCH"] = std::to_string(surroundings.epoch);
+    if (host_environment.epoch >= 0) {
+        variables["SOURCE_DATE_EPOCH"] = std::to_string(host_environment.epoch);
     }
-    for (const auto& [name, value] : surroundings.variables) {
+    for (const auto& [name, value] : host_environment.variables) {
         variables[name] = value;
     }
     return variables;
@@ -130,10 +130,11 @@ ns::Sandbox step_sandbox(const fs::path& root,
 }
 
 /// The host's name resolution, copied: a script may write to it, and the host's own stays.
-Result<void> add_network_files(const Surroundings& surroundings, std::vector<ns::Mount>& mounts) {
+Result<void> add_network_files(const HostEnvironment& host_environment,
+                               std::vector<ns::Mount>& mounts) {
     for (const char* name : {"resolv.conf", "hosts"}) {
         const auto text = read_file(fs::path("/etc") / name);
-        const fs::path copy = surroundings.work / name;
+        const fs::path copy = host_environment.work / name;
         CYBELE_CHECK(write_file(copy, text ? *text : std::string()));
         mounts.push_back(bind(copy, fs::path("/etc") / name, false));
     }
@@ -141,8 +142,8 @@ Result<void> add_network_files(const Surroundings& surroundings, std::vector<ns:
 }
 
 /// What the user lets steps see.
-void add_step_binds(const Surroundings& surroundings, std::vector<ns::Mount>& mounts) {
-    for (const StepBind& one : surroundings.binds) {
+void add_step_binds(const HostEnvironment& host_environment, std::vector<ns::Mount>& mounts) {
+    for (const StepBind& one : host_environment.binds) {
         mounts.push_back(bind(one.source, one.target, one.is_read_only));
         mounts.back().make_target = false;
     }
@@ -152,9 +153,9 @@ void add_step_binds(const Surroundings& surroundings, std::vector<ns::Mount>& mo
 /// apt runs that share one delete each other's packages; methods of ours look into the cache.
 class ScriptPackages {
 public:
-    explicit ScriptPackages(const Surroundings& surroundings)
-        : cache_(registry::Cache(surroundings.cache), surroundings.definition),
-          is_wanted_(!surroundings.cache.empty()), directory_(surroundings.work / "apt") {}
+    explicit ScriptPackages(const HostEnvironment& host_environment)
+        : cache_(registry::Cache(host_environment.cache), host_environment.definition),
+          is_wanted_(!host_environment.cache.empty()), directory_(host_environment.work / "apt") {}
     ScriptPackages(const ScriptPackages&) = delete;
     ScriptPackages& operator=(const ScriptPackages&) = delete;
 
@@ -212,17 +213,18 @@ private:
 };
 
 /// The packages of a script's pip; nothing where it names no digests.
-Result<std::optional<StepWheels>>
-begin_wheels(const fs::path& root, const InsideScript& script, const Surroundings& surroundings) {
+Result<std::optional<StepWheels>> begin_wheels(const fs::path& root,
+                                               const InsideScript& script,
+                                               const HostEnvironment& host_environment) {
     std::optional<StepWheels> wheels;
     auto digests =
-        surroundings.cache.empty() ? std::set<std::string>() : named_digests(script.text);
+        host_environment.cache.empty() ? std::set<std::string>() : named_digests(script.text);
     if (!digests.empty()) {
         CYBELE_TRY(auto tree, images::RootDirectory::open(root));
-        wheels.emplace(registry::Cache(surroundings.cache),
+        wheels.emplace(registry::Cache(host_environment.cache),
                        std::move(tree),
-                       surroundings.work / "wheels",
-                       surroundings.definition,
+                       host_environment.work / "wheels",
+                       host_environment.definition,
                        std::move(digests));
     }
     return wheels;
@@ -250,9 +252,9 @@ fs::path ca_of(const BuildRequest& request, const Environment& environment) {
 
 } // namespace
 
-Result<Surroundings> find_surroundings(const BuildRequest& request,
-                                       const Environment& environment) {
-    Surroundings found;
+Result<HostEnvironment> find_surroundings(const BuildRequest& request,
+                                          const Environment& environment) {
+    HostEnvironment found;
     found.binds = request.steps.binds;
     found.is_verbose = request.reporter.is_verbose;
     found.output = request.reporter.output;
@@ -334,13 +336,14 @@ bring_script(const InsideScript& script, const fs::path& brought, bool is_post_s
 }
 
 /// Runs it with what the shell knows at its end, where it fails.
-Result<ScriptEnd>
-run_recorded(ns::Sandbox& sandbox, const fs::path& brought, const Surroundings& surroundings) {
-    const fs::path state = surroundings.work / "state";
+Result<ScriptEnd> run_recorded(ns::Sandbox& sandbox,
+                               const fs::path& brought,
+                               const HostEnvironment& host_environment) {
+    const fs::path state = host_environment.work / "state";
     CYBELE_CHECK(write_file(state, ""));
     CYBELE_CHECK(write_file(brought / "state", "")); // where the file is mounted
     sandbox.mounts.push_back(bind(state, fs::path(kStatePath), false));
-    auto result = run_logged(sandbox, surroundings);
+    auto result = run_logged(sandbox, host_environment);
     if (result && result->code != 0) {
         result->state = read_file(state, kMostState).value_or("");
     }
@@ -349,47 +352,48 @@ run_recorded(ns::Sandbox& sandbox, const fs::path& brought, const Surroundings& 
 
 } // namespace
 
-Result<ScriptEnd>
-run_inside(const fs::path& root, const InsideScript& script, const Surroundings& surroundings) {
-    const fs::path brought = surroundings.work / "brought";
+Result<ScriptEnd> run_inside(const fs::path& root,
+                             const InsideScript& script,
+                             const HostEnvironment& host_environment) {
+    const fs::path brought = host_environment.work / "brought";
     CYBELE_CHECK(remove_tree(brought));
     CYBELE_CHECK(make_directories(brought));
     const bool is_shell = script.shell != nullptr;
-    const bool is_post_script = surroundings.has_post_script && !is_shell &&
+    const bool is_post_script = host_environment.has_post_script && !is_shell &&
                                 script.section == "post" && !fs::exists(root / &kPostScript[1]);
     CYBELE_TRY(auto command, bring_script(script, brought, is_post_script));
-    ScriptPackages packages(surroundings);
+    ScriptPackages packages(host_environment);
     CYBELE_CHECK(packages.prepare(brought));
     CYBELE_TRY(const std::string methods, packages.options(root));
-    CYBELE_CHECK(write_file(brought / "apt.conf", apt_configuration(surroundings) + methods));
-    if (!surroundings.ca_file.empty()) {
-        CYBELE_TRY(const std::string certificates, read_file(surroundings.ca_file));
+    CYBELE_CHECK(write_file(brought / "apt.conf", apt_configuration(host_environment) + methods));
+    if (!host_environment.ca_file.empty()) {
+        CYBELE_TRY(const std::string certificates, read_file(host_environment.ca_file));
         CYBELE_CHECK(write_file(brought / "ca.pem", certificates));
     }
     ns::Sandbox sandbox = step_sandbox(root,
                                        std::move(command),
-                                       script_environment(surroundings),
+                                       script_environment(host_environment),
                                        is_shell ? ns::Terminal::kShared : ns::Terminal::kNone);
     if (is_shell && !script.shell->terminal.empty()) {
         sandbox.environment["ENV"] = fmt::format("{}/{}.script", kBrought, script.section);
     }
-    CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
+    CYBELE_CHECK(add_network_files(host_environment, sandbox.mounts));
     sandbox.mounts.push_back(bind(brought, kBrought, true));
     if (is_post_script) {
         sandbox.mounts.push_back(bind(brought / "post.script", kPostScript, true));
     }
-    add_step_binds(surroundings, sandbox.mounts);
+    add_step_binds(host_environment, sandbox.mounts);
     packages.add_to(sandbox.mounts);
-    CYBELE_TRY(auto wheels, begin_wheels(root, script, surroundings));
+    CYBELE_TRY(auto wheels, begin_wheels(root, script, host_environment));
     if (const fs::path page = wheels ? wheels->begin(brought) : fs::path(); !page.empty()) {
         add_links(sandbox.environment, kBrought / page);
     }
-    sandbox.umask = surroundings.umask;
-    sandbox.time_limit = surroundings.step_timeout;
+    sandbox.umask = host_environment.umask;
+    sandbox.time_limit = host_environment.step_timeout;
     auto result = is_shell ? namespaces::run_sandboxed(sandbox).map([](int code) {
         return ScriptEnd{code, {}, {}, {}};
     })
-                           : run_recorded(sandbox, brought, surroundings);
+                           : run_recorded(sandbox, brought, host_environment);
     (void)::rmdir((root / fs::path(kBrought).relative_path()).c_str());
     if (is_post_script) {
         (void)::unlink((root / &kPostScript[1]).c_str());
@@ -406,15 +410,15 @@ run_inside(const fs::path& root, const InsideScript& script, const Surroundings&
 
 Result<ScriptEnd> run_program(const fs::path& root,
                               const std::vector<std::string>& words,
-                              const Surroundings& surroundings) {
-    ns::Sandbox sandbox = step_sandbox(root, words, script_environment(surroundings));
+                              const HostEnvironment& host_environment) {
+    ns::Sandbox sandbox = step_sandbox(root, words, script_environment(host_environment));
     sandbox.umask = mode_t{0022};
-    sandbox.time_limit = surroundings.step_timeout;
-    return run_logged(sandbox, surroundings);
+    sandbox.time_limit = host_environment.step_timeout;
+    return run_logged(sandbox, host_environment);
 }
 
 Result<ScriptEnd>
-run_test(const fs::path& root, const Surroundings& surroundings, bool is_writable) {
+run_test(const fs::path& root, const HostEnvironment& host_environment, TestTree tree) {
     ns::Sandbox sandbox =
         step_sandbox(root,
                      {"/.singularity.d/actions/test"},
@@ -428,10 +432,10 @@ run_test(const fs::path& root, const Surroundings& surroundings, bool is_writabl
         scratch.options = "mode=1777";
         sandbox.mounts.push_back(scratch);
     }
-    CYBELE_CHECK(add_network_files(surroundings, sandbox.mounts));
-    add_step_binds(surroundings, sandbox.mounts);
-    sandbox.is_root_read_only = !is_writable;
-    return run_logged(sandbox, surroundings);
+    CYBELE_CHECK(add_network_files(host_environment, sandbox.mounts));
+    add_step_binds(host_environment, sandbox.mounts);
+    sandbox.is_root_read_only = tree == TestTree::kReadOnly;
+    return run_logged(sandbox, host_environment);
 }
 
 } // namespace cybele::builder

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "builder/request/request.hpp"
+#include "builder/steps/host_environment.hpp"
 #include "builder/steps/shell_state.hpp"
-#include "builder/steps/surroundings.hpp"
 #include "runtime/namespaces/sandbox.hpp"
 #include "support/error.hpp"
 
@@ -17,8 +17,8 @@ namespace cybele::builder {
 
 /// From the request and the machine: the CA file that --ca-file, SSL_CERT_FILE, CURL_CA_BUNDLE …
 /// name, the proxies, where pip asks, apt's opinion on expired indexes.
-[[nodiscard]] Result<Surroundings> find_surroundings(const BuildRequest& request,
-                                                     const Environment& environment);
+[[nodiscard]] Result<HostEnvironment> find_surroundings(const BuildRequest& request,
+                                                        const Environment& environment);
 
 /// A script of a section, as the reference runs it: `/bin/sh -ex FILE`, with the section's
 /// arguments before FILE (so that `-c /bin/bash` runs bash without -e).
@@ -34,16 +34,19 @@ struct InsideScript {
 /// (runtime/namespaces/build_step.hpp). kInput for arguments that the reference refuses.
 [[nodiscard]] Result<ScriptEnd> run_inside(const std::filesystem::path& root,
                                            const InsideScript& script,
-                                           const Surroundings& surroundings);
+                                           const HostEnvironment& host_environment);
 
 /// Runs a program of the tree, which needs neither shell nor network.
 [[nodiscard]] Result<ScriptEnd> run_program(const std::filesystem::path& root,
                                             const std::vector<std::string>& words,
-                                            const Surroundings& surroundings);
+                                            const HostEnvironment& host_environment);
 
-/// Runs the image's own test action on a read-only tree; a `is_writable` one takes the changes.
+/// What a test may do with the tree.
+enum class TestTree { kReadOnly, kWritable };
+
+/// Runs the image's own test action.
 [[nodiscard]] Result<ScriptEnd>
-run_test(const std::filesystem::path& root, const Surroundings& surroundings, bool is_writable);
+run_test(const std::filesystem::path& root, const HostEnvironment& host_environment, TestTree tree);
 
 /// `-ex` and the arguments of a section line as the reference composes them, FILE being the last
 /// word; in `-c WORDS` the file is part of the command.

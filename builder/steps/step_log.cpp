@@ -109,16 +109,16 @@ bool has_one_output() {
 /// A file whose end is shown on failure, and what the user sees meanwhile.
 class Log {
 public:
-    static Result<Log> open(const Surroundings& surroundings) {
+    static Result<Log> open(const HostEnvironment& host_environment) {
         Log log;
-        log.path_ = surroundings.work / "log";
+        log.path_ = host_environment.work / "log";
         log.file_.reset(
             ::open(log.path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
         if (!log.file_.valid()) {
             return fail(system_error("cannot open the log of the build", errno));
         }
-        if (surroundings.output != StepOutput::kKept) {
-            CYBELE_CHECK(log.show(surroundings.output == StepOutput::kStreams));
+        if (host_environment.output != StepOutput::kKept) {
+            CYBELE_CHECK(log.show(host_environment.output == StepOutput::kStreams));
         }
         return log;
     }
@@ -291,8 +291,9 @@ std::string output_because(const std::string& who, std::string_view output) {
            std::string(output);
 }
 
-Result<ScriptEnd> run_logged(const namespaces::Sandbox& sandbox, const Surroundings& surroundings) {
-    CYBELE_TRY(Log log, Log::open(surroundings));
+Result<ScriptEnd> run_logged(const namespaces::Sandbox& sandbox,
+                             const HostEnvironment& host_environment) {
+    CYBELE_TRY(Log log, Log::open(host_environment));
     const auto ran = namespaces::run_sandboxed(sandbox, log.fds());
     log.finish();
     CYBELE_TRY(const int code, ran);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "builder/steps/surroundings.hpp"
+#include "builder/steps/host_environment.hpp"
 #include "runtime/namespaces/sandbox.hpp"
 #include "support/error.hpp"
 
@@ -42,8 +42,8 @@ namespace cybele::builder {
 /// the network was not reached (cli/common/refusal.cpp has a page for these words).
 [[nodiscard]] std::string output_because(const std::string& who, std::string_view output);
 
-/// Runs it. Its output is shown as the surroundings say; its end is kept for a message.
+/// Runs it. Its output is shown as the host environment says; its end is kept for a message.
 [[nodiscard]] Result<ScriptEnd> run_logged(const namespaces::Sandbox& sandbox,
-                                           const Surroundings& surroundings);
+                                           const HostEnvironment& host_environment);
 
 } // namespace cybele::builder

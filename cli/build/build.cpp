@@ -286,7 +286,7 @@ Result<int> build(Session& session, BuildOptions& options) {
     CYBELE_CHECK(prepare_request(session, options));
     CYBELE_CHECK(take_dockerfile(session, options));
     if (options.look.is_shell) {
-        return look_inside(session, options);
+        return open_failure_shell(session, options);
     }
     const bool replaces_sandbox = request_replaces_sandbox(session, options);
     std::optional<builder::Workspace> work;

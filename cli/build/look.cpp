@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // `build --shell`: looks at a step that failed.
-#include "builder/pack/look_inside.hpp"
+#include "builder/pack/failure_shell.hpp"
 #include "cli/build/options.hpp"
 #include "cli/common/session.hpp"
 #include "pipeline/document_kind.hpp"
@@ -30,7 +30,7 @@ std::string as_step(const std::string& commands, bool is_recipe) {
 
 } // namespace
 
-Result<int> look_inside(Session& session, const BuildOptions& options) {
+Result<int> open_failure_shell(Session& session, const BuildOptions& options) {
     builder::BuildRequest request;
     CYBELE_TRY(request.source.file, pipeline::find_source(options.build.source));
     if (!pipeline::image_source(request.source.file)) {
@@ -43,13 +43,13 @@ Result<int> look_inside(Session& session, const BuildOptions& options) {
             (void)!::write(STDERR_FILENO, (line + "\n").data(), line.size() + 1);
         }
     };
-    builder::LookInside look;
+    builder::FailureShell look;
     look.tells_changes = options.look.is_keeping;
     if (::isatty(STDIN_FILENO) != 0) {
         look.terminal = session.environment.get_or("TERM", "dumb");
     }
-    CYBELE_TRY(const builder::LookedInside done,
-               builder::look_inside(request, look, options.build.settings.environment));
+    CYBELE_TRY(const builder::FailureShellEnd done,
+               builder::open_failure_shell(request, look, options.build.settings.environment));
     if (options.look.is_keeping) {
         const bool is_recipe =
             pipeline::source_kind(request.source.file) == pipeline::SourceKind::kRecipe;

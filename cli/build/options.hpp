@@ -83,6 +83,6 @@ void tell_git(const Session& session, const std::string& image);
 [[nodiscard]] Result<void> take_dockerfile(Session& session, BuildOptions& options);
 
 /// `build --shell`: a shell where the last build of the source failed; its exit code.
-[[nodiscard]] Result<int> look_inside(Session& session, const BuildOptions& options);
+[[nodiscard]] Result<int> open_failure_shell(Session& session, const BuildOptions& options);
 
 } // namespace cybele::cli

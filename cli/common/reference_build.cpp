@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/reference_build.hpp"
 
+#include "builder/request/step_line.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -14,6 +15,8 @@
 namespace cybele::cli {
 
 namespace {
+
+namespace step_line = builder::step_line;
 
 /// The lines of a build that the reference has, too: a row for each kind of step.
 struct ReferenceLine {
@@ -184,21 +187,20 @@ std::size_t ReferenceBuild::stage_of(const std::string& line) const {
 }
 
 void ReferenceBuild::step(const std::string& line) {
-    constexpr std::string_view kReused = ": reused";
-    if (!session_->tells_as_other || stages_.empty() || line.starts_with("warning: ")) {
+    if (!session_->tells_as_other || stages_.empty() || line.starts_with(step_line::kWarning)) {
         return;
     }
     const std::size_t stage = stage_of(line);
     const std::string& name = stages_[stage].name;
     const bool is_named = !name.empty() && line.starts_with(name + ": ");
     const std::string own = is_named ? line.substr(name.size() + 2) : line;
-    const bool is_step = own.starts_with('%') || own.starts_with("applications");
-    const bool is_unchanged = line.starts_with("nothing changed: ");
+    const bool is_step = own.starts_with('%') || own.starts_with(step_line::kApplications);
+    const bool is_unchanged = line.starts_with(step_line::kUnchanged);
     if (is_unchanged && !runs_scripts()) { // nothing that is run would be missed
         tell_rest();
         return;
     }
-    if (is_unchanged || (is_step && own.ends_with(kReused))) {
+    if (is_unchanged || (is_step && own.ends_with(step_line::kReused))) {
         session_->inform_as_other(line + "; --disable-cache builds it again");
         return;
     }
@@ -208,8 +210,8 @@ void ReferenceBuild::step(const std::string& line) {
         enter(stage);
     }
     const bool is_test = own.starts_with("%test");
-    const bool is_pack = own.starts_with("pack ");
-    if (own.starts_with("unpack ") || (is_step && !own.starts_with("%pre")) || is_pack) {
+    const bool is_pack = own.starts_with(step_line::kPack);
+    if (own.starts_with(step_line::kUnpack) || (is_step && !own.starts_with("%pre")) || is_pack) {
         tell_base();
     }
     if (is_test || is_pack) {

@@ -116,7 +116,7 @@ nlohmann::json pull_json(const TransferOptions& options, const Pulled& pulled) {
     }
     if (!options.output.empty()) {
         document["output"] = options.output;
-        document["way"] = done.way ? registry::way_name(*done.way) : "download";
+        document["way"] = done.way ? registry::copy_method_name(*done.way) : "download";
     }
     if (!options.verify.empty()) {
         document["verified-by"] = pulled.signers;

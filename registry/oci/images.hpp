@@ -38,8 +38,8 @@ struct PullResult {
     std::uint64_t size = 0;
     bool is_downloaded = false; ///< else the store had it
     std::optional<StoredImage> stored;
-    std::optional<Way> way; ///< how the output file came
-    std::string name = {};  ///< in the store; empty: it was given none
+    std::optional<CopyMethod> way; ///< how the output file came
+    std::string name = {};         ///< in the store; empty: it was given none
 };
 
 /// Into the store, and from there into the output. Of several processes that want one image, one

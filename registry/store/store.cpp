@@ -331,13 +331,13 @@ Result<void> Store::note_repository(std::string_view digest, const std::string& 
     return change(digest, [&](Record& record) { add_sorted(record.repositories, repository); });
 }
 
-Result<Way> Store::put_out(const StoredImage& image,
-                           const Output& output,
-                           std::int64_t now,
-                           const Progress& progress) const {
+Result<CopyMethod> Store::put_out(const StoredImage& image,
+                                  const Output& output,
+                                  std::int64_t now,
+                                  const Progress& progress) const {
     CYBELE_TRY(const fs::path source, use(image, now));
-    CYBELE_TRY(const Way way, registry::put_out(source, output, progress));
-    if (way == Way::kLink && ::access(place_.index_file().c_str(), W_OK) == 0) {
+    CYBELE_TRY(const CopyMethod way, registry::put_out(source, output, progress));
+    if (way == CopyMethod::kLink && ::access(place_.index_file().c_str(), W_OK) == 0) {
         // A new name is a new ctime; the bytes are those that use() knew.
         CYBELE_CHECK(change(image.record.digest, [](Record&) {}));
     }

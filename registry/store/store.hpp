@@ -108,10 +108,10 @@ public:
     /// Notes that a registry has it.
     [[nodiscard]] Result<void> note_repository(std::string_view digest,
                                                const std::string& repository) const;
-    [[nodiscard]] Result<Way> put_out(const StoredImage& image,
-                                      const Output& output,
-                                      std::int64_t now,
-                                      const Progress& progress) const;
+    [[nodiscard]] Result<CopyMethod> put_out(const StoredImage& image,
+                                             const Output& output,
+                                             std::int64_t now,
+                                             const Progress& progress) const;
     /// Hashes images again: those given, or all.
     [[nodiscard]] Result<std::vector<Damage>> verify(const std::vector<StoredImage>& images,
                                                      const Progress& progress) const;

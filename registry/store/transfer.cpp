@@ -60,27 +60,27 @@ std::string_view text_of(std::span<const std::byte> piece) {
 
 } // namespace
 
-const char* way_name(Way way) {
+const char* copy_method_name(CopyMethod way) {
     switch (way) {
-    case Way::kReflink:
+    case CopyMethod::kReflink:
         return "reflink";
-    case Way::kLink:
+    case CopyMethod::kLink:
         return "link";
-    case Way::kCopy:
+    case CopyMethod::kCopy:
         break;
     }
     return "copy";
 }
 
-Result<Way> clone_or_copy(
+Result<CopyMethod> clone_or_copy(
     int from, const fs::path& source, int to, const fs::path& target, const Progress& progress) {
     if (share(from, to)) {
-        return Way::kReflink;
+        return CopyMethod::kReflink;
     }
     CYBELE_CHECK(each_piece(from, source, progress, [&](std::span<const std::byte> piece) {
         return write_all(to, text_of(piece), target);
     }));
-    return Way::kCopy;
+    return CopyMethod::kCopy;
 }
 
 Result<std::string> take_in(
@@ -147,7 +147,7 @@ bool rename_new(const fs::path& from, const fs::path& to) {
 }
 
 /// A hard link under a private name first, so that the name is never without a file.
-Result<Way> link_out(const fs::path& source, const Output& output) {
+Result<CopyMethod> link_out(const fs::path& source, const Output& output) {
     fs::path name = output.path;
     fs::path private_name;
     if (output.is_forced) {
@@ -177,7 +177,7 @@ Result<Way> link_out(const fs::path& source, const Output& output) {
             return fail(system_error("cannot link " + printable(output.path.native()), saved));
         }
     }
-    return Way::kLink;
+    return CopyMethod::kLink;
 }
 
 } // namespace
@@ -196,14 +196,15 @@ Result<void> move_out(const fs::path& file, const Output& output) {
     return fail(system_error("cannot write " + printable(output.path.native()), number));
 }
 
-Result<Way> put_out(const fs::path& source, const Output& output, const Progress& progress) {
+Result<CopyMethod> put_out(const fs::path& source, const Output& output, const Progress& progress) {
     CYBELE_CHECK(check_output(output));
     if (output.is_link) {
         return link_out(source, output);
     }
     CYBELE_TRY(const UniqueFd from, open_for_reading(source));
     CYBELE_TRY(PendingFile file, PendingFile::create(output.path, kExportedImageMode));
-    CYBELE_TRY(const Way way, clone_or_copy(from.get(), source, file.fd(), output.path, progress));
+    CYBELE_TRY(const CopyMethod way,
+               clone_or_copy(from.get(), source, file.fd(), output.path, progress));
     if (output.is_forced) {
         CYBELE_CHECK(file.commit());
         return way;

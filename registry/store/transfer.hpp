@@ -15,19 +15,19 @@ namespace cybele::registry {
 using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 /// How the bytes came to where they are.
-enum class Way {
+enum class CopyMethod {
     kReflink, ///< shared with the source until one of them changes (FICLONE)
     kLink,    ///< one file with two names: a change of one is a change of both
     kCopy,
 };
-[[nodiscard]] const char* way_name(Way way);
+[[nodiscard]] const char* copy_method_name(CopyMethod way);
 
 /// Shares the bytes where the file system can, else copies them.
-[[nodiscard]] Result<Way> clone_or_copy(int from,
-                                        const std::filesystem::path& source,
-                                        int to,
-                                        const std::filesystem::path& target,
-                                        const Progress& progress);
+[[nodiscard]] Result<CopyMethod> clone_or_copy(int from,
+                                               const std::filesystem::path& source,
+                                               int to,
+                                               const std::filesystem::path& target,
+                                               const Progress& progress);
 
 /// The same, for bytes that come in: gives the SHA-256 of what was written, in hexadecimal.
 [[nodiscard]] Result<std::string> take_in(int from,
@@ -50,7 +50,7 @@ struct Output {
 [[nodiscard]] Result<void> move_out(const std::filesystem::path& file, const Output& output);
 
 /// Puts a file's bytes under another name, whole or not at all.
-[[nodiscard]] Result<Way>
+[[nodiscard]] Result<CopyMethod>
 put_out(const std::filesystem::path& source, const Output& output, const Progress& progress);
 
 } // namespace cybele::registry

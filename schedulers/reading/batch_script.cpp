@@ -168,7 +168,7 @@ void read_words(std::size_t line, std::span<const std::string> words, BatchScrip
             into.directives.push_back(std::move(directive));
             continue;
         }
-        if (row->takes == Takes::kValue && !split.has_value && at + 1 < words.size()) {
+        if (row->takes == OptionValue::kValue && !split.has_value && at + 1 < words.size()) {
             split.value = words[++at];
             split.has_value = true;
         }

@@ -11,7 +11,7 @@ namespace cybele::schedulers {
 namespace {
 
 /// Whether `set -e` (or -eu …) and, asked for, `pipefail` are on.
-bool sets(const Judging& judging, char letter, std::string_view word) {
+bool sets(const RuleContext& judging, char letter, std::string_view word) {
     for (const ShellCommand& command : judging.script.commands) {
         if (command.program() != "set") {
             continue;
@@ -28,7 +28,7 @@ bool sets(const Judging& judging, char letter, std::string_view word) {
     return false;
 }
 
-void judge_strict(const Judging& judging) {
+void judge_strict(const RuleContext& judging) {
     if (judging.script.commands.empty()) {
         return;
     }
@@ -45,7 +45,7 @@ void judge_strict(const Judging& judging) {
     }
 }
 
-void judge_directory(const Judging& judging) {
+void judge_directory(const RuleContext& judging) {
     const auto name = judging.line_with("dirname \"$0\"") + judging.line_with("dirname $0") +
                       judging.line_with("BASH_SOURCE");
     if (judging.has_directives() && name != 0) {
@@ -75,7 +75,7 @@ bool is_secret_name(std::string_view name) {
         [&](std::string_view part) { return name.find(part) != std::string_view::npos; });
 }
 
-void judge_secrets(const Judging& judging) {
+void judge_secrets(const RuleContext& judging) {
     for (const auto& [name, value] : judging.asked.variables) {
         if (is_secret_name(name) && !value.empty()) {
             judging.tell("B3",
@@ -104,7 +104,7 @@ void judge_secrets(const Judging& judging) {
 constexpr std::array<std::string_view, 4> kOthers{
     "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "BLIS_NUM_THREADS", "NUMEXPR_NUM_THREADS"};
 
-void judge_threads(const Judging& judging) {
+void judge_threads(const RuleContext& judging) {
     const bool is_counted = judging.line_with("OMP_NUM_THREADS") != 0;
     if (judging.has_directives() && !is_counted) {
         judging.tell("C1",
@@ -126,7 +126,7 @@ void judge_threads(const Judging& judging) {
     }
 }
 
-void judge_places(const Judging& judging) {
+void judge_places(const RuleContext& judging) {
     const auto places = judging.line_with("OMP_PLACES");
     const auto bind = judging.line_with("OMP_PROC_BIND");
     const bool is_off = judging.line_with("OMP_PROC_BIND=false") != 0;
@@ -144,7 +144,7 @@ bool is_launch(const ShellCommand& command) {
     return std::find(kLaunchers.begin(), kLaunchers.end(), command.program()) != kLaunchers.end();
 }
 
-void judge_quotes(const Judging& judging) {
+void judge_quotes(const RuleContext& judging) {
     for (const ShellCommand& command : judging.script.commands) {
         if (!is_launch(command) && command.program() != "cd") {
             continue;
@@ -163,7 +163,7 @@ void judge_quotes(const Judging& judging) {
 }
 
 /// Something runs in the background and is waited for, so that a trap runs at once.
-void judge_forwarding(const Judging& judging) {
+void judge_forwarding(const RuleContext& judging) {
     const auto& commands = judging.script.commands;
     const auto has = [&](std::string_view name) {
         return std::any_of(commands.begin(), commands.end(), [&](const ShellCommand& command) {
@@ -184,7 +184,7 @@ void judge_forwarding(const Judging& judging) {
     }
 }
 
-void judge_code(const Judging& judging) {
+void judge_code(const RuleContext& judging) {
     const auto& commands = judging.script.commands;
     for (std::size_t index = 0; index < commands.size(); ++index) {
         const ShellCommand& command = commands[index];
@@ -210,7 +210,7 @@ void judge_code(const Judging& judging) {
     }
 }
 
-void judge_cleanup(const Judging& judging) {
+void judge_cleanup(const RuleContext& judging) {
     for (const ShellCommand& command : judging.script.commands) {
         if (command.program() != "rm" ||
             !(command.has("-rf") || command.has("-r") || command.has("-fr"))) {
@@ -229,7 +229,7 @@ void judge_cleanup(const Judging& judging) {
     }
 }
 
-void judge_record(const Judging& judging) {
+void judge_record(const RuleContext& judging) {
     if (judging.has_directives() && judging.line_with("exit.json") == 0) {
         judging.tell(
             "G6",
@@ -239,14 +239,14 @@ void judge_record(const Judging& judging) {
     }
 }
 
-void judge_origin(const Judging& judging) {
+void judge_origin(const RuleContext& judging) {
     const auto& text = judging.script.source.text();
     if (text.find("sha256:") == std::string::npos) {
         judging.tell("H3", 0, "nothing says what the script was made from", "render it from a Job");
     }
 }
 
-void judge_log(const Judging& judging) {
+void judge_log(const RuleContext& judging) {
     if (judging.line_with("cybelectl: job") == 0) {
         judging.tell("H4",
                      0,

@@ -6,7 +6,7 @@
 namespace cybele::schedulers {
 
 /// A script under judgement.
-struct Judging {
+struct RuleContext {
     const BatchScript& script;
     const Asked& asked;
     lint::Findings& breaks;
@@ -35,7 +35,7 @@ struct Judging {
 /// A reading that finds breaks of some invariants.
 struct BreakRule {
     std::string_view ids; ///< `B5 H6`
-    void (*judge)(const Judging&);
+    void (*judge)(const RuleContext&);
 };
 
 [[nodiscard]] std::span<const BreakRule> head_rules();

@@ -28,7 +28,7 @@ std::string with_each_thread_name(std::string_view text) {
     return written.append(text);
 }
 
-std::size_t Judging::line_with(std::string_view text, std::string_view without) const {
+std::size_t RuleContext::line_with(std::string_view text, std::string_view without) const {
     for (std::size_t index = 0; index < script.lines.size(); ++index) {
         const std::string& written = script.lines[index];
         const bool is_folded = written.find(kFolded) != std::string::npos;
@@ -43,10 +43,10 @@ std::size_t Judging::line_with(std::string_view text, std::string_view without) 
     return 0;
 }
 
-void Judging::tell(std::string_view id,
-                   std::size_t line,
-                   std::string what,
-                   std::string help) const {
+void RuleContext::tell(std::string_view id,
+                       std::size_t line,
+                       std::string what,
+                       std::string help) const {
     Fault fault;
     fault.code = ErrorCode::kInput;
     if (line != 0) {
@@ -59,7 +59,7 @@ void Judging::tell(std::string_view id,
 
 std::vector<lint::Finding> find_breaks(const BatchScript& script, const Asked& asked) {
     lint::Findings breaks;
-    const Judging judging{script, asked, breaks};
+    const RuleContext judging{script, asked, breaks};
     for (const auto rules : {head_rules(), body_rules(), launch_rules()}) {
         for (const BreakRule& rule : rules) {
             rule.judge(judging);

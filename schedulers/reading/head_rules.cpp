@@ -11,7 +11,7 @@
 namespace cybele::schedulers {
 namespace {
 
-void judge_first_line(const Judging& judging) {
+void judge_first_line(const RuleContext& judging) {
     const std::string first = judging.script.lines.empty() ? "" : judging.script.lines.front();
     const std::string& text = judging.script.source.text();
     if (text.find('\r') != std::string::npos) {
@@ -64,7 +64,7 @@ constexpr std::array<OddRow, 6> kOddRows{
       "the word belongs to no option: TORQUE ignores it, OpenPBS and sbatch reject the line",
       "drop it, or quote what belongs together"}}};
 
-void judge_order(const Judging& judging) {
+void judge_order(const RuleContext& judging) {
     for (const OddLine& odd : judging.script.odd) {
         const auto* const row =
             std::find_if(kOddRows.begin(), kOddRows.end(), [&](const OddRow& each) {
@@ -78,7 +78,7 @@ void judge_order(const Judging& judging) {
 }
 
 /// Blanks in a path of TORQUE get a backslash; `#` begins a comment for sbatch.
-void judge_values(const Judging& judging) {
+void judge_values(const RuleContext& judging) {
     for (const Directive& directive : judging.script.directives) {
         const bool is_path = directive.need == "stdout" || directive.need == "stderr";
         if (judging.is_pbs() && is_path && directive.value.find(' ') != std::string::npos) {
@@ -124,7 +124,7 @@ constexpr std::array kDropped{
                "write `-l select=N:ncpus=P:mpiprocs=P`"},
 };
 
-void judge_dropped(const Judging& judging) {
+void judge_dropped(const RuleContext& judging) {
     for (const Directive& directive : judging.script.directives) {
         for (const DroppedRow& row : kDropped) {
             if (row.reader == judging.script.reader && row.need == directive.need) {
@@ -152,7 +152,7 @@ bool is_clock(std::string_view text) {
     return colons == 2 && text.find_first_not_of("0123456789:") == std::string_view::npos;
 }
 
-void judge_units(const Judging& judging) {
+void judge_units(const RuleContext& judging) {
     for (const Directive& directive : judging.script.directives) {
         const auto& need = directive.need;
         const auto& value = directive.value;
@@ -184,7 +184,7 @@ void judge_units(const Judging& judging) {
     }
 }
 
-void judge_variables(const Judging& judging) {
+void judge_variables(const RuleContext& judging) {
     for (const Directive& directive : judging.script.directives) {
         if (directive.value.find('$') != std::string::npos) {
             judging.tell("A6",
@@ -195,7 +195,7 @@ void judge_variables(const Judging& judging) {
     }
 }
 
-void judge_names(const Judging& judging) {
+void judge_names(const RuleContext& judging) {
     constexpr std::size_t kMostOfPbs = 230;
     if (judging.is_pbs() && judging.asked.name.size() > kMostOfPbs) {
         judging.tell("A7",
@@ -221,7 +221,7 @@ void judge_names(const Judging& judging) {
 }
 
 /// A job gets its environment from who submits unless the head says what.
-void judge_export(const Judging& judging) {
+void judge_export(const RuleContext& judging) {
     if (!judging.is_slurm()) {
         return;
     }
@@ -245,7 +245,7 @@ void judge_export(const Judging& judging) {
     }
 }
 
-void judge_job_memory(const Judging& judging) {
+void judge_job_memory(const RuleContext& judging) {
     const Directive* memory = judging.script.find("-l mem");
     if (memory != nullptr && judging.script.reader == Reader::kTorque && judging.asked.nodes > 1 &&
         judging.asked.memory_per_node &&
@@ -266,7 +266,7 @@ void judge_job_memory(const Judging& judging) {
     }
 }
 
-void judge_margin(const Judging& judging) {
+void judge_margin(const RuleContext& judging) {
     const auto& before = judging.asked.signal_before;
     if (before && before->count() < 60) {
         judging.tell("G7",
@@ -277,7 +277,7 @@ void judge_margin(const Judging& judging) {
 }
 
 /// The whole head's rule G3: who gets the signal.
-void judge_signal(const Judging& judging) {
+void judge_signal(const RuleContext& judging) {
     const Directive* directive = judging.script.find("signal");
     if (directive == nullptr) {
         return;

@@ -32,7 +32,7 @@ bool starts_container(const ShellCommand& command) {
     return command.has("apptainer") || command.has("singularity") || command.has("cybelectl");
 }
 
-void for_launches(const Judging& judging,
+void for_launches(const RuleContext& judging,
                   const std::function<bool(const ShellCommand&)>& is_meant,
                   const std::function<void(const ShellCommand&)>& then) {
     for (const ShellCommand& command : judging.script.commands) {
@@ -53,7 +53,7 @@ bool is_look(const ShellCommand& command) {
     return command.has("--mpi=none") || command.has("hostname") || command.has("ppr:1:node");
 }
 
-void judge_srun_cpus(const Judging& judging) {
+void judge_srun_cpus(const RuleContext& judging) {
     for_launches(judging, is_srun, [&](const ShellCommand& command) {
         if (!is_look(command) && !has_any(command, {"--cpus-per-task", "-c"})) {
             judging.tell("C5",
@@ -65,7 +65,7 @@ void judge_srun_cpus(const Judging& judging) {
     });
 }
 
-void judge_kill(const Judging& judging) {
+void judge_kill(const RuleContext& judging) {
     for_launches(judging, is_srun, [&](const ShellCommand& command) {
         if (!is_look(command) && !has_any(command, {"--kill-on-bad-exit", "-K"})) {
             judging.tell("D8",
@@ -77,7 +77,7 @@ void judge_kill(const Judging& judging) {
 }
 
 /// The largest number that the script gives OMP_NUM_THREADS, 1 where it gives none as such.
-std::uint64_t threads_of(const Judging& judging) {
+std::uint64_t threads_of(const RuleContext& judging) {
     constexpr std::string_view kName = "OMP_NUM_THREADS=";
     constexpr std::size_t kMostDigits = 8;
     const std::string text = with_each_thread_name(judging.script.source.text());
@@ -92,7 +92,7 @@ std::uint64_t threads_of(const Judging& judging) {
     return most;
 }
 
-void judge_binding(const Judging& judging) {
+void judge_binding(const RuleContext& judging) {
     for_launches(judging, is_mpirun, [&](const ShellCommand& command) {
         const bool is_told = has_any(
             command, {"--bind-to", "-bind-to", "--map-by", "-map-by", "--cpu-bind", "-binding"});
@@ -110,7 +110,7 @@ void judge_binding(const Judging& judging) {
     });
 }
 
-void judge_fit(const Judging& judging) {
+void judge_fit(const RuleContext& judging) {
     for_launches(judging, is_mpirun, [&](const ShellCommand& command) {
         for (std::size_t index = 0; index + 1 < command.words.size(); ++index) {
             const auto& word = command.words[index].text;
@@ -150,7 +150,7 @@ void judge_fit(const Judging& judging) {
 }
 
 /// Whether an MPI program is started in containers.
-const ShellCommand* mpi_in_containers(const Judging& judging) {
+const ShellCommand* mpi_in_containers(const RuleContext& judging) {
     for (const ShellCommand& command : judging.script.commands) {
         if ((is_mpirun(command) || (is_srun(command) && command.has_start("--mpi"))) &&
             starts_container(command)) {
@@ -160,7 +160,7 @@ const ShellCommand* mpi_in_containers(const Judging& judging) {
     return nullptr;
 }
 
-void judge_guard(const Judging& judging) {
+void judge_guard(const RuleContext& judging) {
     const ShellCommand* launch = mpi_in_containers(judging);
     const bool has_guard = judging.script.source.text().find("mpi-probe") != std::string::npos;
     if (launch != nullptr && !has_guard) {
@@ -173,7 +173,7 @@ void judge_guard(const Judging& judging) {
 }
 
 /// Words of a runtime on a command line, or in an array of options beside a launcher.
-void judge_sharing(const Judging& judging) {
+void judge_sharing(const RuleContext& judging) {
     constexpr std::array<std::string_view, 8> kWrong{
         "--pid", "-p", "--containall", "-C", "--contain", "-c", "--cleanenv", "-e"};
     const bool has_launcher =
@@ -204,7 +204,7 @@ void judge_sharing(const Judging& judging) {
     }
 }
 
-void judge_root(const Judging& judging) {
+void judge_root(const RuleContext& judging) {
     for_launches(judging, is_mpirun, [&](const ShellCommand& command) {
         if (command.has("--allow-run-as-root")) {
             judging.tell("D6",
@@ -215,7 +215,7 @@ void judge_root(const Judging& judging) {
     });
 }
 
-void judge_hosts(const Judging& judging) {
+void judge_hosts(const RuleContext& judging) {
     const auto& commands = judging.script.commands;
     const bool uses_file =
         std::any_of(commands.begin(), commands.end(), [](const ShellCommand& each) {
@@ -239,7 +239,7 @@ void judge_hosts(const Judging& judging) {
     });
 }
 
-void judge_exports(const Judging& judging) {
+void judge_exports(const RuleContext& judging) {
     const auto& commands = judging.script.commands;
     const bool names_any =
         std::any_of(commands.begin(), commands.end(), [](const ShellCommand& command) {
@@ -264,7 +264,7 @@ struct Setting {
     std::size_t line = 0;
     std::string value;
 };
-Setting setting_of(const Judging& judging, std::string_view name) {
+Setting setting_of(const RuleContext& judging, std::string_view name) {
     const auto line = judging.line_with(fmt::format("{}=", name));
     if (line == 0) {
         return {};
@@ -278,7 +278,7 @@ bool is_this_machine(std::string_view host) {
     return host.starts_with("localhost") || host.starts_with("127.0.0.1");
 }
 
-void judge_rendezvous(const Judging& judging) {
+void judge_rendezvous(const RuleContext& judging) {
     for (const auto name : {"MASTER_ADDR", "rdzv_endpoint", "rdzv-endpoint", "master_addr"}) {
         const auto [line, host] = setting_of(judging, name);
         if (judging.asked.nodes > 1 && is_this_machine(host)) {
@@ -306,7 +306,7 @@ void judge_rendezvous(const Judging& judging) {
     }
 }
 
-void judge_torch(const Judging& judging) {
+void judge_torch(const RuleContext& judging) {
     judge_rendezvous(judging);
     const auto torchrun =
         judging.line_with("torchrun") + judging.line_with("torch.distributed.run");
@@ -338,7 +338,7 @@ void judge_torch(const Judging& judging) {
     }
 }
 
-void judge_spark(const Judging& judging) {
+void judge_spark(const RuleContext& judging) {
     const auto master =
         judging.line_with("start-master.sh") + judging.line_with("deploy.master.Master");
     const auto submit = judging.line_with("spark-submit");

@@ -14,9 +14,9 @@ constexpr std::string_view kSlurm = "slurm";
 constexpr std::string_view kTorque = "torque";
 constexpr std::string_view kPbspro = "pbspro";
 constexpr std::string_view kBoth = "torque pbspro";
-constexpr Takes kNo = Takes::kNothing;
-constexpr Takes kYes = Takes::kValue;
-constexpr Takes kMaybe = Takes::kMaybe;
+constexpr OptionValue kNo = OptionValue::kNothing;
+constexpr OptionValue kYes = OptionValue::kValue;
+constexpr OptionValue kMaybe = OptionValue::kMaybe;
 constexpr std::string_view kOfSite =
     "put it into `queue` or ask the support of the site for a field";
 constexpr std::string_view kSubmit = "give it when the job is submitted";

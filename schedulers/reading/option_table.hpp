@@ -8,7 +8,7 @@
 
 namespace cybele::schedulers {
 
-enum class Takes { kNothing, kValue, kMaybe };
+enum class OptionValue { kNothing, kValue, kMaybe };
 
 /// An option of sbatch or qsub, with the need that it carries. `kept:` needs have no field in a Job
 /// and are named by a conversion; an empty `help` says that nothing is lost without the line.
@@ -16,7 +16,7 @@ struct OptionRow {
     std::string_view readers; ///< of `slurm torque pbspro`
     std::string_view shorter; ///< `-N`; empty: none
     std::string_view longer;  ///< `--nodes`; empty: none
-    Takes takes;
+    OptionValue takes;
     std::string_view need;
     std::string_view help; ///< of a need without a field: what to do instead
 };

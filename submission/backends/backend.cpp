@@ -36,8 +36,8 @@ Result<void> Backend::release(const std::vector<std::string>& ids) {
     return hold(jobs, false);
 }
 
-Result<std::vector<Spent>> Backend::spent(const std::vector<JobRef>& /*jobs*/) {
-    return std::vector<Spent>();
+Result<std::vector<AccountedUse>> Backend::spent(const std::vector<JobRef>& /*jobs*/) {
+    return std::vector<AccountedUse>();
 }
 
 Result<std::vector<ReadBack>> Backend::read(const std::vector<Reading>& files) {

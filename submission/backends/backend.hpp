@@ -94,7 +94,7 @@ struct JobStatus {
 };
 
 /// What the accounting says that a job used; unset: nobody measured it.
-struct Spent {
+struct AccountedUse {
     std::string id;
     std::int64_t seconds = 0; ///< wall time
     std::int64_t cores = 0;   ///< that it was given; 0: not known
@@ -139,7 +139,7 @@ public:
     /// what became of each, the queue shows.
     [[nodiscard]] virtual Result<void> release(const std::vector<std::string>& ids);
     /// What jobs that ended used, where the scheduler keeps accounts; none: it does not.
-    [[nodiscard]] virtual Result<std::vector<Spent>> spent(const std::vector<JobRef>& jobs);
+    [[nodiscard]] virtual Result<std::vector<AccountedUse>> spent(const std::vector<JobRef>& jobs);
     /// Pieces of files of the scheduler's machine.
     [[nodiscard]] virtual Result<std::vector<ReadBack>> read(const std::vector<Reading>& files);
     /// A descriptor that becomes readable when the job ends, where there is such a thing.
@@ -167,7 +167,7 @@ public:
     accounts(const std::vector<std::string>& /*ids*/) const {
         return std::nullopt;
     }
-    [[nodiscard]] virtual std::vector<Spent> spent(const Outcome& /*outcome*/) const {
+    [[nodiscard]] virtual std::vector<AccountedUse> spent(const Outcome& /*outcome*/) const {
         return {};
     }
     /// The file in the folder of submission to which the scheduler adds why it ended a job, and

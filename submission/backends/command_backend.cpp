@@ -230,10 +230,10 @@ public:
         return {};
     }
 
-    Result<std::vector<Spent>> spent(const std::vector<JobRef>& jobs) override {
+    Result<std::vector<AccountedUse>> spent(const std::vector<JobRef>& jobs) override {
         const auto call = commands_->accounts(ids_of(jobs));
         if (!call) {
-            return std::vector<Spent>();
+            return std::vector<AccountedUse>();
         }
         CYBELE_TRY(
             const Answers answers,

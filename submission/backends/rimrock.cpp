@@ -129,7 +129,7 @@ public:
     QueryResult inquire(const std::vector<JobRef>& jobs) override {
         return scheduler_->inquire(jobs);
     }
-    Result<std::vector<Spent>> spent(const std::vector<JobRef>& jobs) override {
+    Result<std::vector<AccountedUse>> spent(const std::vector<JobRef>& jobs) override {
         return scheduler_->spent(jobs);
     }
     Result<std::vector<ReadBack>> read(const std::vector<Reading>& files) override {

@@ -310,8 +310,8 @@ public:
             {"sacct", "-P", "-n", "--noconvert", "-j", list, "-o", sacct_columns()});
     }
 
-    [[nodiscard]] std::vector<Spent> spent(const Outcome& outcome) const override {
-        return outcome.ok() ? read_sacct(outcome.output) : std::vector<Spent>();
+    [[nodiscard]] std::vector<AccountedUse> spent(const Outcome& outcome) const override {
+        return outcome.ok() ? read_sacct(outcome.output) : std::vector<AccountedUse>();
     }
 
     [[nodiscard]] Call search() const override {

@@ -79,8 +79,8 @@ std::optional<std::uint64_t> bytes_of_slurm(std::string_view text) {
                  : std::nullopt;
 }
 
-std::vector<Spent> read_sacct(std::string_view text) {
-    std::vector<Spent> jobs;
+std::vector<AccountedUse> read_sacct(std::string_view text) {
+    std::vector<AccountedUse> jobs;
     for (const std::string_view line : text::split(text, '\n')) {
         const auto columns = text::split(line, '|');
         if (columns.size() != kCount) {
@@ -89,7 +89,7 @@ std::vector<Spent> read_sacct(std::string_view text) {
         const std::string_view id = columns[kJob].substr(0, columns[kJob].find('.'));
         const bool is_step = id.size() != columns[kJob].size();
         if (!is_step) {
-            Spent spent;
+            AccountedUse spent;
             spent.id = id;
             spent.seconds = text::number(columns[kElapsed]).value_or(0);
             spent.cores = text::number(columns[kCores]).value_or(0);

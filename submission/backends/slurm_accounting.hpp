@@ -14,9 +14,9 @@ namespace cybele::submission {
 /// The columns that read_sacct() reads, for `sacct -P -n --noconvert -o`.
 [[nodiscard]] std::string sacct_columns();
 
-/// What sacct says of jobs and their steps, a job a Spent; processor time is the job's own line's,
-/// memory that of its greediest step: the most of a task times its tasks, as seff has it.
-[[nodiscard]] std::vector<Spent> read_sacct(std::string_view text);
+/// What sacct says of jobs and their steps, a job an AccountedUse; processor time is the job's own
+/// line's, memory that of its greediest step: the most of a task times its tasks, as seff has it.
+[[nodiscard]] std::vector<AccountedUse> read_sacct(std::string_view text);
 
 /// `[DD-[HH:]]MM:SS[.mmm]` in milliseconds.
 [[nodiscard]] std::optional<std::int64_t> milliseconds_of_slurm(std::string_view text);

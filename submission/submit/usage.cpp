@@ -73,7 +73,7 @@ AskedResources read_asked(std::string_view job_json) {
 
 Usage usage_of(const Entry& entry,
                const AskedResources& asked,
-               const std::optional<Spent>& spent,
+               const std::optional<AccountedUse>& spent,
                const std::optional<ExitRecord>& record) {
     Usage usage;
     usage.cores = entry.cpus;
@@ -118,10 +118,12 @@ Result<Consumption> consumption_of(JobContext& context, const Entry& entry) {
     if (entry.ended == 0 || entry.started == 0) {
         return consumption;
     }
-    std::optional<Spent> spent;
+    std::optional<AccountedUse> spent;
     if (const auto told = backend->spent({ref_of(entry)}); told) {
-        const auto found = std::find_if(
-            told->begin(), told->end(), [&entry](const Spent& one) { return one.id == entry.id; });
+        const auto found =
+            std::find_if(told->begin(), told->end(), [&entry](const AccountedUse& one) {
+                return one.id == entry.id;
+            });
         spent = found == told->end() ? std::nullopt : std::optional(*found);
     }
     consumption.used = usage_of(entry, consumption.asked, spent, record);

@@ -38,7 +38,7 @@ struct AskedResources {
 /// Lays the witnesses over each other: the accounting first, the record second; a pure function.
 [[nodiscard]] Usage usage_of(const Entry& entry,
                              const AskedResources& asked,
-                             const std::optional<Spent>& spent,
+                             const std::optional<AccountedUse>& spent,
                              const std::optional<ExitRecord>& record);
 
 struct Consumption {

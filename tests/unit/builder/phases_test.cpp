@@ -4,7 +4,7 @@
 #include "builder/pack/phase_json.hpp"
 #include "builder/pack/phases.hpp"
 #include "builder/processes/apart.hpp"
-#include "builder/processes/aside.hpp"
+#include "builder/processes/helper_process.hpp"
 #include "builder/steps/inside.hpp"
 
 #include <stdexcept>
@@ -120,9 +120,9 @@ TEST_CASE("a build's process that throws ends with a fault, and never returns to
     REQUIRE_FALSE(apart);
     CHECK(apart.error().faults().front().id == "build-process-fault");
     CHECK(apart.error().faults().front().because == "at 7");
-    auto aside = Aside::start([&] { return thrown({}); });
-    REQUIRE(aside);
-    const auto ended = aside->wait();
+    auto helper = HelperProcess::start([&] { return thrown({}); });
+    REQUIRE(helper);
+    const auto ended = helper->wait();
     REQUIRE_FALSE(ended);
     CHECK(ended.error().faults().front().id == "build-process-fault");
 }
@@ -130,15 +130,16 @@ TEST_CASE("a build's process that throws ends with a fault, and never returns to
 TEST_CASE("steps, then pack: trees and a file without the output's name") {
     PhaseBench bench;
     const BasedBuild build = bench.based();
-    auto surroundings = find_surroundings(bench.asked, bench.environment);
-    REQUIRE(surroundings.has_value());
-    surroundings->work = bench.here / "work";
-    fs::create_directories(surroundings->work);
+    auto host_environment = find_surroundings(bench.asked, bench.environment);
+    REQUIRE(host_environment.has_value());
+    host_environment->work = bench.here / "work";
+    fs::create_directories(host_environment->work);
     const fs::path file = bench.here / "packed.sif";
     std::vector<std::string> heard;
     const SignalCatcher signals;
     const auto work = [&](const Report& report) -> Result<void> {
-        CYBELE_TRY(const BuiltTrees trees, run_steps(build, *surroundings, report, bench.context));
+        CYBELE_TRY(const BuiltTrees trees,
+                   run_steps(build, *host_environment, report, bench.context));
         report("tree: " + content(trees.roots.back() / "one"));
         report("packed before: " + std::to_string(fs::exists(file) ? 1 : 0));
         return pack_image(trees, build, file, report, bench.context).map([](const auto&) {});

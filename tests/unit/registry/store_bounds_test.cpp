@@ -42,6 +42,44 @@ Collected collected(const Shop& shop, const Collection& wishes) {
 
 } // namespace
 
+TEST_CASE("layers: made once, used again, kept while somebody builds from them") {
+    Shop shop;
+    const Layers layers(shop.store.place());
+    const std::string digest = "sha256:" + std::string(64, 'e');
+    int fills = 0;
+    const auto get = [&](std::uint64_t size, std::int64_t now) {
+        return layers.get(digest, size, now, [&](const std::filesystem::path& file) {
+            ++fills;
+            return write_file(file, "layer");
+        });
+    };
+    {
+        const auto first = get(5, kNow);
+        REQUIRE(first);
+        CHECK_FALSE(first->was_there);
+        CHECK(first->is_own);
+        CHECK(std::filesystem::status(first->path).permissions() == std::filesystem::perms(0444));
+        const auto again = get(5, kNow + 7);
+        REQUIRE(again);
+        CHECK(again->was_there);
+        CHECK(fills == 1);
+        const auto listed = layers.list();
+        REQUIRE(listed.size() == 1);
+        CHECK(listed[0].size == 5);
+        CHECK(listed[0].used == kNow + 7);
+        CHECK_FALSE(Layers::remove(listed[0]));
+    }
+    CHECK(Layers::remove(layers.list().front()));
+    CHECK(layers.list().empty());
+    const auto wrong = get(6, kNow); // than its manifest says
+    REQUIRE_FALSE(wrong);
+    CHECK(wrong.error().code() == ErrorCode::kVerification);
+    layers.forget(digest);
+    CHECK(layers.list().empty());
+    REQUIRE(get(5, kNow));
+    CHECK(fills == 3);
+}
+
 TEST_CASE("a digest has 6 to 64 lower-case hexadecimal digits, and no others") {
     CHECK(read_store_argument("sha256:0123456789abcdef")->digest == "sha256:0123456789abcdef");
     CHECK(read_store_argument("sha256:" + std::string(64, '9')));

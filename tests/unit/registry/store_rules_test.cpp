@@ -2,7 +2,6 @@
 // The rules of a store: whose name it is, what comes in, what goes out, and what is swept away.
 #include "images/keys/new.hpp"
 #include "images/signatures/signature.hpp"
-#include "registry/store/layers.hpp"
 #include "registry/store/stored_file.hpp"
 #include "support/process.hpp"
 #include "tests/unit/registry/shop.hpp"
@@ -355,44 +354,6 @@ TEST_CASE("gc: a file that a process still writes is not swept") {
     CHECK_FALSE(fs::exists(file));
 }
 
-TEST_CASE("layers: made once, used again, kept while somebody builds from them") {
-    Shop shop;
-    const Layers layers(shop.store.place());
-    const std::string digest = "sha256:" + std::string(64, 'e');
-    int fills = 0;
-    const auto get = [&](std::uint64_t size, std::int64_t now) {
-        return layers.get(digest, size, now, [&](const fs::path& file) {
-            ++fills;
-            return write_file(file, "layer");
-        });
-    };
-    {
-        const auto first = get(5, kNow);
-        REQUIRE(first);
-        CHECK_FALSE(first->was_there);
-        CHECK(first->is_own);
-        CHECK(mode_of_file(first->path) == 0444);
-        const auto again = get(5, kNow + 7);
-        REQUIRE(again);
-        CHECK(again->was_there);
-        CHECK(fills == 1);
-        const auto listed = layers.list();
-        REQUIRE(listed.size() == 1);
-        CHECK(listed[0].size == 5);
-        CHECK(listed[0].used == kNow + 7);
-        CHECK_FALSE(Layers::remove(listed[0]));
-    }
-    CHECK(Layers::remove(layers.list().front()));
-    CHECK(layers.list().empty());
-    const auto wrong = get(6, kNow); // than its manifest says
-    REQUIRE_FALSE(wrong);
-    CHECK(wrong.error().code() == ErrorCode::kVerification);
-    layers.forget(digest);
-    CHECK(layers.list().empty());
-    REQUIRE(get(5, kNow));
-    CHECK(fills == 3);
-}
-
 TEST_CASE("out of the store: to a file that can be one, and by force over another") {
     Shop shop;
     const auto image = shop.add("one", "one");
@@ -418,18 +379,18 @@ TEST_CASE("out of the store: to a file that can be one, and by force over anothe
         image, {out, false, true}, kNow, [&](std::uint64_t done, std::uint64_t) { seen = done; });
     ::umask(before);
     REQUIRE(way);
-    CHECK(*way != Way::kLink);
-    CHECK(seen == (*way == Way::kCopy ? image.record.size : 0));
+    CHECK(*way != CopyMethod::kLink);
+    CHECK(seen == (*way == CopyMethod::kCopy ? image.record.size : 0));
     CHECK(mode_of_file(out) == 0755);
     CHECK(*digest_of_file(out) == image.record.digest);
     for (int i = 0; i < 2; ++i) { // the second time both names are of one file
-        CHECK(*shop.store.put_out(image, {out, true, true}, kNow, {}) == Way::kLink);
+        CHECK(*shop.store.put_out(image, {out, true, true}, kNow, {}) == CopyMethod::kLink);
         CHECK_FALSE(has_private_files(shop.folder.path()));
         CHECK(fs::hard_link_count(out) == 2);
     }
-    CHECK(std::string(way_name(Way::kLink)) == "link");
-    CHECK(std::string(way_name(Way::kCopy)) == "copy");
-    CHECK(std::string(way_name(Way::kReflink)) == "reflink");
+    CHECK(std::string(copy_method_name(CopyMethod::kLink)) == "link");
+    CHECK(std::string(copy_method_name(CopyMethod::kCopy)) == "copy");
+    CHECK(std::string(copy_method_name(CopyMethod::kReflink)) == "reflink");
 }
 
 TEST_CASE("a file of a store is known by its place, by a link to it, and as another name of it") {

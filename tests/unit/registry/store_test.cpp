@@ -397,7 +397,7 @@ TEST_CASE("out of the store: a copy of its own, or a link on request") {
     const auto taken = shop.store.put_out(image, {out}, kNow, {});
     REQUIRE_FALSE(taken);
     CHECK(taken.error().code() == ErrorCode::kInput);
-    CHECK(*shop.store.put_out(image, {out, true, true}, kNow, {}) == Way::kLink);
+    CHECK(*shop.store.put_out(image, {out, true, true}, kNow, {}) == CopyMethod::kLink);
     struct stat status {};
     REQUIRE(::stat(out.c_str(), &status) == 0);
     CHECK(status.st_nlink == 2);

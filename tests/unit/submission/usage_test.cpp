@@ -75,7 +75,7 @@ TEST_CASE(
 
 TEST_CASE(
     "efficiency is seff's: processor time over cores times wall time, memory over what was asked") {
-    submission::Spent spent;
+    submission::AccountedUse spent;
     spent.id = "7";
     spent.seconds = 100;
     spent.cores = 4;
@@ -111,7 +111,7 @@ TEST_CASE("without accounting the record's word is taken, and what nobody measur
     CHECK(usage.seconds == 100);
     CHECK_FALSE(usage.core_efficiency().has_value());
     // The accounting knows the job, but measured nothing: the script did.
-    submission::Spent spent;
+    submission::AccountedUse spent;
     spent.seconds = 50;
     usage = submission::usage_of(ended(), {}, spent, record);
     CHECK(usage.cpu_milliseconds == 100'000);

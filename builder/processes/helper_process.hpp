@@ -14,15 +14,15 @@ namespace cybele::builder {
 
 /// A child that shares this process's namespaces: what it mounts is seen here, and stays when it
 /// ended. It is killed where nobody waited for it, and dies with this process.
-class Aside {
+class HelperProcess {
 public:
-    [[nodiscard]] static Result<Aside> start(const std::function<Result<void>()>& work);
+    [[nodiscard]] static Result<HelperProcess> start(const std::function<Result<void>()>& work);
 
-    Aside(Aside&& other) noexcept;
-    Aside& operator=(Aside&& other) = delete;
-    Aside(const Aside&) = delete;
-    Aside& operator=(const Aside&) = delete;
-    ~Aside();
+    HelperProcess(HelperProcess&& other) noexcept;
+    HelperProcess& operator=(HelperProcess&& other) = delete;
+    HelperProcess(const HelperProcess&) = delete;
+    HelperProcess& operator=(const HelperProcess&) = delete;
+    ~HelperProcess();
 
     /// Waits for its end; gives the work's error, the first time.
     [[nodiscard]] Result<void> wait();
@@ -35,7 +35,7 @@ public:
     }
 
 private:
-    Aside(pid_t child, UniqueFd errors) : child_(child), errors_(std::move(errors)) {}
+    HelperProcess(pid_t child, UniqueFd errors) : child_(child), errors_(std::move(errors)) {}
     pid_t child_;
     UniqueFd errors_;
 };

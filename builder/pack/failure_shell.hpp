@@ -9,12 +9,12 @@
 
 namespace cybele::builder {
 
-struct LookInside {
+struct FailureShell {
     std::string terminal; ///< TERM of the user's; empty: the commands come from standard input
     bool tells_changes = false;
 };
 
-struct LookedInside {
+struct FailureShellEnd {
     int code = 0;        ///< of the shell
     std::string changes; ///< as commands (changes_as_commands())
 };
@@ -22,7 +22,8 @@ struct LookedInside {
 /// Opens a shell where the last build of `request.source.file` failed: on what the step left,
 /// with the variables and the folder of its script. What is changed there is forgotten at its end.
 /// kInput where no failed step of this file is cached.
-[[nodiscard]] Result<LookedInside>
-look_inside(const BuildRequest& request, const LookInside& look, const Environment& environment);
+[[nodiscard]] Result<FailureShellEnd> open_failure_shell(const BuildRequest& request,
+                                                         const FailureShell& look,
+                                                         const Environment& environment);
 
 } // namespace cybele::builder

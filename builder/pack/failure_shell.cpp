@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builder/pack/look_inside.hpp"
+#include "builder/pack/failure_shell.hpp"
 
 #include "builder/files/output.hpp"
 #include "builder/files/workspace.hpp"
@@ -97,16 +97,16 @@ private:
 /// In the namespaces of a build.
 Result<int> open_shell(const FoundFailedStep& found,
                        const BuildRequest& request,
-                       const LookInside& look,
-                       const Surroundings& surroundings,
+                       const FailureShell& look,
+                       const HostEnvironment& host_environment,
                        std::string_view owners) {
-    FailedTree tree(found, request, surroundings.work);
+    FailedTree tree(found, request, host_environment.work);
     CYBELE_CHECK(tree.show(owners));
     const ShellInside shell{found.step.state, look.terminal};
     InsideScript script{found.step.section, {}, {}, &shell};
-    CYBELE_TRY(const ScriptEnd end, run_inside(tree.root(), script, surroundings));
+    CYBELE_TRY(const ScriptEnd end, run_inside(tree.root(), script, host_environment));
     CYBELE_TRY(const std::string changes, tree.end());
-    CYBELE_CHECK(write_file(surroundings.work / kChanges, look.tells_changes ? changes : ""));
+    CYBELE_CHECK(write_file(host_environment.work / kChanges, look.tells_changes ? changes : ""));
     return end.code;
 }
 
@@ -138,8 +138,9 @@ Result<int> open_apart(namespaces::IdMap map, const std::function<Result<int>()>
 
 } // namespace
 
-Result<LookedInside>
-look_inside(const BuildRequest& request, const LookInside& look, const Environment& environment) {
+Result<FailureShellEnd> open_failure_shell(const BuildRequest& request,
+                                           const FailureShell& look,
+                                           const Environment& environment) {
     const registry::Cache cache(environment.cache_directory());
     CYBELE_CHECK(cache.check());
     const fs::path source = absolute_path(request.source.file);
@@ -158,18 +159,18 @@ look_inside(const BuildRequest& request, const LookInside& look, const Environme
     CYBELE_CHECK(make_own_folder(
         {temporary, "the tree that is shown", "CYBELE_TMPDIR", OwnFolder::kScratch}));
     CYBELE_TRY(const Workspace work, Workspace::make(temporary, map));
-    CYBELE_TRY(Surroundings surroundings, find_surroundings(request, environment));
-    surroundings.work = work.path();
-    surroundings.has_one_id = map == namespaces::IdMap::kOwnRoot;
-    surroundings.cache = cache.directory();
-    surroundings.definition = source.native();
-    surroundings.step_timeout = 0;
+    CYBELE_TRY(HostEnvironment host_environment, find_surroundings(request, environment));
+    host_environment.work = work.path();
+    host_environment.has_one_id = map == namespaces::IdMap::kOwnRoot;
+    host_environment.cache = cache.directory();
+    host_environment.definition = source.native();
+    host_environment.step_timeout = 0;
     tell(fmt::format("a shell where {} failed (exit code {}); `exit` ends it",
                      printable(found->step.kept.step),
                      found->step.code));
-    LookedInside result;
+    FailureShellEnd result;
     CYBELE_TRY(result.code, open_apart(map, [&] {
-                   return open_shell(*found, request, look, surroundings, owners_of(map));
+                   return open_shell(*found, request, look, host_environment, owners_of(map));
                }));
     result.changes = read_file(work.path() / kChanges).value_or("");
     return result;

@@ -14,7 +14,7 @@ namespace cybele::builder {
 
 /// What a script that is run while an image is built gets from this machine; the same for all
 /// steps of a build.
-struct Surroundings {
+struct HostEnvironment {
     std::vector<StepBind> binds;   ///< of --bind
     std::filesystem::path work;    ///< of this build; private
     std::filesystem::path cache;   ///< that keeps downloaded packages; empty: none

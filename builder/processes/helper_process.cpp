@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "builder/processes/aside.hpp"
+#include "builder/processes/helper_process.hpp"
 
 #include "builder/processes/fault_pipe.hpp"
 #include "runtime/namespaces/children.hpp"
@@ -13,7 +13,7 @@
 
 namespace cybele::builder {
 
-Result<Aside> Aside::start(const std::function<Result<void>()>& work) {
+Result<HelperProcess> HelperProcess::start(const std::function<Result<void>()>& work) {
     CYBELE_TRY(namespaces::Pipe errors, namespaces::make_pipe());
     const pid_t parent = ::getpid();
     const pid_t child = ::fork();
@@ -28,20 +28,20 @@ Result<Aside> Aside::start(const std::function<Result<void>()>& work) {
         }
         ::_exit(result ? 0 : 1);
     }
-    return Aside(child, std::move(errors.read));
+    return HelperProcess(child, std::move(errors.read));
 }
 
-Aside::Aside(Aside&& other) noexcept
+HelperProcess::HelperProcess(HelperProcess&& other) noexcept
     : child_(std::exchange(other.child_, -1)), errors_(std::move(other.errors_)) {}
 
-Aside::~Aside() {
+HelperProcess::~HelperProcess() {
     if (child_ >= 0) {
         ::kill(child_, SIGKILL);
         (void)wait_for(child_);
     }
 }
 
-Result<void> Aside::wait() {
+Result<void> HelperProcess::wait() {
     if (has_ended()) {
         return {};
     }
