@@ -21,27 +21,31 @@ void Pace::fill(Moment now) {
     if (filled_ >= Moment(0)) {
         const double seconds =
             static_cast<double>((now - filled_).count()) / kMillisecondsPerSecond;
-        // The burst shrinks with the rate: an overloaded server does not get all of it.
-        tokens_ = std::min(burst_ * rate_ / full_, tokens_ + seconds * rate_);
+        tokens_ = std::min(most(), tokens_ + seconds * rate_);
     }
     filled_ = now;
 }
 
-bool Pace::take(Moment now) {
+double Pace::needed(bool is_urgent) const {
+    return is_urgent ? 1 : std::max(1.0, std::min(most(), 1 + most() / 2));
+}
+
+bool Pace::take(Moment now, bool is_urgent) {
     fill(now);
-    if (tokens_ < 1) {
+    if (tokens_ < needed(is_urgent)) {
         return false;
     }
     tokens_ -= 1;
     return true;
 }
 
-Moment Pace::next(Moment now) {
+Moment Pace::next(Moment now, bool is_urgent) {
     fill(now);
-    if (tokens_ >= 1) {
+    const double missing = needed(is_urgent) - tokens_;
+    if (missing <= 0) {
         return now;
     }
-    const double wait = std::ceil((1 - tokens_) / rate_ * kMillisecondsPerSecond);
+    const double wait = std::ceil(missing / rate_ * kMillisecondsPerSecond);
     return now + std::chrono::milliseconds(static_cast<std::int64_t>(wait));
 }
 

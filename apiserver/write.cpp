@@ -81,7 +81,7 @@ std::optional<std::uint64_t> Writer::submit(Write write, Moment now) {
     entry.deadline = now + write.patience;
     entry.write = std::move(write);
     entry.backoff = settings_.backoff;
-    ready_.push_back(number);
+    queue_of(number).push_back(number);
     schedule(now);
     return number;
 }
@@ -104,24 +104,34 @@ Moment Writer::next_wake() const {
 
 void Writer::wake(Moment now) {
     while (!paused_.empty() && paused_.begin()->first <= now) {
-        ready_.push_back(paused_.begin()->second);
+        const std::uint64_t number = paused_.begin()->second;
+        if (entries_.contains(number)) {
+            queue_of(number).push_back(number);
+        }
         paused_.erase(paused_.begin());
     }
     schedule(now);
 }
 
+std::deque<std::uint64_t>& Writer::queue_of(std::uint64_t number) {
+    return entries_.at(number).write.is_urgent ? urgent_ : ready_;
+}
+
 void Writer::schedule(Moment now) {
     pace_due_ = kNever;
-    while (!ready_.empty() && open_.size() < settings_.streams) {
-        const auto found = entries_.find(ready_.front());
-        if (found != entries_.end()) {
-            if (!pace_.take(now)) {
-                pace_due_ = pace_.next(now);
-                return;
+    for (std::deque<std::uint64_t>* queue : {&urgent_, &ready_}) {
+        while (!queue->empty() && open_.size() < settings_.streams) {
+            const auto found = entries_.find(queue->front());
+            if (found != entries_.end()) {
+                const bool is_urgent = found->second.write.is_urgent;
+                if (!pace_.take(now, is_urgent)) {
+                    pace_due_ = pace_.next(now, is_urgent);
+                    return;
+                }
+                send(found->second, found->first);
             }
-            send(found->second, found->first);
+            queue->pop_front();
         }
-        ready_.pop_front();
     }
 }
 
@@ -200,7 +210,7 @@ void Writer::take_read(Entry& entry, std::uint64_t number, const Reply& reply, M
     }
     if (reply.ok() && revision == entry.write.revision) {
         entry.reads = false; // it did not happen
-        ready_.push_front(number);
+        queue_of(number).push_front(number);
         return;
     }
     WriteResult outcome{reply.ok() ? WriteResult::Kind::kConflict : kind_of(reply), reply.body, {}};

@@ -48,6 +48,7 @@ struct Write {
     std::string revision;
     std::string read_path; ///< empty: `path`, without a subresource
     std::chrono::milliseconds patience{300'000};
+    bool is_urgent = false; ///< sent before others that wait, and by the half of the burst for it
     std::function<void(const WriteResult&)> on_end;
 };
 
@@ -59,8 +60,8 @@ struct WriterSettings {
     Backoff backoff;
 };
 
-/// Sends writes in their order, several at the same time, at a pace of its own, and repeats those
-/// that failed for a passing reason.
+/// Sends writes in their order, urgent ones first, several at the same time, at a pace of its own,
+/// and repeats those that failed for a passing reason.
 class Writer : public Receiver {
 public:
     Writer(const WriterSettings& settings, Transport& transport, std::uint64_t seed);
@@ -98,6 +99,7 @@ private:
     void take_read(Entry& entry, std::uint64_t number, const Reply& reply, Moment now);
     void finish(std::uint64_t number, const WriteResult& outcome);
     void schedule(Moment now);
+    std::deque<std::uint64_t>& queue_of(std::uint64_t number);
 
     WriterSettings settings_;
     Transport& transport_;
@@ -105,7 +107,8 @@ private:
     Pace pace_;
     std::uint64_t last_ = 0;
     std::map<std::uint64_t, Entry> entries_;
-    std::deque<std::uint64_t> ready_;             ///< in their order
+    std::deque<std::uint64_t> urgent_;            ///< in their order
+    std::deque<std::uint64_t> ready_;             ///< in their order, after those
     std::multimap<Moment, std::uint64_t> paused_; ///< until then
     std::map<std::uint64_t, std::uint64_t> open_; ///< exchange -> number
     Moment pace_due_ = kNever;

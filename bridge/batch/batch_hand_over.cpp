@@ -129,11 +129,15 @@ BatchCluster::exchange(Login& login, const Object& object, const std::vector<Cal
 std::vector<RecordSight> BatchCluster::exchange(Login& login, const std::vector<Asked>& all) {
     std::vector<RecordSight> sights;
     std::vector<Call> calls;
+    const bool is_shell = login.token == nullptr;
+    if (is_shell) {
+        calls.push_back(record_call(kCheckUser, login, {login.account}));
+        calls.front().directory.clear();
+    }
     for (const Asked& one : all) {
         calls.insert(calls.end(), one.calls.begin(), one.calls.end());
     }
     // Many objects do not each wait for a login host that is down.
-    const bool is_shell = login.token == nullptr;
     if (is_shell && is_away(login)) {
         sights.resize(all.size(), failed(login.trouble.words));
         return sights;
@@ -144,6 +148,11 @@ std::vector<RecordSight> BatchCluster::exchange(Login& login, const std::vector<
         return sights;
     }
     auto outcome = answers->outcomes.begin();
+    if (is_shell && !outcome->ok()) {
+        sights.resize(all.size(), hinder(login, submission::words_of(*outcome)));
+        return sights;
+    }
+    outcome += is_shell ? 1 : 0;
     for (const Asked& one : all) {
         const auto last = outcome + static_cast<std::ptrdiff_t>(one.calls.size()) - 1;
         const auto broken = std::find_if(outcome, last, [](const cybele::Outcome& call) {

@@ -7,6 +7,13 @@
 /// What may be done by one controller only begins with mkdir, which succeeds for one of them.
 namespace cybele::bridge {
 
+/// ACCOUNT: whether commands run as it. Another user's words on the account's folders, which it may
+/// not enter, would not say that.
+inline constexpr std::string_view kCheckUser = R"sh([ "$(id -un)" != "$1" ] || exit 0
+echo "commands run as another user: $(id -un), not $1" >&2
+exit 18
+)sh";
+
 /// ACCOUNT RECORD NUMBER BYTES INCOMING OBJECT COMMAND…: takes the claim of that number, moves the
 /// script into it, notes there whose job it is and calls the batch system's submission. Exit code
 /// 17: another controller has the claim. 18: nothing was begun, such as by another user.

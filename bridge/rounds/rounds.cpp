@@ -240,7 +240,9 @@ void Rounds::finish(const std::string& account,
                                       ? std::min(left, going.pace->trip(account))
                                       : left;
         const std::vector<Waiting> trip(begin, begin + static_cast<std::ptrdiff_t>(count));
+        asking_ = &going;
         const auto answers = ask(account, need, trip, going.sides.cluster);
+        asking_ = nullptr;
         look_for_ends(going);
         for (std::size_t at = 0; at < trip.size(); ++at) {
             turn(objects_.at(trip[at].uid), &answers[at], going);
@@ -261,7 +263,17 @@ void Rounds::finish(Needs needs, Going& going) {
     }
     going.needs = std::move(others);
     if (going.world.is_leader) {
+        asking_ = &going;
         perform_batch(std::exchange(batch_, {}), going.sides);
+        asking_ = nullptr;
+    }
+}
+
+/// A round trip of many hand-overs is longer than the pause between two polls may be.
+void Rounds::meanwhile() {
+    if (Going* going = std::exchange(asking_, nullptr)) {
+        look_for_ends(*going);
+        asking_ = going;
     }
 }
 
@@ -444,6 +456,7 @@ RoundReport
 Rounds::round(Server& server, Cluster& cluster, const World& world, HandOverPace* pace) {
     RoundReport report;
     batch_ = {};
+    asking_ = nullptr;
     busy_.clear();
     const PollIndex index(cluster.poll());
     report.is_complete = index.poll().is_complete;

@@ -50,6 +50,10 @@ public:
     RoundReport
     round(Server& server, Cluster& cluster, const World& world, HandOverPace* pace = nullptr);
 
+    /// While a command of the cluster has not answered: the ends that a poll shows, where one is
+    /// due.
+    void meanwhile();
+
 private:
     struct Tracked {
         Object object;
@@ -145,6 +149,7 @@ private:
     std::string first_served_;   ///< the account whose waiting objects that place was chosen for
     std::set<std::string> busy_; ///< uids that this round will come back to
     Batch batch_;
+    Going* asking_ = nullptr; ///< the round that waits for a command; the queue may be read
 };
 
 /// How long after the beginning of a poll the next one begins: as configured, and with a pause of

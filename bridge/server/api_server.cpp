@@ -90,6 +90,9 @@ std::optional<apiserver::Write> write_of(const ObjectWrite& one) {
         apiserver::Write write =
             patch(object, apiserver::kJsonPatch, status_body(object, one.action->status));
         write.path += "/status";
+        if (one.action->status.holds("Complete") || one.action->status.holds("Failed")) {
+            write.is_urgent = true; // of what a person waits for
+        }
         write.read_path = object_path(object);
         return write;
     }

@@ -212,6 +212,7 @@ private:
         pulse_.beat(boot_time());
         pump_.work_now();
         world_.is_leader = leads();
+        rounds_.meanwhile();
     }
 
     /// Until something arrives, or the next poll: there is none for who lists or stands by.

@@ -103,22 +103,42 @@ others_run() {
 }
 
 @test "a login as another user than the account hands nothing over, and says so" {
+    local one before
     cp keys/guest.pub authorized/guest
     cp bridge.yaml usual.yaml
-    mv slurm/guest/.cybelectl records # where there are some, they are another user's: nothing is written next to them
-    sed -i "s|way: {ssh: guest@127.0.0.1, key: $place/keys/guest}|way: {ssh: root@127.0.0.1, key: $place/keys/root}|" bridge.yaml
+    # Each account by the login of the other one, of which guest cannot even enter the folder.
+    sed -i "s|way: {ssh: guest@127.0.0.1, key: $place/keys/guest}|way: {ssh: swapped}|; \
+        s|account: root, way: {ssh: root@127.0.0.1, key: $place/keys/root}|account: root, way: {ssh: guest@127.0.0.1, key: $place/keys/guest}|; \
+        s|{ssh: swapped}|{ssh: root@127.0.0.1, key: $place/keys/root}|" bridge.yaml
+    chmod 700 work
+    [[ -d slurm/guest/.cybelectl ]] || install -d -m 700 -o 61234 -g 61234 slurm/guest/.cybelectl
+    before=$(find slurm/guest/.cybelectl work | sort)
     start_bridge one
     job confused true
+    printf '%s\n' 'apiVersion: cybelectl.io/v1alpha1' 'kind: SlurmJob' 'metadata: {name: astray, namespace: other}' \
+        'spec: {batch: "#!/bin/sh\ntrue\n"}' | kubectl create -f -
     wait_for 180 is_hindered confused Submitted || { kubectl get slurmjob confused -o yaml && cat one.log && return 1; }
+    space=other wait_for 180 is_hindered astray Submitted || { kubectl get slurmjobs -A -o yaml && cat one.log && return 1; }
     assert_equal "$(condition confused Submitted message)" 'commands run as another user: root, not guest'
+    assert_equal "$(space=other condition astray Submitted message)" 'commands run as another user: guest, not root'
     assert_equal "$(field confused .status.jobId)$(in_queue)$(runs_of confused)" 0
+    assert_equal "$(find slurm/guest/.cybelectl work | sort)" "$before"
+    # The same where the account has no records yet.
+    stop_bridge one
+    mv slurm/guest/.cybelectl records
+    start_bridge one
+    job new true
+    wait_for 180 is_hindered new Submitted || { kubectl get slurmjob new -o yaml && cat one.log && return 1; }
+    assert_equal "$(field new .status.jobId)$(in_queue)$(runs_of new)" 0
     assert_not_exist slurm/guest/.cybelectl
     stop_bridge one
     mv records slurm/guest/.cybelectl
     mv usual.yaml bridge.yaml
     start_bridge one
-    ends confused Succeeded 180
-    assert_equal "$(runs_of confused)" 1
+    for one in confused new; do ends "$one" Succeeded 180; done
+    space=other ends astray Succeeded 180
+    assert_equal "$(runs_of confused) $(runs_of new)" '1 1'
+    kubectl delete slurmjob -n other astray --wait=true --timeout=60s
 }
 
 @test "a login that keeps failing is tried less and less often, however many objects wait for it" {

@@ -27,8 +27,10 @@ struct Writing {
     std::string body;
 
     std::uint64_t submit(std::string revision = "5",
-                         std::string content = std::string(kMergePatch)) {
+                         std::string content = std::string(kMergePatch),
+                         bool is_urgent = false) {
         Write write;
+        write.is_urgent = is_urgent;
         write.path = "/apis/x/v1/namespaces/n/things/a/status";
         write.content_type = std::move(content);
         write.body = "{}";
@@ -52,12 +54,18 @@ struct Writing {
 TEST_CASE("the pace: a burst, then so many per second, halved at 429 and raised again") {
     Pace pace(50, 100);
     Moment now{5'000};
-    for (int count = 0; count < 100; ++count) {
+    for (int count = 0; count < 50; ++count) {
         REQUIRE(pace.take(now));
     }
     CHECK_FALSE(pace.take(now));
     CHECK(pace.next(now) == now + 20ms);
-    now += 20ms;
+    for (int count = 0; count < 50; ++count) {
+        REQUIRE(pace.take(now, true));
+    }
+    CHECK_FALSE(pace.take(now, true));
+    CHECK(pace.next(now, true) == now + 20ms);
+    CHECK(pace.next(now) == now + 1020ms);
+    now += 1020ms;
     CHECK(pace.take(now));
     CHECK_FALSE(pace.take(now));
     int taken = 0;
@@ -210,6 +218,30 @@ TEST_CASE("at most four at the same time, in their order; a cancelled one is not
     w.writer.cancel(numbers[2]);
     CHECK(w.wire.open() == 2);
     CHECK(w.writer.pending() == 2);
+}
+
+TEST_CASE("an urgent write is sent before those that wait, and while they have used their burst") {
+    Writing w;
+    for (int count = 0; count < 80; ++count) {
+        (void)w.submit();
+    }
+    for (std::uint64_t number = 1; number <= 50; ++number) {
+        w.wire.answer(200, "{}", number);
+    }
+    CHECK(w.wire.calls.size() == 50);
+    CHECK(w.wire.open() == 0);
+    const std::uint64_t urgent = w.submit("5", std::string(kMergePatch), true);
+    CHECK(w.wire.calls.size() == 51);
+    CHECK(w.writer.pending() == 31);
+    w.wire.answer(200, "{}", 51);
+    CHECK(w.writer.pending() == 30);
+    CHECK(urgent == 81);
+    w.wire.now += 20ms; // its place in the burst is filled again first
+    w.writer.wake(w.wire.now);
+    CHECK(w.wire.calls.size() == 51);
+    w.wire.now += 20ms;
+    w.writer.wake(w.wire.now);
+    CHECK(w.wire.calls.size() == 52);
 }
 
 TEST_CASE("the queue has an end") {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 
 #include <doctest/doctest.h>
 
@@ -42,17 +43,21 @@ public:
             });
             job.owner = is_new ? account : job.owner;
         }
-        now += each_ * static_cast<int>(all.size());
         if (ends_first && !jobs.empty()) {
             model::Job& job = jobs.front();
             job.state = submission::State::kDone;
             job.native = "COMPLETED";
             job.ended = 1;
         }
+        now += each_ * static_cast<int>(all.size());
+        if (meanwhile) {
+            meanwhile();
+        }
         return sights;
     }
     std::chrono::milliseconds now{1'000};
     bool ends_first = false;
+    std::function<void()> meanwhile; ///< before the answer of a round trip
 
 private:
     std::chrono::milliseconds each_;
@@ -82,6 +87,11 @@ TEST_CASE("when the next poll is due, further hand-overs wait for the next round
 }
 
 TEST_CASE("while many objects are handed over by ssh, the end of another job is written") {
+    bool is_meanwhile = false;
+    SUBCASE("after a round trip") {}
+    SUBCASE("during a round trip") {
+        is_meanwhile = true;
+    }
     Peace peace;
     SlowCluster cluster(peace.world, std::chrono::milliseconds{250});
     bridge::HandOverPace pace(
@@ -106,6 +116,14 @@ TEST_CASE("while many objects are handed over by ssh, the end of another job is 
         peace.create("00000000-0000-4000-8000-0000000001" + std::to_string(one + 10));
     }
     cluster.ends_first = true;
+    bool was_shown = false;
+    if (is_meanwhile) {
+        cluster.meanwhile = [&] {
+            peace.rounds.meanwhile();
+            was_shown = peace.server.objects.at(kOne).status.holds("Complete");
+            peace.rounds.meanwhile(); // no poll is due
+        };
+    }
     cluster.submitted.clear();
     cluster.searched.clear();
     const std::uint64_t polls = peace.world.counts["polls"];
@@ -117,6 +135,7 @@ TEST_CASE("while many objects are handed over by ssh, the end of another job is 
     CHECK(peace.world.counts["polls"] == polls + 2);
     CHECK(peace.server.objects.at(kOne).status.holds("Complete"));
     CHECK(cluster.jobs.size() == kJobs + 1);
+    CHECK(was_shown == is_meanwhile);
     // The end, and then the ids.
     CHECK(peace.server.order.substr(order, 3) == "ses");
     CHECK(std::count(peace.server.order.begin(), peace.server.order.end(), 'l') == 1);
