@@ -48,8 +48,9 @@ std::vector<OutputSight> BatchCluster::read_outputs(const std::vector<const Obje
 void BatchCluster::read_tails_of(Login& login,
                                  const std::vector<const Object*>& trip,
                                  std::vector<OutputSight>& sights) {
-    std::vector<submission::Call> calls;
-    std::vector<std::size_t> asked; // which sight a call is of
+    submission::Call call = record_call(kReadTails, login, {login.workdir.native()});
+    call.directory.clear();
+    std::vector<std::size_t> asked; // which sights
     for (const Object* object : trip) {
         OutputSight& sight = sights.emplace_back();
         sight.paths = output_paths(*object, login.folder);
@@ -57,21 +58,17 @@ void BatchCluster::read_tails_of(Login& login,
             continue;
         }
         asked.push_back(sights.size() - 1);
-        calls.push_back(record_call(
-            kReadTails,
-            login,
-            {login.workdir.native(), sight.paths.standard_output, sight.paths.standard_error}));
-        calls.back().directory.clear();
+        call.argv.insert(call.argv.end(),
+                         {sight.paths.standard_output, sight.paths.standard_error});
     }
-    if (calls.empty()) {
+    if (asked.empty()) {
         return;
     }
-    const auto answers = ask(login, calls);
-    for (std::size_t at = 0; answers && at < asked.size(); ++at) {
-        const cybele::Outcome& outcome = answers->outcomes[at];
-        if (outcome.ok()) {
-            sights[asked[at]].tail = read_tails(outcome.output);
-        }
+    const auto answers = ask(login, {call});
+    std::vector<Streams> tails =
+        answers ? read_tails(answers->outcomes.front().output) : std::vector<Streams>();
+    for (std::size_t at = 0; at < std::min(asked.size(), tails.size()); ++at) {
+        sights[asked[at]].tail = std::move(tails[at]);
     }
 }
 

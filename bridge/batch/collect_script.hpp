@@ -166,21 +166,24 @@ fi
 exit 0
 )sh";
 
-/// WORKDIR STDOUT STDERR: the last of both, in the form of the report.
+/// WORKDIR, then STDOUT and STDERR of each object: the last of both, and `complete`. For all
+/// objects of a round trip, in few processes: many may end between two polls.
 inline constexpr std::string_view kReadTails = R"sh(cd "$1" 2>/dev/null || exit 1
-[ "$2" != "$3" ] || set -- "$1" "$2" ''
-for stream in stdout stderr; do
-    file=$2
-    [ $stream = stdout ] || file=$3
-    if [ -n "$file" ] && [ -f "$file" ] && [ -r "$file" ]; then
-        tail=$(tail -c 2048 -- "$file" && echo x) || continue
-        tail=${tail%x}
-        echo "tail $stream $(printf %s "$tail" | wc -c)"
-        printf %s "$tail"
-        echo
-    fi
+shift
+show() {
+    [ -n "$2" ] && [ -f "$2" ] && [ -r "$2" ] || return 0
+    tail=$(tail -c 2048 -- "$2" && echo x) || return 0
+    tail=${tail%x}
+    echo "tail $1 $(printf %s "$tail" | wc -c)"
+    printf %s "$tail"
+    echo
+}
+while [ $# -gt 1 ]; do
+    show stdout "$1"
+    [ "$1" = "$2" ] || show stderr "$2"
+    echo complete
+    shift 2
 done
-echo complete
 )sh";
 
 } // namespace cybele::bridge

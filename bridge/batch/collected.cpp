@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 namespace cybele::bridge {
 namespace {
@@ -118,10 +119,20 @@ Collected not_collected(std::string_view reason, std::string message, std::int64
     return {{"ResultsCollected", "False", std::string(reason), std::move(message), now}};
 }
 
-Streams read_tails(std::string_view text) {
-    constexpr std::string_view kHead = "collected\n"; // the report of results, without any
-    const auto report = read_collected(std::string(kHead) + std::string(text), 0);
-    return report ? report->tail : Streams();
+std::vector<Streams> read_tails(std::string_view text) {
+    std::vector<Streams> all;
+    Collected one;
+    while (!text.empty()) {
+        const std::size_t end = std::min(text.find('\n'), text.size());
+        const std::string_view line = text.substr(0, end);
+        text.remove_prefix(std::min(end + 1, text.size()));
+        if (line == "complete") {
+            all.push_back(std::exchange(one, {}).tail);
+        } else if (!line.starts_with("tail ") || !take_line(line, text, 0, one)) {
+            break;
+        }
+    }
+    return all;
 }
 
 std::optional<Collected> read_collected(std::string_view text, std::int64_t now) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cybele::bridge {
 
@@ -15,10 +16,10 @@ namespace cybele::bridge {
 [[nodiscard]] Collected
 not_collected(std::string_view reason, std::string message, std::int64_t now);
 
-/// The report of kCollectResults; unset: it is not finished, or is not a complete report.
-/// Reads what kReadTails prints; empty where it is not complete.
-[[nodiscard]] Streams read_tails(std::string_view text);
+/// Reads what kReadTails prints, of each object that is complete.
+[[nodiscard]] std::vector<Streams> read_tails(std::string_view text);
 
+/// The report of kCollectResults; unset: it is not finished, or is not a complete report.
 [[nodiscard]] std::optional<Collected> read_collected(std::string_view text, std::int64_t now);
 
 } // namespace cybele::bridge

@@ -239,24 +239,22 @@ TEST_CASE("a report that is cut is not a report") {
 TEST_CASE("the last of both outputs is read without results; one file is read once") {
     CollectPlace place;
     CollectPlace::write(place.root / "a.err", std::string(5000, 'x') + "end\n");
-    const auto tails = [&place](const std::string& out, const std::string& err) {
-        submission::Call call;
-        call.argv = {"sh",
-                     "-c",
-                     std::string(bridge::kReadTails),
-                     "cybelectl",
-                     place.root.native(),
-                     out,
-                     err};
-        const auto answers = place.host->exchange({call}, {});
-        REQUIRE(answers);
-        return bridge::read_tails(answers->outcomes.front().output);
-    };
-    const bridge::Streams both = tails((place.work / "job.out").native(), "a.err");
-    CHECK(both.standard_output == "said?\n");
-    CHECK(both.standard_error.size() == 2048);
-    CHECK(both.standard_error.ends_with("xend\n"));
-    CHECK(tails("a.err", "a.err").standard_error.empty());
-    CHECK(tails("nosuch", "") == bridge::Streams());
-    CHECK(bridge::read_tails("tail stdout 5\nabc") == bridge::Streams());
+    submission::Call call;
+    call.argv = {"sh", "-c", std::string(bridge::kReadTails), "cybelectl", place.root.native()};
+    const std::string out = (place.work / "job.out").native();
+    call.argv.insert(call.argv.end(), {out, "a.err", "a.err", "a.err", "nosuch", "", "", ""});
+    const auto answers = place.host->exchange({call}, {});
+    REQUIRE(answers);
+    const auto tails = bridge::read_tails(answers->outcomes.front().output);
+    REQUIRE(tails.size() == 4);
+    CHECK(tails[0].standard_output == "said?\n");
+    CHECK(tails[0].standard_error.size() == 2048);
+    CHECK(tails[0].standard_error.ends_with("xend\n"));
+    CHECK(tails[1].standard_output.size() == 2048);
+    CHECK(tails[1].standard_error.empty());
+    CHECK(tails[2] == bridge::Streams());
+    CHECK(tails[3] == bridge::Streams());
+    CHECK(bridge::read_tails("tail stdout 5\nabc").empty());
+    CHECK(bridge::read_tails("complete\ntail stdout 3\nabc\n").size() == 1);
+    CHECK(bridge::read_tails("complete\ncount 1\ncomplete\n").size() == 1);
 }
