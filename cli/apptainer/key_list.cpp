@@ -59,6 +59,8 @@ std::string listing_of(const pgp::Keyring& ring) {
     return text;
 }
 
+} // namespace
+
 Result<pgp::Keyring> global_ring() {
     CYBELE_TRY(const bool is_there, is_present(pgp::kGlobalKeyring, "the keyring of this machine"));
     if (!is_there) {
@@ -67,8 +69,6 @@ Result<pgp::Keyring> global_ring() {
     CYBELE_TRY(const std::string bytes, read_file(pgp::kGlobalKeyring, pgp::kMaximumKeyring));
     return pgp::Keyring::parse(bytes, pgp::kGlobalKeyring);
 }
-
-} // namespace
 
 namespace {
 

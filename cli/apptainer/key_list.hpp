@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/apptainer/other_verbs.hpp"
+#include "images/openpgp/keyring.hpp"
 
 #include <string>
 
@@ -11,11 +12,14 @@ namespace cybele::cli {
 /// `key list [--secret] [--global]`; gives the exit code.
 [[nodiscard]] Result<int> list_keyring(const Session& session, const OtherCall& call);
 
+/// The public keys that every user of the machine relies on; empty where there is no such file.
+[[nodiscard]] Result<images::openpgp::Keyring> global_ring();
+
 /// What a key is chosen for; the first and the last take one of the secret keyring.
 enum class KeyFor { kSigning, kPublicExport, kSecretExport };
 
-/// The fingerprint of a key whose number is read from standard input; the only key is not asked for
-/// where it signs.
+/// The fingerprint of the only key of a keyring; of several the one whose number is read from
+/// standard input.
 [[nodiscard]] Result<std::string> ask_for_key(const Session& session, KeyFor use);
 
 } // namespace cybele::cli

@@ -9,8 +9,12 @@
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -21,6 +25,7 @@ namespace pgp = images::openpgp;
 namespace {
 
 constexpr const char* kUsualServer = "https://keys.openpgp.org";
+constexpr std::string_view kDigits = "0123456789abcdefABCDEF";
 constexpr int kServerFailed = 2; // the reference's code
 
 /// As in a form: everything but letters, digits and "-._~" by its number.
@@ -78,7 +83,12 @@ Result<std::string> ask_key_server(const Session& session,
 }
 
 Result<int> pull_key(const Session& session, const OtherCall& call) {
-    const std::string wanted = pgp::normal_key_id(call.words.front());
+    const std::string& word = call.words.front();
+    const bool is_short = word.size() == 8 && word.find_first_not_of(kDigits) == std::string::npos;
+    std::string wanted = is_short ? word : pgp::normal_key_id(word);
+    std::transform(wanted.begin(), wanted.end(), wanted.begin(), [](unsigned char c) {
+        return static_cast<char>(std::toupper(c));
+    });
     if (wanted.empty()) {
         return fail(ErrorCode::kInput,
                     problem("fingerprint-malformed",
@@ -89,17 +99,28 @@ Result<int> pull_key(const Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::string text,
                ask_key_server(session, call, "/pks/lookup?op=get&options=mr&search=0x" + wanted));
     CYBELE_TRY(const pgp::Keyring ring, pgp::Keyring::parse(text, "the answer of the key server"));
-    if (ring.find(wanted) == nullptr) {
+    const auto ends_so = [&](const pgp::Certificate& one) {
+        return one.fingerprint().ends_with(wanted);
+    };
+    const auto& sent = ring.certificates();
+    const auto by_end = std::find_if(sent.begin(), sent.end(), ends_so);
+    const pgp::Certificate* const found = !is_short              ? ring.find(wanted)
+                                          : by_end == sent.end() ? nullptr
+                                                                 : &*by_end;
+    if (found == nullptr) {
         return fail(ErrorCode::kVerification,
                     problem("key-server-other-key", "the key server sent another key"),
                     "its fingerprint is not " + wanted,
                     "name another server by --url");
     }
     pgp::Keyring only;
-    only.add(*ring.find(wanted));
+    only.add(*found);
     CYBELE_TRY(const auto imported, pgp::KeyDirectory::of(session.environment).import(only));
+    const auto added = std::count_if(imported.begin(), imported.end(), [](const auto& one) {
+        return one.added != pgp::Keyring::Added::kKnown;
+    });
     Session::print(fmt::format("{} key(s) added to keyring of trust {}\n",
-                               imported.size(),
+                               added,
                                pgp::KeyDirectory::of(session.environment).public_file().native()));
     return 0;
 }
@@ -111,9 +132,59 @@ Result<int> push_key(const Session& session, const OtherCall& call) {
     only.add(found->public_half());
     const std::string text =
         pgp::write_armor("PUBLIC KEY BLOCK", only.packets(), pgp::Checksum::kCrc24);
-    CYBELE_CHECK(ask_key_server(session, call, "/pks/add", "keytext=" + form_escaped(text)));
+    CYBELE_TRY(const std::string answer,
+               ask_key_server(session, call, "/pks/add", "keytext=" + form_escaped(text)));
+    const std::string line = answer.substr(0, answer.find('\n'));
+    if (!line.empty()) {
+        session.inform_as_other("Key server response: " + printable(line));
+    }
     Session::print("public key `" + found->fingerprint() + "' pushed to server successfully\n");
     return 0;
+}
+
+/// By their last eight digits, or with `is_long` by the whole fingerprint.
+std::string found_keys(const std::string& index, bool is_long) {
+    constexpr std::size_t kShortDigits = 8;
+    struct Found {
+        std::string id;
+        std::string bits;
+        std::vector<std::string> names;
+    };
+    std::vector<Found> all;
+    std::size_t id_width = std::string_view("KEY ID").size();
+    std::size_t bits_width = std::string_view("BITS").size();
+    for (const std::string_view line : text::split_terminated(index, '\n')) {
+        const auto fields = text::split_terminated(line, ':');
+        if (fields.size() > 1 && fields[0] == "pub") {
+            const std::string id = printable(std::string(fields[1]));
+            all.push_back(
+                {is_long || id.size() < kShortDigits ? id : id.substr(id.size() - kShortDigits),
+                 fields.size() > 3 ? printable(std::string(fields[3])) : std::string(),
+                 {}});
+            id_width = std::max(id_width, all.back().id.size());
+            bits_width = std::max(bits_width, all.back().bits.size());
+        } else if (fields.size() > 1 && fields[0] == "uid" && !all.empty()) {
+            all.back().names.push_back(printable(form_unescaped(fields[1])));
+        }
+    }
+    std::string shown = fmt::format("Showing {} results\n\n{:<{}}  {:<{}}  NAME/EMAIL\n",
+                                    all.size(),
+                                    "KEY ID",
+                                    id_width,
+                                    "BITS",
+                                    bits_width);
+    for (const Found& one : all) {
+        shown += fmt::format("{:<{}}  {:<{}}  {}\n",
+                             one.id,
+                             id_width,
+                             one.bits,
+                             bits_width,
+                             one.names.empty() ? "" : one.names.front());
+        for (std::size_t i = 1; i < one.names.size(); ++i) {
+            shown += std::string(id_width + bits_width + 4, ' ') + one.names[i] + "\n";
+        }
+    }
+    return shown;
 }
 
 /// The machine-readable index: pub:FINGERPRINT:ALGORITHM:BITS:CREATED:…, uid:NAME:…
@@ -129,20 +200,7 @@ Result<int> search_keys(const Session& session, const OtherCall& call) {
                               call,
                               "/pks/lookup?op=index&options=mr&fingerprint=on&search=" +
                                   form_escaped(call.words.front())));
-    std::string rows;
-    std::size_t count = 0;
-    for (const std::string_view line : text::split_terminated(text, '\n')) {
-        const auto fields = text::split_terminated(line, ':');
-        if (fields.size() > 1 && fields[0] == "pub") {
-            ++count;
-            rows += printable(std::string(fields[1]));
-            rows += fields.size() > 3 ? "  " + printable(std::string(fields[3])) : std::string();
-            rows += "  ";
-        } else if (fields.size() > 1 && fields[0] == "uid") {
-            rows += printable(form_unescaped(fields[1])) + "\n";
-        }
-    }
-    Session::print(fmt::format("Showing {} results\n\n{}\n", count, rows));
+    Session::print(found_keys(text, call.has("--long-list")));
     return 0;
 }
 
@@ -165,10 +223,32 @@ Result<int> remove_key(const Session& session, const OtherCall& call) {
         return fail(ErrorCode::kInput,
                     problem("key-not-in-keyring",
                             "the keyring has no key " + printable(call.words.front())),
-                    "nothing was removed",
+                    is_public && is_secret ? "neither half was removed"
+                    : is_secret            ? "it has no private half, and nothing was removed"
+                                           : "nothing was removed",
                     "`key list` shows the fingerprints");
     }
     return 0;
+}
+
+/// Why nothing came of it, in the words of the reference where it has some.
+Fault as_reference(std::string_view verb, const Fault& fault) {
+    const bool is_missing = fault.because.find("status 404") != std::string::npos;
+    const std::string_view words =
+        verb == "key push" && fault.id == "key-not-in-keyring"
+            ? "push failed: no public keys in local store to choose from"
+        : is_missing && verb == "key pull"
+            ? "pull failed: unable to pull key from server: no matching keys found for fingerprint"
+        : is_missing && verb == "key search"
+            ? "search failed: no matching keys found for fingerprint"
+            : "";
+    if (words.empty()) {
+        return fault;
+    }
+    Fault said;
+    said.code = fault.code;
+    said.set(problem("key-server-silent", std::string(words)));
+    return said;
 }
 
 } // namespace
@@ -183,7 +263,7 @@ Result<int> key_verb(const Session& session, const OtherCall& call) {
                 : verb == "key push" ? push_key(session, call)
                                      : search_keys(session, call);
     if (!done) {
-        session.note(done.error().faults());
+        session.note({as_reference(verb, done.error().faults().front())});
         return kServerFailed;
     }
     return done;

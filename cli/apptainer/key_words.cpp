@@ -3,8 +3,11 @@
 
 #include "cli/apptainer/key_list.hpp"
 #include "cli/apptainer/key_verbs.hpp"
+#include "images/openpgp/key_directory.hpp"
+#include "support/file.hpp"
 
 #include <cstdio>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -13,6 +16,8 @@
 #include <unistd.h>
 
 namespace cybele::cli {
+
+namespace pgp = images::openpgp;
 
 namespace {
 
@@ -124,25 +129,76 @@ Result<OwnWords> key_export(const Session& session, const OtherCall& call) {
     return OwnWords{std::move(words), std::nullopt};
 }
 
-Result<OwnWords> refuse_global_keyring(const Session& session, bool is_import) {
-    if (::geteuid() == 0) {
-        return fail(ErrorCode::kEnvironment,
-                    problem("apptainer-option-not-supported", "--global is not supported"),
-                    "the machine's keyring belongs to root",
-                    "name a file: `cybelectl key import`");
-    }
-    constexpr int kImportFailed = 2; // Apptainer's code
-    const Error error(ErrorCode::kInput,
-                      problem("global-keyring-refused",
-                              is_import ? "key import command failed: open "
-                                          "/etc/apptainer/global-pgp-public: permission denied"
-                                        : "Unable to remove public key: no key matching given "
-                                          "fingerprint found"));
-    if (!is_import) {
-        return fail(error);
-    }
-    session.note(error.faults());
+namespace {
+
+constexpr int kImportFailed = 2; // Apptainer's code
+
+OwnWords import_failed(const Session& session, const std::string& why) {
+    Fault fault;
+    fault.code = ErrorCode::kInput;
+    fault.set(problem("global-keyring-refused", "key import command failed: " + why));
+    session.note({fault});
     return OwnWords{{}, kImportFailed};
+}
+
+Result<void> write_global_ring(const pgp::Keyring& ring) {
+    const std::filesystem::path file(pgp::kGlobalKeyring);
+    CYBELE_CHECK(make_directories(file.parent_path(), 0755));
+    return write_file(file, ring.packets(), 0644);
+}
+
+Result<OwnWords> import_globally(const Session& session, const std::string& file) {
+    CYBELE_TRY(const pgp::Keyring given,
+               pgp::Keyring::read(file).map_error(during("importing keys")));
+    CYBELE_TRY(pgp::Keyring ring, global_ring());
+    for (const pgp::Certificate& certificate : given.certificates()) {
+        if (ring.add(certificate.public_half()) == pgp::Keyring::Added::kKnown) {
+            return import_failed(session,
+                                 "the key with fingerprint " + certificate.fingerprint() +
+                                     " already belongs to the keyring");
+        }
+        CYBELE_CHECK(write_global_ring(ring));
+        Session::print("Key with fingerprint " + certificate.fingerprint() +
+                       " successfully added to the public keyring\n");
+    }
+    return OwnWords{{}, 0};
+}
+
+Result<OwnWords> remove_globally(const std::string& wanted) {
+    CYBELE_TRY(const pgp::Keyring ring, global_ring());
+    constexpr std::size_t kFingerprintDigits = 40;
+    const pgp::Certificate* const found =
+        pgp::normal_key_id(wanted).size() < kFingerprintDigits ? nullptr : ring.find(wanted);
+    if (found == nullptr) {
+        return fail(ErrorCode::kInput,
+                    problem("global-keyring-refused",
+                            "Unable to remove public key: no key matching given fingerprint "
+                            "found"));
+    }
+    pgp::Keyring rest;
+    for (const pgp::Certificate& one : ring.certificates()) {
+        if (one.fingerprint() != found->fingerprint()) {
+            rest.add(one);
+        }
+    }
+    CYBELE_CHECK(write_global_ring(rest));
+    return OwnWords{{}, 0};
+}
+
+} // namespace
+
+Result<OwnWords> change_global_keyring(const Session& session, const OtherCall& call) {
+    const bool is_import = call.verb->verb == "key import";
+    if (::geteuid() == 0) {
+        return is_import ? import_globally(session, call.words.front())
+                         : remove_globally(call.words.front());
+    }
+    if (is_import) {
+        return import_failed(session, "open /etc/apptainer/global-pgp-public: permission denied");
+    }
+    return fail(ErrorCode::kInput,
+                problem("global-keyring-refused",
+                        "Unable to remove public key: no key matching given fingerprint found"));
 }
 
 } // namespace cybele::cli

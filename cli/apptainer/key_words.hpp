@@ -9,7 +9,7 @@ namespace cybele::cli {
 
 [[nodiscard]] Result<OwnWords> sign_or_verify(const Session& session, const OtherCall& call);
 /// `key import --global` and `key remove --global`, in the words of the reference for users.
-[[nodiscard]] Result<OwnWords> refuse_global_keyring(const Session& session, bool is_import);
+[[nodiscard]] Result<OwnWords> change_global_keyring(const Session& session, const OtherCall& call);
 [[nodiscard]] Result<OwnWords> key_new(Session& session, const OtherCall& call);
 [[nodiscard]] Result<OwnWords> key_export(const Session& session, const OtherCall& call);
 

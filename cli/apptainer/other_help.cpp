@@ -131,10 +131,10 @@ std::string flags_of(const std::string& program, const std::string& verb) {
     const std::string name = verb.empty() ? program : verb.substr(verb.rfind(' ') + 1);
     const std::string flags =
         verb.empty() ? "Global options: " + std::string(kGlobalFlags) : flags_text(verb);
-    return fmt::format("Options for {} command:\n\n{}{}\n{}",
+    return fmt::format("Options for {} command:\n\n{}{}",
                        name,
-                       row("-h,--help", "", "help for " + name),
-                       flags,
+                       flags.empty() ? "  -h, --help   help for " + name + "\n"
+                                     : row("-h,--help", "", "help for " + name) + flags + "\n",
                        more(program));
 }
 

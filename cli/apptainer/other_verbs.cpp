@@ -27,6 +27,7 @@
 #include "images/inspection/contents.hpp"
 #include "images/sif/sif.hpp"
 #include "support/file.hpp"
+#include "support/passphrase.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
@@ -51,7 +52,28 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// `--docker-login`. Like there, what comes through a pipe is read to its end for the name.
+void ask_for_login(Session& session) {
+    Session::print("Enter Docker Username: ");
+    std::string name;
+    std::getline(std::cin, name);
+    std::string password;
+    if (::isatty(STDIN_FILENO) != 0) {
+        PassphraseSource source;
+        source.may_ask = true;
+        const auto given = read_passphrase(source, "the registry", PassphraseUse::kOpen);
+        password = given ? std::string(given->view()) : std::string();
+    } else {
+        Session::print("Enter Docker Password: \n");
+    }
+    session.environment.set("APPTAINER_DOCKER_USERNAME", name);
+    session.environment.set("APPTAINER_DOCKER_PASSWORD", password);
+}
+
 void add_login(Session& session, const OtherCall& call) {
+    if (call.has("--docker-login")) {
+        ask_for_login(session);
+    }
     for (const auto& [flag, variable] :
          {std::pair("--docker-username", "APPTAINER_DOCKER_USERNAME"),
           std::pair("--docker-password", "APPTAINER_DOCKER_PASSWORD"),
@@ -60,6 +82,11 @@ void add_login(Session& session, const OtherCall& call) {
             session.environment.set(variable, call.value(flag));
         }
     }
+}
+
+void warn_as_reference(const std::string& text) {
+    const std::string line = "WARNING: " + text + "\n";
+    (void)std::fwrite(line.data(), 1, line.size(), stderr);
 }
 
 Result<void> check_temporary(const OtherCall& call) {
@@ -98,10 +125,9 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
     CYBELE_CHECK(check_temporary(call));
     CYBELE_CHECK(check_gpu_flags(session, call));
     CYBELE_TRY(const std::string compression, read_squashfs_arguments(call));
-    if (call.has("--docker-login") && call.words[1].starts_with("docker://")) {
-        return fail(ErrorCode::kEnvironment,
-                    problem("apptainer-option-not-supported", "--docker-login is not supported"),
-                    "no password is asked for here; run `registry login` once");
+    if (call.has("--fix-perms")) {
+        warn_as_reference("The --fix-perms option modifies the filesystem permissions on the "
+                          "resulting container.");
     }
     add_login(session, call);
     std::vector<std::string> words = call.own_words();
@@ -158,13 +184,16 @@ Result<OwnWords> pull(Session& session, const OtherCall& call) {
 Result<OwnWords> push(Session& session, const OtherCall& call) {
     const std::string& target = call.words.back();
     const std::string scheme = target.substr(0, std::min(target.find(':'), target.size()));
-    if (target.find(':') != std::string::npos && scheme != "oras" && scheme != "library" &&
+    if (target.find("://") != std::string::npos && scheme != "oras" && scheme != "library" &&
         scheme != "docker") {
         return fail(
             ErrorCode::kInput,
             problem("push-transport-unknown", "Unsupported transport type: " + printable(scheme)),
             "images are pushed to OCI registries",
             "write oras://HOST/NAME:TAG");
+    }
+    if (call.has("--description") && scheme == "oras") {
+        warn_as_reference("Description is not supported for push to oras. Ignoring it.");
     }
     add_login(session, call);
     std::vector<std::string> words = call.own_words();
@@ -225,7 +254,7 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
                                 printable(text) + "\": invalid syntax"));
     }
     CYBELE_CHECK(check_reference_cache(session));
-    const auto types = read_cache_types(session, call.values("--type"));
+    const auto types = read_cache_types(session, call.values("--type"), false);
     if (!call.has("--force") && !call.has("--dry-run")) {
         CYBELE_TRY(const bool is_wanted, ask_before_cleaning());
         if (!is_wanted) {
@@ -308,7 +337,7 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         return sign_or_verify(session, call);
     }
     if (call.has("--global") && (verb == "key import" || verb == "key remove")) {
-        return refuse_global_keyring(session, verb == "key import");
+        return change_global_keyring(session, call);
     }
     if (verb == "key newpair") {
         return key_new(session, call);
@@ -375,7 +404,7 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
     }
     if (verb == "cache list") {
         CYBELE_CHECK(check_reference_cache(session));
-        const auto types = read_cache_types(session, call.values("--type"));
+        const auto types = read_cache_types(session, call.values("--type"), true);
         return list_reference_cache(session, call.has("--verbose"), types).map([](int code) {
             return OwnWords{{}, code};
         });

@@ -11,6 +11,7 @@
 
 #include <cerrno>
 #include <filesystem>
+#include <fstream>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -175,6 +176,13 @@ Result<void> add_overlay_to_image(const fs::path& image, const fs::path& file, s
     return images::add_objects(image, {object}, now);
 }
 
+bool is_extfs(const fs::path& file) {
+    constexpr std::streamoff kMagicAt = 1024 + 56; // of the superblock
+    std::ifstream in(file, std::ios::binary);
+    char magic[2] = {};
+    return in.seekg(kMagicAt) && in.read(magic, 2) && magic[0] == '\x53' && magic[1] == '\xef';
+}
+
 } // namespace
 
 Result<int> create_overlay(const Session& session, const OtherCall& call) {
@@ -182,6 +190,16 @@ Result<int> create_overlay(const Session& session, const OtherCall& call) {
     const fs::path file = call.words.front();
     std::error_code ignored;
     const bool has_image = fs::is_regular_file(file, ignored) && images::Image::open(file);
+    if (fs::is_directory(file, ignored)) {
+        return fail(ErrorCode::kInput,
+                    problem("overlay-image-kind", "destination image must be SIF image"));
+    }
+    if (fs::exists(file, ignored) && !has_image && !is_extfs(file)) {
+        return fail(ErrorCode::kInput,
+                    problem("overlay-image-kind",
+                            "while opening image file " + printable(file.native()) +
+                                ": image format not recognized"));
+    }
     if (fs::exists(file, ignored) && !has_image) {
         return fail(ErrorCode::kInput,
                     problem("overlay-file-exists", printable(file.native()) + " exists already"),

@@ -272,6 +272,12 @@ Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const O
     const auto parts =
         static_cast<std::size_t>(1 + std::count(verb.verb.begin(), verb.verb.end(), ' '));
     auto call = read_call(session, verb, flags.at + parts);
+    if (!call && verb.verb == "build" &&
+        call.error().faults().front().message == "unknown flag: --remote") {
+        (void)std::fputs(
+            "Error: --remote is no longer supported, try building locally without it\n", stderr);
+        return done(kWrongUsage);
+    }
     if (!call) {
         return wrong_usage(session, std::string(verb.verb), call.error());
     }
@@ -390,7 +396,7 @@ Result<OwnWords> verb_words(Session& session,
         if (auto read = check_refused_words(session.words, flags.at, other); !read) {
             return wrong_usage(session, verb, read.error());
         }
-        if (const auto refused = refused_as_reference(verb, session.words)) {
+        if (const auto refused = refused_as_reference(session, verb)) {
             CYBELE_TRY(const int code, *refused);
             return done(code);
         }

@@ -39,6 +39,9 @@ constexpr Refusal kRefusals[] = {
     {"capability list", false, "Unable to list capabilities: no capability set for {whom}"},
     {"keyserver add", true, "Unable to modify keyserver configuration: not root user"},
     {"keyserver remove", true, "Unable to modify keyserver configuration: not root user"},
+    {"keyserver login",
+     false,
+     "while login to {1}: no external keyserver configuration found for {1}"},
     {"search", false, "Error while getting library client config: {library}"},
     {"plugin inspect", false, "Failed to inspect plugin \"{1}\": plugin not found."},
     {"plugin install",
@@ -95,11 +98,15 @@ std::optional<Result<int>> refuse_delete(const std::vector<std::string>& words) 
 
 } // namespace
 
-std::optional<Result<int>> refused_as_reference(const std::string& verb,
-                                                const std::vector<std::string>& words) {
+std::optional<Result<int>> refused_as_reference(const Session& session, const std::string& verb) {
     if (verb == "delete") {
-        return refuse_delete(words);
+        return refuse_delete(session.words);
     }
+    if (verb == "keyserver logout") { // a server without a login is none to leave there
+        session.inform_as_other("Logout succeeded");
+        return Result<int>(0);
+    }
+    const std::vector<std::string>& words = session.words;
     std::error_code failed;
     if (verb == "plugin install" && std::filesystem::exists(words.back(), failed)) {
         return std::nullopt;

@@ -5,13 +5,12 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace cybele::cli {
 
 /// What the reference itself refuses of a verb that is not supported here, in its words; an exit
 /// code where it ends without an error. Nothing where it would do what is asked.
-[[nodiscard]] std::optional<Result<int>>
-refused_as_reference(const std::string& verb, const std::vector<std::string>& words);
+[[nodiscard]] std::optional<Result<int>> refused_as_reference(const Session& session,
+                                                              const std::string& verb);
 
 } // namespace cybele::cli

@@ -139,9 +139,7 @@ Result<int> registry_login(const Session& session, const OtherCall& call) {
     const auto file = registry::login_file(call.value("--authfile"), session.environment);
     CYBELE_CHECK(registry::write_login(file, host, login));
     session.inform_as_other("Token stored in " + printable(file.native()));
-    if (call.value("--authfile").empty()) {
-        CYBELE_CHECK(note_login(session, call, place.address, true));
-    }
+    CYBELE_CHECK(note_login(session, call, place.address, true));
     return 0;
 }
 
@@ -159,9 +157,7 @@ Result<int> registry_logout(const Session& session, const OtherCall& call) {
             warn_as_other(session,
                           "There is no existing login to registry \"" + printable(host) + "\".");
         }
-        if (call.value("--authfile").empty()) {
-            CYBELE_CHECK(note_login(session, call, address, false));
-        }
+        CYBELE_CHECK(note_login(session, call, address, false));
     }
     session.inform_as_other("Logout succeeded"); // also of a key server, which has no login here
     return 0;

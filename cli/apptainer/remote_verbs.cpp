@@ -131,14 +131,6 @@ Result<void> check_flags(const Session& session, const OtherCall& call) {
             problem("remote-global-not-root",
                     "Unable to modify global endpoint configuration file: not root user"));
     }
-    if (call.has("--global") || call.has("--exclusive")) {
-        return fail(ErrorCode::kEnvironment,
-                    problem("apptainer-option-not-supported",
-                            std::string(call.has("--global") ? "--global" : "--exclusive") +
-                                " is not supported"),
-                    std::string(kSystemRemotes) + " is the administrator's file",
-                    "edit it");
-    }
     if (is_add && call.words[1].starts_with("https://")) {
         session.inform_as_other("--insecure ignored for https remote");
     }
@@ -156,15 +148,36 @@ Result<void> check_flags(const Session& session, const OtherCall& call) {
     return {};
 }
 
+/// The endpoints of the machine, which root may change.
+void open_system_remotes(Remotes& remotes) {
+    if (remotes.all.empty()) {
+        remotes = installed_remotes();
+    }
+    for (auto& [name, remote] : remotes.all) {
+        remote.is_system = false;
+    }
+}
+
+/// With `exclusive`, that one is the only one that users may use.
+void close_system_remotes(Remotes& remotes, const std::string& exclusive) {
+    for (auto& [name, remote] : remotes.all) {
+        remote.is_system = true;
+        remote.is_exclusive = exclusive.empty() ? remote.is_exclusive : name == exclusive;
+    }
+}
+
 } // namespace
 
 Result<int> remote_verb(const Session& session, const OtherCall& call) {
     const std::string_view verb = call.verb->verb;
     CYBELE_CHECK(check_flags(session, call));
     const bool is_own = call.group_file.empty();
-    const fs::path file = remotes_file(session, call);
+    const bool is_global = call.has("--global") || call.has("--exclusive");
+    const fs::path file = is_global ? fs::path(kSystemRemotes) : remotes_file(session, call);
     CYBELE_TRY(Remotes remotes, read_remotes(file));
-    if (verb == "remote list" || verb == "remote use") {
+    if (is_global) {
+        open_system_remotes(remotes);
+    } else if (verb == "remote list" || verb == "remote use") {
         CYBELE_CHECK(add_system_remotes(session, remotes));
     }
     if (verb == "remote list") {
@@ -175,7 +188,14 @@ Result<int> remote_verb(const Session& session, const OtherCall& call) {
     CYBELE_CHECK(verb == "remote add"   ? add_remote(call, remotes)
                  : verb == "remote use" ? set_active(remotes, name)
                                         : remove_remote(name, remotes));
+    if (is_global) {
+        close_system_remotes(remotes, call.has("--exclusive") ? name : std::string());
+    }
     CYBELE_CHECK(write_remotes(file, remotes, is_own));
+    if (is_global) {
+        std::error_code failed;
+        fs::permissions(file, fs::perms(0644), failed); // every user reads it
+    }
     session.inform_as_other(fmt::format("Remote \"{}\" {}.",
                                         printable(name),
                                         verb == "remote add"   ? "added"

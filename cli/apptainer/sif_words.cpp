@@ -32,6 +32,7 @@ std::optional<std::uint32_t> number_of(const std::string& word) {
 
 Result<void> check_added(const OtherCall& call) {
     constexpr std::uint32_t kPartition = 4;
+    constexpr std::uint32_t kSignature = 5;
     constexpr std::uint32_t kLast = 11;
     const auto type = number_of(call.value("--datatype"));
     if (!call.has("--datatype") || (type && (*type == 0 || *type > kLast))) {
@@ -46,6 +47,12 @@ Result<void> check_added(const OtherCall& call) {
     if (type == kPartition && !is_whole) {
         return refuse_words(
             "with partition datatype, --partfs, --parttype and --partarch must be passed");
+    }
+    if (type == kSignature && !call.has("--signhash")) {
+        return refuse_words("invalid hash type: 0");
+    }
+    if (!fs::exists(call.words.front(), failed)) {
+        return refuse_words(missing_file(call.words.front()));
     }
     return {};
 }

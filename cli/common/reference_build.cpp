@@ -108,10 +108,17 @@ void ReferenceBuild::enter(std::size_t stage) {
     } else if (stages_[at_].agent == "localimage" && is_sif(stages_[at_].source)) {
         const std::string& keys = stages_[at_].fingerprints;
         session_->inform_as_other(keys.empty()
-                                      ? "Verifying bootstrap image " + printable(stages_[at_].from)
+                                      ? "Verifying bootstrap image " + printable(shown_base())
                                       : "Checking bootstrap image verifies with fingerprint(s): [" +
                                             printable(keys) + "]");
     }
+}
+
+/// As it is written; of an image that is named on the command line its path there.
+std::string ReferenceBuild::shown_base() const {
+    const std::string& from = stages_[at_].from;
+    const std::string& word = session_->words.empty() ? from : session_->words.back();
+    return word.ends_with("/" + from) ? word : from;
 }
 
 void ReferenceBuild::tell_base() {

@@ -39,6 +39,7 @@ private:
 
     void enter(std::size_t stage);
     void tell_base();
+    [[nodiscard]] std::string shown_base() const;
     void tell_metadata();
     void tell_copies(std::string_view step);
     void tell_pack();

@@ -23,7 +23,8 @@ enum class Verbs { kAny, kStart };
 /// `{last}` as an absolute path, `{second}`: the second word, `{blast}`: the last word of our
 /// reason, `{part1}`, `{part2}`: what stands before and after the colon of the first quoted one;
 /// `{file}`: the place, `{subject}`: what the error is about, `{abs}`: that as an absolute path.
-/// `{parts}`: how many parts the first quoted one has.
+/// `{unauthorized}`: the answer of a registry to `{value}`; `{object}`: the number of the signature
+/// in our reason; `{parts}`: how many parts the first quoted one has.
 struct KnownError {
     std::string_view id; ///< of the problem
     Verbs verbs;
@@ -141,6 +142,11 @@ constexpr KnownError kKnownErrors[] = {
     {"", Verbs::kAny, "While performing build: conveyor failed to get: invalid busybox header, no mirrur url specified", "the agent 'busybox' fetches"},
     {"bootstrap-agent-unsupported", Verbs::kAny, "While performing build: conveyor failed to get: pacstrap is not in PATH: exec: \"pacstrap\": executable file not found in $PATH", "'arch'"},
     {"registry-name-unknown", Verbs::kAny, "While performing build: conveyor failed to get: {manifest}", "MANIFEST_UNKNOWN"},
+    {"registry-login-missing", Verbs::kAny, "While performing build: conveyor failed to get: GET {unauthorized}", "From:"},
+    {"registry-login-refused", Verbs::kAny, "While performing build: conveyor failed to get: GET {unauthorized}", "From:"},
+    {"layout-image-missing", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory", "name one of them: oci:"},
+    {"layout-without-index", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory"},
+    {"image-not-signed", Verbs::kAny, "While performing build: conveyor failed to get: while checking fingerprint: integrity: signature object {object} not valid: openpgp: signature made by unknown entity", "made with a key that is not known"},
     {"registry-refused", Verbs::kAny, "While performing build: conveyor failed to get: {manifest}", "MANIFEST_UNKNOWN"},
     {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: error reading the docker archive file: open {value}: no such file or directory", "`docker-archive:` requires"},
     {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: error extracting the OCI archive file: open {value}: no such file or directory", "`oci-archive:` requires"},
@@ -164,6 +170,8 @@ constexpr KnownError kKnownErrors[] = {
     {"openpgp-keyring-malformed", Verbs::kAny, "key import command failed: unable to get entity from: {first}: openpgp: invalid argument: no armored data found", "importing keys"},
     {"openpgp-passphrase-wrong", Verbs::kAny, "key import command failed: openpgp: invalid data: private key checksum failure", "importing keys"},
     {"key-choice-invalid", Verbs::kAny, "key export command failed: invalid choice"},
+    {"key-not-in-keyring", Verbs::kAny, "Unable to remove neither public key: no key matching given fingerprint found, nor private key: no key matching given fingerprint found", "neither half"},
+    {"key-not-in-keyring", Verbs::kAny, "Unable to remove private key: no key matching given fingerprint found", "no private half"},
     {"key-not-in-keyring", Verbs::kAny, "Unable to remove public key: no key matching given fingerprint found", "nothing was removed"},
     {"global-keyring-public", Verbs::kAny, "While listing keys: could not list private keys: global keyring doesn't contain private keys"},
     {"CD001", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
@@ -181,6 +189,9 @@ constexpr KnownError kKnownErrors[] = {
     {"signature-not-accepted", Verbs::kAny, "{message}"},
     {"signing-keyring-empty", Verbs::kAny, "Failed to sign container: keyring is empty"},
     {"exporting-keyring-empty", Verbs::kAny, "key export command failed: keyring is empty"},
+    {"global-keyring-refused", Verbs::kAny, "{message}"},
+    {"overlay-image-kind", Verbs::kAny, "{message}"},
+    {"key-server-silent", Verbs::kAny, "{message}"},
     {"export-file-exists", Verbs::kAny, "Image file already exists: \"{first}\" - will not overwrite"},
     {"pull-source-malformed", Verbs::kAny, "Unsupported transport type: {scheme}"},
 };
@@ -232,6 +243,23 @@ std::string missing_manifest(const std::string& image) {
            ": MANIFEST_UNKNOWN: manifest unknown; map[Tag:" + version + "]";
 }
 
+/// Of HOST/NAME:TAG.
+std::string unauthorized(const std::string& image) {
+    const std::size_t slash = std::min(image.find('/'), image.size());
+    const std::size_t tag = std::max(std::min(image.rfind(':'), image.size()), slash);
+    const std::string name = image.substr(std::min(slash + 1, tag), tag - std::min(slash + 1, tag));
+    return "http://" + image.substr(0, slash) + "/v2/" + name + "/manifests/" +
+           (tag < image.size() ? image.substr(tag + 1) : "latest") +
+           ": UNAUTHORIZED: authentication required; [map[Action:pull Class: Name:" + name +
+           " Type:repository]]";
+}
+
+std::string number_after(const std::string& text, std::string_view words) {
+    const std::size_t at = text.find(words);
+    const std::size_t begin = at == std::string::npos ? text.size() : at + words.size();
+    return text.substr(begin, text.find_first_not_of("0123456789", begin) - begin);
+}
+
 bool is_about(const Fault& fault, std::string_view words) {
     const auto has = [words](const std::string& text) {
         return text.find(words) != std::string::npos;
@@ -275,6 +303,8 @@ std::string filled(const KnownError& row, const Fault& fault) {
          words[0].substr(words[0].find("://") == std::string::npos ? 0 : words[0].find("://") + 3)},
         {"{scheme}", last.substr(0, last.find(':'))},
         {"{message}", fault.message},
+        {"{unauthorized}", unauthorized(value_of(fault.where ? fault.where->text : ""))},
+        {"{object}", number_after(fault.because, "signature ")},
     };
     std::string text;
     for (std::size_t at = 0; at < row.words.size();) {

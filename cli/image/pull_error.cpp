@@ -4,9 +4,11 @@
 #include "support/quote.hpp"
 
 #include <algorithm>
+#include <fstream>
 #include <string_view>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace cybele::cli {
 
@@ -17,6 +19,7 @@ struct ImageAddress {
     std::string host;
     std::string repository;
     std::string tag;
+    std::string rest; ///< behind the scheme
 };
 
 ImageAddress read_image_address(const std::string& uri) {
@@ -25,12 +28,25 @@ ImageAddress read_image_address(const std::string& uri) {
     address.scheme = uri.substr(0, begin);
     const std::string rest = begin == std::string::npos ? std::string() : uri.substr(begin + 3);
     const std::size_t slash = std::min(rest.find('/'), rest.size());
+    address.rest = rest;
     address.host = rest.substr(0, slash);
     std::string name = slash < rest.size() ? rest.substr(slash + 1) : std::string();
-    const std::size_t colon = std::min(name.rfind(':'), name.size());
-    address.tag = colon < name.size() ? name.substr(colon + 1) : "latest";
-    address.repository = name.substr(0, colon);
+    const std::size_t at = name.find('@');
+    const std::size_t end = at != std::string::npos ? at : std::min(name.rfind(':'), name.size());
+    address.tag = end < name.size() ? name.substr(end + 1) : "latest";
+    address.repository = name.substr(0, end);
     return address;
+}
+
+/// The first one of the host.
+std::string name_server() {
+    std::ifstream in("/etc/resolv.conf");
+    for (std::string word; in >> word;) {
+        if (word == "nameserver" && in >> word) {
+            return word;
+        }
+    }
+    return "127.0.0.1";
 }
 
 /// What Go's HTTP client says of the connection; empty where it is something else.
@@ -38,9 +54,15 @@ std::string why_unreachable(const Fault& fault, const std::string& host) {
     if (fault.id == "registry-without-https") {
         return "http: server gave HTTP response to HTTPS client";
     }
-    const bool is_refused =
-        fault.because.find("Couldn't connect to server") != std::string::npos; // curl's words
-    return is_refused ? "dial tcp " + host + ": connect: connection refused" : std::string();
+    const auto has = [&fault](std::string_view words) { // curl's
+        return fault.because.find(words) != std::string::npos;
+    };
+    if (has("Could not resolve host")) {
+        return "dial tcp: lookup " + host.substr(0, host.find(':')) + " on " + name_server() +
+               ":53: no such host";
+    }
+    return has("Couldn't connect to server") ? "dial tcp " + host + ": connect: connection refused"
+                                             : std::string();
 }
 
 /// Behind "failed to get checksum for URI: ".
@@ -59,16 +81,43 @@ std::string why_of_registry(const Fault& fault, const ImageAddress& address) {
                                  address.tag,
                                  address.tag);
     }
+    if (fault.id == "registry-login-missing" || fault.id == "registry-login-refused") {
+        return is_docker
+                   ? fmt::format(
+                         "reading manifest {} in {}: authentication required", address.tag, place)
+                   : fmt::format("GET http://{}/v2/{}/manifests/{}: UNAUTHORIZED: authentication "
+                                 "required; [map[Action:pull Class: Name:{} Type:repository]]",
+                                 address.host,
+                                 address.repository,
+                                 address.tag,
+                                 address.repository);
+    }
+    if (fault.id == "reference-malformed" && is_docker) {
+        const bool has_capital = std::any_of(address.repository.begin(),
+                                             address.repository.end(),
+                                             [](char c) { return c >= 'A' && c <= 'Z'; });
+        return fmt::format("unable to parse image name docker://{}: invalid reference format{}",
+                           address.rest,
+                           has_capital ? ": repository name must be lowercase" : "");
+    }
     if (fault.id == "sif-artifact-type") {
         return "invalid layer mediatype: " + fault.subject;
     }
     const std::string why = why_unreachable(fault, address.host);
-    return why.empty() || !is_docker
-               ? std::string()
-               : fmt::format("pinging container registry {}: Get \"https://{}/v2/\": {}",
-                             address.host,
-                             address.host,
-                             why);
+    const bool is_plain = fault.message.find("https://") == std::string::npos;
+    if (why.empty()) {
+        return {};
+    }
+    if (is_docker) {
+        return fmt::format("pinging container registry {}: Get \"{}://{}/v2/\": {}",
+                           address.host,
+                           is_plain ? "http" : "https",
+                           address.host,
+                           why);
+    }
+    const std::string first = fmt::format("Get \"https://{}/v2/\": {}", address.host, why);
+    return is_plain ? fmt::format("{}; Get \"http://{}/v2/\": {}", first, address.host, why)
+                    : first;
 }
 
 std::string pull_words_of(const std::string& uri, bool is_start, const Fault& fault) {
@@ -86,11 +135,24 @@ std::string pull_words_of(const std::string& uri, bool is_start, const Fault& fa
                ": no response received from singularity hub";
     }
     if (address.scheme == "http" || address.scheme == "https") {
+        if (fault.because.ends_with("status 404")) {
+            return "the requested image was not found";
+        }
         const std::string why = why_unreachable(fault, address.host);
         return why.empty() ? why : "Error making http request: Head \"" + uri + "\": " + why;
     }
     if (address.scheme != "docker" && address.scheme != "oras") {
         return {};
+    }
+    if (fault.id == "output-folder-missing" && !is_start) {
+        const std::string folder = fault.because.substr(
+            std::min(fault.because.find("the folder ") + 11, fault.because.size()));
+        return fmt::format(
+            "{}error copying image out of cache: could not open temporary file for copy: failed to "
+            "create temporary file: open {}/tmp-copy-{}: no such file or directory",
+            handling.substr(0, handling.find("error fetching")),
+            folder.substr(0, folder.rfind(" does not exist")),
+            ::getpid());
     }
     const std::string why = why_of_registry(fault, address);
     return why.empty() ? why : handling + "failed to get checksum for " + uri + ": " + why;

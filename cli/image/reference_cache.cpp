@@ -35,16 +35,26 @@ constexpr CacheTypeRow kCacheTypes[] = {{"uri/library-", "library"},
                                         {"uri/", "oci-tmp"}};
 constexpr std::string_view kBlobs = "blob"; ///< what images are made from
 
-std::string_view cache_type(const registry::StoredImage& image) {
-    for (const auto& [begin, type] : kCacheTypes) {
-        for (const std::string& name : image.record.names) {
-            if (name.starts_with(begin)) {
-                return type;
-            }
+/// An image that was pulled by several URIs is in several parts.
+std::vector<std::string_view> types_of(const registry::StoredImage& image) {
+    std::vector<std::string_view> types;
+    for (const std::string& name : image.record.names) {
+        const auto* const row =
+            std::find_if(std::begin(kCacheTypes), std::end(kCacheTypes), [&](const auto& one) {
+                return name.starts_with(one.name);
+            });
+        if (row != std::end(kCacheTypes) &&
+            std::find(types.begin(), types.end(), row->type) == types.end()) {
+            types.push_back(row->type);
         }
     }
-    return {};
+    return types;
 }
+
+struct UriImage {
+    registry::StoredImage image;
+    std::string_view type;
+};
 
 /// "1.50 MiB": two digits, the smallest unit is a KiB.
 std::string cache_size(std::uint64_t bytes) {
@@ -58,18 +68,22 @@ std::string cache_size(std::uint64_t bytes) {
     return fmt::format("{:.2f} {}", size, kUnits.at(unit));
 }
 
-Result<std::vector<registry::StoredImage>> uri_images(const Session& session,
-                                                      const std::vector<std::string>& types) {
+Result<std::vector<UriImage>> uri_images(const Session& session,
+                                         const std::vector<std::string>& types) {
     CYBELE_TRY(const registry::StoreFolder root, store_root(session));
     if (!registry::Store::exists(root)) {
-        return std::vector<registry::StoredImage>();
+        return std::vector<UriImage>();
     }
     CYBELE_TRY(const registry::Store store, registry::Store::open_for_reading(root));
-    CYBELE_TRY(std::vector<registry::StoredImage> images, store.list(Session::clock()));
-    std::erase_if(images, [&](const registry::StoredImage& one) {
-        const std::string_view type = cache_type(one);
-        return type.empty() || !has_cache_type(types, type);
-    });
+    CYBELE_TRY(const std::vector<registry::StoredImage> all, store.list(Session::clock()));
+    std::vector<UriImage> images;
+    for (const registry::StoredImage& one : all) {
+        for (const std::string_view type : types_of(one)) {
+            if (has_cache_type(types, type)) {
+                images.push_back({one, type});
+            }
+        }
+    }
     return images;
 }
 
@@ -109,12 +123,12 @@ bool is_image_type(std::string_view type) {
                                         [&](const auto& row) { return row.type == type; });
 }
 
-std::vector<std::string> read_cache_types(const Session& session,
-                                          const std::vector<std::string>& lists) {
+std::vector<std::string>
+read_cache_types(const Session& session, const std::vector<std::string>& lists, bool warns) {
     std::vector<std::string> types;
     for (const std::string& list : lists) {
         for (const std::string_view type : text::split_terminated(list, ',')) {
-            if (!is_image_type(type) && type != kBlobs) {
+            if (warns && !is_image_type(type) && type != kBlobs) {
                 Fault fault;
                 fault.code = ErrorCode::kInput;
                 fault.set(problem("cache-type-unknown",
@@ -149,7 +163,8 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
     CYBELE_TRY(const auto images, uri_images(session, types));
     CYBELE_TRY(const Cache cache, open_cache(session));
     const bool has_parts = has_cache_type(types, kBlobs);
-    const auto parts = has_parts ? entries_of(session, cache, "") : std::vector<CacheEntry>();
+    auto parts = has_parts ? entries_of(session, cache, "") : std::vector<CacheEntry>();
+    std::erase_if(parts, [](const CacheEntry& one) { return one.kind == "steps"; }); // not there
     std::vector<registry::LayerFile> layers;
     if (has_parts) {
         CYBELE_TRY(layers, stored_layers(session));
@@ -157,14 +172,6 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
     if (is_long) {
         Session::print(
             fmt::format("{:<24} {:<22} {:<16} {}\n", "NAME", "DATE CREATED", "SIZE", "TYPE"));
-    }
-    std::uint64_t of_images = 0;
-    for (const registry::StoredImage& one : images) {
-        of_images += one.record.size;
-        if (is_long) {
-            print_cache_row(
-                one.record.digest.substr(7), one.used, one.record.size, cache_type(one));
-        }
     }
     std::uint64_t of_parts = 0;
     for (const CacheEntry& one : parts) {
@@ -176,7 +183,19 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
     for (const registry::LayerFile& one : layers) {
         of_parts += one.size;
         if (is_long) {
-            print_cache_row(one.path.filename().native(), one.used, one.size, "blob");
+            print_cache_row(one.path.parent_path().filename().native() +
+                                one.path.filename().native(),
+                            one.used,
+                            one.size,
+                            "blob");
+        }
+    }
+    std::uint64_t of_images = 0;
+    for (const UriImage& one : images) {
+        of_images += one.image.record.size;
+        if (is_long) {
+            print_cache_row(
+                one.image.record.digest.substr(7), one.image.used, one.image.record.size, one.type);
         }
     }
     std::vector<std::string> counts;
@@ -222,9 +241,10 @@ tell_reference_cleaning(const Session& session, int days, const std::vector<std:
             continue;
         }
         std::vector<std::string> entries;
-        for (const registry::StoredImage& one : images) {
-            if (cache_type(one) == type && is_old(one.used)) {
-                entries.push_back(one.record.digest.substr(one.record.digest.find(':') + 1));
+        for (const UriImage& one : images) {
+            const std::string& digest = one.image.record.digest;
+            if (one.type == type && is_old(one.image.used)) {
+                entries.push_back(digest.substr(digest.find(':') + 1));
             }
         }
         const bool has_layers = std::any_of(
@@ -240,6 +260,12 @@ tell_reference_cleaning(const Session& session, int days, const std::vector<std:
             session.inform_as_other(fmt::format("Removing {} cache entry: {}", type, entry));
         }
     }
+    for (const std::string& type : types) { // of a part that does not exist
+        if (!is_image_type(type) && type != kBlobs) {
+            session.inform_as_other("No cached files to remove at " +
+                                    printable((reference_cache_folder(session) / type).native()));
+        }
+    }
     return {};
 }
 
@@ -247,8 +273,11 @@ Result<void>
 clean_reference_images(const Session& session, int days, const std::vector<std::string>& types) {
     CYBELE_TRY(const auto images, uri_images(session, types));
     const std::int64_t now = Session::clock();
-    for (const registry::StoredImage& one : images) {
-        if (one.is_leased || (days > 0 && now - one.used < days * kSecondsPerDay)) {
+    std::string last;
+    for (const auto& [one, type] : images) {
+        const bool is_done = one.record.digest == last;
+        last = one.record.digest;
+        if (is_done || one.is_leased || (days > 0 && now - one.used < days * kSecondsPerDay)) {
             continue;
         }
         CYBELE_TRY(const registry::Store store, open_store(session));

@@ -13,8 +13,8 @@ namespace cybele::cli {
 
 /// The types in the values of `--type`, each a list such as "library,blob"; no types mean all. An
 /// unknown type is a warning, and nothing is of it.
-[[nodiscard]] std::vector<std::string> read_cache_types(const Session& session,
-                                                        const std::vector<std::string>& lists);
+[[nodiscard]] std::vector<std::string>
+read_cache_types(const Session& session, const std::vector<std::string>& lists, bool warns);
 /// kEnvironment where the folder of APPTAINER_CACHEDIR is a file.
 [[nodiscard]] Result<void> check_reference_cache(const Session& session);
 [[nodiscard]] bool has_cache_type(const std::vector<std::string>& types, std::string_view type);
