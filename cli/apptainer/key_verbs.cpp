@@ -127,6 +127,11 @@ Result<int> pull_key(const Session& session, const OtherCall& call) {
 
 Result<int> push_key(const Session& session, const OtherCall& call) {
     CYBELE_TRY(const pgp::Keyring ring, pgp::KeyDirectory::of(session.environment).public_ring());
+    if (ring.certificates().empty()) {
+        return fail(ErrorCode::kInput,
+                    problem("key-server-silent",
+                            "push failed: no public keys in local store to choose from"));
+    }
     CYBELE_TRY(const pgp::Certificate* const found, ring.choose(call.words.front()));
     pgp::Keyring only;
     only.add(found->public_half());
@@ -235,9 +240,7 @@ Result<int> remove_key(const Session& session, const OtherCall& call) {
 Fault as_reference(std::string_view verb, const Fault& fault) {
     const bool is_missing = fault.because.find("status 404") != std::string::npos;
     const std::string_view words =
-        verb == "key push" && fault.id == "key-not-in-keyring"
-            ? "push failed: no public keys in local store to choose from"
-        : is_missing && verb == "key pull"
+        is_missing && verb == "key pull"
             ? "pull failed: unable to pull key from server: no matching keys found for fingerprint"
         : is_missing && verb == "key search"
             ? "search failed: no matching keys found for fingerprint"

@@ -396,6 +396,7 @@ Result<OwnWords> verb_words(Session& session,
         if (auto read = check_refused_words(session.words, flags.at, other); !read) {
             return wrong_usage(session, verb, read.error());
         }
+        session.tells_as_other = !flags.is_quiet && !flags.is_silent;
         if (const auto refused = refused_as_reference(session, verb)) {
             CYBELE_TRY(const int code, *refused);
             return done(code);
