@@ -66,6 +66,7 @@ yaml::Node node_of(const Remote& remote) {
 std::string text_of(const Remotes& remotes) {
     constexpr std::size_t kStep = 4; // as the reference writes it
     std::vector<yaml::Entry> all;
+    all.reserve(remotes.all.size());
     for (const auto& [name, remote] : remotes.all) {
         all.push_back({scalar(name), node_of(remote)});
     }

@@ -268,9 +268,9 @@ namespace {
 
 /// The cgroup with limits that a process is in; empty: none.
 std::string limits_of_process(pid_t process) {
-    const auto group = control_group("/proc/" + std::to_string(process));
-    const std::string name = group ? fs::path(*group).filename() : fs::path();
-    return name.starts_with(kGroupPrefix) && name != kCallers ? *group : std::string();
+    std::string group = control_group("/proc/" + std::to_string(process)).value_or(std::string());
+    const std::string name = fs::path(group).filename();
+    return name.starts_with(kGroupPrefix) && name != kCallers ? group : std::string();
 }
 
 /// The number after a key in a flat keyed file; without a key, the only number of the file.
