@@ -290,8 +290,8 @@ Result<void> AptSuite::note_repositories(const std::vector<recipes::Repository>&
             }
             if (repositories_.size() == before) {
                 return fail(ErrorCode::kEnvironment,
-                            problem("mirror-without-release",
-                                    "apt kept no release file of " + printable(one.url)),
+                            problem("repository-without-release",
+                                    "apt stored no release file of " + printable(one.url)),
                             "a Lock has the checksum of the release file of each repository",
                             "check the address and the suite: " + printable(suite));
             }

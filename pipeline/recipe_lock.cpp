@@ -351,29 +351,28 @@ private:
         return fault;
     }
 
-    /// A package that comes from a folder, or from a repository of sources.
-    static Fault without_digest(const StageContext& context,
-                                const std::string& name,
-                                const std::string& version,
-                                const std::string& address) {
-        std::string field = context.prefix + "packages.pip";
+    /// A package that comes from a folder, a repository of sources or an index without checksums.
+    static Fault
+    without_digest(const StageContext& context, const LockedPackage& package, bool is_archive) {
         const auto& lines = context.fields->packages.pip;
-        for (std::size_t i = 0; i < lines.size(); ++i) {
-            if (recipes::requirement_name(lines[i]) == name) {
-                field += fmt::format("[{}]", i);
-                break;
-            }
-        }
-        return context.recipe->fault_at(
-            field,
+        const auto own = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
+            return recipes::requirement_name(line) == package.name;
+        });
+        const std::string index =
+            own == lines.end() ? "" : fmt::format("[{}]", std::distance(lines.begin(), own));
+        Fault fault = context.recipe->fault_at(
+            context.prefix + "packages.pip" + index,
             problem("lock-without-checksum",
-                    fmt::format("the Python package {} {} has no SHA-256 checksum",
-                                printable(name),
-                                printable(version))),
-            fmt::format(
-                "a Lock has the checksum of each package's file, and pip reports none for {}",
-                address.empty() ? "this one" : printable(address)),
-            "use a release of an index, or install the package in a step");
+                    fmt::format("the Python package {} {}{} has no SHA-256 checksum",
+                                printable(package.name),
+                                printable(package.version),
+                                index.empty() ? ", which this list requires," : "")),
+            "a Lock has the checksum of each package's file, and pip reports none for " +
+                (package.digest.empty() ? "this one" : printable(package.digest)),
+            is_archive ? "use an index that states the checksums of its files"
+                       : "use a release of an index, or install the package in a step");
+        fault.code = ErrorCode::kInput;
+        return fault;
     }
 
     static Result<std::vector<LockedPackage>> read_report(const StageContext& context,
@@ -389,13 +388,16 @@ private:
                                                                      : std::string{};
                 };
                 const std::string digest = string("/download_info/archive_info/hashes/sha256");
-                std::string name = recipes::requirement_name(string("/metadata/name"));
-                const std::string version = string("/metadata/version");
+                LockedPackage package{recipes::requirement_name(string("/metadata/name")),
+                                      string("/metadata/version"),
+                                      "amd64",
+                                      "sha256:" + digest};
                 if (digest.empty()) {
-                    faults.push_back(
-                        without_digest(context, name, version, string("/download_info/url")));
+                    package.digest = string("/download_info/url");
+                    const nlohmann::json::json_pointer archive("/download_info/archive_info");
+                    faults.push_back(without_digest(context, package, item.contains(archive)));
                 } else {
-                    list.push_back({std::move(name), version, "amd64", "sha256:" + digest});
+                    list.push_back(std::move(package));
                 }
             }
         }

@@ -143,7 +143,8 @@ with zipfile.ZipFile("www/needing-2.0-py3-none-any.whl", "w") as wheel:
     for name, text in files.items():
         wheel.writestr(name, text)
 PYTHON
-    printf '<a href="../../needing-2.0-py3-none-any.whl">needing-2.0-py3-none-any.whl</a>\n' >www/simple/needing/index.html
+    printf '<a href="../../needing-2.0-py3-none-any.whl#sha256=%s">needing-2.0-py3-none-any.whl</a>\n' \
+        "$(sha256sum <www/needing-2.0-py3-none-any.whl | cut -d' ' -f1)" >www/simple/needing/index.html
 }
 
 @test "a Lock has the checksum of each Python package; one without is refused by its line" {
@@ -157,8 +158,15 @@ PYTHON
     sed 's/^name: .*/name: needing/; $a\    - needing' locked.yaml >needing.yaml
     run "$CYBELECTL" recipe lock needing.yaml --pip-index "$address/simple"
     assert_equal "$status" 3
-    assert_output --partial 'the Python package own-tool 1.0 has no SHA-256 checksum'
-    assert_output --partial ' --> needing.yaml:5:3'
+    assert_output --partial 'error: the Python package own-tool 1.0, which this list requires, has no SHA-256 checksum'
+    assert_output --partial ' --> needing.yaml:6:5'
     assert_output --partial "pip reports none for file://$PWD/own"
+    refute_output --partial 'needing 2.0'
     assert_file_not_exists needing.lock.yaml
+
+    sed -i 's/#sha256=[0-9a-f]*//' www/simple/needing/index.html
+    run -3 "$CYBELECTL" recipe lock needing.yaml --pip-index "$address/simple"
+    assert_output --partial 'error: the Python package needing 2.0 has no SHA-256 checksum'
+    assert_output --partial ' --> needing.yaml:7:7'
+    assert_output --partial 'help: use an index that states the checksums of its files'
 }
