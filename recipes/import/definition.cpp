@@ -159,7 +159,7 @@ private:
                 continue;
             }
             for (auto& file : read_files(ledger_, {&section, lines_after(section.line)}, names_)) {
-                state.has_system_files = state.has_system_files || is_system_path(file.to);
+                state.has_system_files = state.has_system_files || is_system_copy(file);
                 const bool waits = file.to.starts_with(kWaitingFiles);
                 if (state.made_folders.contains(file.to.substr(waits ? kWaitingFiles.size() : 0))) {
                     file.to += '/'; // %setup makes the folder before

@@ -90,6 +90,7 @@ inline constexpr std::string_view kWaitingFiles = "/opt/cybelectl/import/files";
 void carry_setup(State& state, const Joined& setup);
 /// Whether a copied file may change how packages are installed.
 [[nodiscard]] bool is_system_path(std::string_view path);
+[[nodiscard]] bool is_system_copy(const FileCopy& file);
 
 /// `%post`: packages where that is the same, and one step. `environment` is set in steps, but not
 /// in `%post`.

@@ -17,7 +17,8 @@ namespace cybele::recipes::definition_file {
 namespace {
 
 /// Folders that no package manager reads.
-constexpr std::array<std::string_view, 14> kOwnFolders{"/opt/",
+constexpr std::array<std::string_view, 15> kOwnFolders{"/opt/",
+                                                       "/usr/src/",
                                                        "/srv/",
                                                        "/home/",
                                                        "/root/",
@@ -316,7 +317,7 @@ private:
             copies.push_back(std::move(*one));
         }
         for (auto& one : copies) {
-            state_.has_system_files = state_.has_system_files || is_system_path(one.to);
+            state_.has_system_files = state_.has_system_files || is_system_copy(one);
             state_.stage.files.push_back(std::move(one));
         }
         return true;
@@ -342,6 +343,13 @@ bool is_system_path(std::string_view path) {
            std::any_of(kSystem.begin(), kSystem.end(), [&](std::string_view folder) {
                return own.starts_with(folder);
            });
+}
+
+bool is_system_copy(const FileCopy& file) {
+    const std::string name = file.from.substr(file.from.rfind('/') + 1);
+    const bool is_named = name.find_first_not_of('.') != std::string::npos &&
+                          name.find_first_of("*?[") == std::string::npos;
+    return is_system_path(file.to == "/" && is_named ? "/" + name : file.to);
 }
 
 std::vector<FileCopy>

@@ -184,6 +184,30 @@ TEST_CASE("what has the same effect after the packages stays a step, and the pac
     CHECK(recipe_from(file + install).packages.system.empty());
 }
 
+TEST_CASE("files that change nothing of the installation leave the packages in front") {
+    struct Row {
+        const char* file;
+        bool is_lifted;
+    };
+    const Row rows[] = {{"environment.yml /", true},
+                        {"a/tool.py /", true},
+                        {"src /usr/src/tool", true},
+                        {". /", false},
+                        {"etc /", false},
+                        {"x/* /", false},
+                        {"sources.list /etc/apt/", false},
+                        {"apt /usr/bin/apt", false}};
+    for (const auto& row : rows) {
+        CAPTURE(row.file);
+        const Recipe recipe = recipe_from(std::string("Bootstrap: docker\nFrom: ubuntu:22.04\n"
+                                                      "%files\n    ") +
+                                          row.file +
+                                          "\n%post\n    apt-get update\n"
+                                          "    apt-get install -y jq\n    make\n");
+        CHECK(recipe.packages.system.empty() != row.is_lifted);
+    }
+}
+
 TEST_CASE("a group of packages is installed after the packages that have names") {
     const std::string head = "Bootstrap: docker\nFrom: centos:7\n%post\n";
     for (const std::string group : {"yum -y groupinstall \"Development Tools\"\n",
