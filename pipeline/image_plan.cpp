@@ -219,13 +219,6 @@ plan_recipe(const ImageBuild& request, const fs::path& source, const Environment
     }
     ImagePlan plan;
     plan.definition = std::move(rendered.definition);
-    if (recipe.source.file() != source.native()) { // of a Dockerfile: its lines are others
-        for (definitions::Stage& stage : plan.definition.stages) {
-            std::for_each(stage.sections.begin(), stage.sections.end(), [](auto& section) {
-                section.line = 0;
-            });
-        }
-    }
     plan.image.labels = std::move(rendered.labels);
     plan.image.compression = recipe.compression;
     plan.image.sbom = recipe.sbom;

@@ -53,6 +53,13 @@ std::string account_of(const recipes::Imported& imported) {
            fmt::format(" converted, {} left out", count(false));
 }
 
+/// A step that fails is shown at its line of the Dockerfile.
+void place_steps(std::vector<recipes::Step>& steps, const std::vector<std::size_t>& lines) {
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+        steps[i].mark = {i < lines.size() ? lines[i] : 0, 1};
+    }
+}
+
 } // namespace
 
 Result<void> take_dockerfile(Session& session, BuildOptions& options) {
@@ -83,6 +90,10 @@ Result<void> take_dockerfile(Session& session, BuildOptions& options) {
                                       source.parent_path() / (imported.name + ".yaml"),
                                       options.build.recipe.arguments,
                                       {}));
+    for (std::size_t i = 0; i < recipe.stages.size(); ++i) {
+        place_steps(recipe.stages[i].steps, imported.step_lines[i]);
+    }
+    place_steps(recipe.steps, imported.step_lines.back());
     options.build.recipe.read = std::make_shared<const recipes::Recipe>(std::move(recipe));
     options.build.recipe.ignores_lock = true; // a Dockerfile has none
     return {};

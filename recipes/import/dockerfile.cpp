@@ -79,6 +79,7 @@ private:
         const bool is_last = is_of_last(index);
         for (const auto* own : stage.body) {
             const std::string& word = own->keyword;
+            const std::size_t before = state.draft.steps.size();
             const bool is_of_image =
                 word == "CMD" || word == "ENTRYPOINT" || word == "LABEL" || word == "MAINTAINER";
             if (is_of_image && !is_last) {
@@ -98,6 +99,9 @@ private:
                 carry_copy(file_, *own, state);
             } else {
                 carry_other(file_, *own, state);
+            }
+            for (std::size_t i = before; i < state.draft.steps.size(); ++i) {
+                state.draft.steps[i].line = own->mark().line;
             }
         }
         return state;

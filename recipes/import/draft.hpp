@@ -17,6 +17,7 @@ struct DraftStep {
     std::string workdir{};
     std::vector<std::string> comments{};
     bool has_environment = true;
+    std::size_t line = 0; ///< of the file that it is made from; 0: not known
 };
 
 /// The fields of a stage that an importer can set. Texts are as the Recipe has them: `@{x}` names

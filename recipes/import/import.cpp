@@ -424,6 +424,15 @@ Result<ImportKind> detect_import_kind(const fs::path& file, std::string_view tex
 
 namespace {
 
+std::vector<std::size_t> lines_of_steps(const DraftStage& stage) {
+    std::vector<std::size_t> lines;
+    lines.reserve(stage.steps.size());
+    for (const DraftStep& step : stage.steps) {
+        lines.push_back(step.line);
+    }
+    return lines;
+}
+
 Result<Imported> import_text(const ImportRequest& request, const std::vector<std::size_t>& latin) {
     Ledger ledger(yaml::Source(request.file.native(), request.text));
     check_bytes(ledger);
@@ -450,6 +459,10 @@ Result<Imported> import_text(const ImportRequest& request, const std::vector<std
     Imported imported;
     imported.name = draft.name;
     imported.text = print_draft(draft, head);
+    for (const DraftStage& stage : draft.stages) {
+        imported.step_lines.push_back(lines_of_steps(stage));
+    }
+    imported.step_lines.push_back(lines_of_steps(draft));
     imported.lines = ledger.lines();
     imported.notes = ledger.notes();
     imported.lost = ledger.lost();

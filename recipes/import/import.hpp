@@ -76,6 +76,9 @@ struct Imported {
     /// too.
     std::vector<Fault> notes;
     std::size_t lost = 0; ///< notes of things that were not carried
+    /// For each of the Recipe's stages, and at last for the image, the line of each step in the
+    /// file; 0 where it is not known.
+    std::vector<std::vector<std::size_t>> step_lines;
 };
 
 /// All faults of the input at once, each with its place (kInput).

@@ -179,6 +179,11 @@ push_base() { # NAME:TAG
     assert_output --partial 'context/Dockerfile:7:'
     run -0 "$CYBELECTL" exec app.sif cat /made /own
     assert_output $'two\nown'
+    sed '3a\WORKDIR /w\nRUN true && \\\n    false' context/Dockerfile >context/failing.Dockerfile
+    refuses 6 "$CYBELECTL" build context/failing.Dockerfile -o failing.sif --plain-http
+    assert_output --partial 'error: the step failed with exit code 1'
+    assert_output --partial $' --> context/failing.Dockerfile:5:1\n  | RUN true && \\\n'
+    assert_output --partial 'cybelectl build context/failing.Dockerfile --shell'
     echo 'FORM x' >>context/Dockerfile
     refuses 3 "$CYBELECTL" build context/Dockerfile -o other.sif
     assert_output --partial 'context/Dockerfile:8:1'

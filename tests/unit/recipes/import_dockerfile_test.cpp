@@ -217,6 +217,21 @@ TEST_CASE("a step that puts waiting files in place follows the Dockerfile's rule
     }
 }
 
+TEST_CASE("the line of each step is known, also of those of a stage that another is made from") {
+    const auto imported = import_text("FROM debian:12 AS a\n"
+                                      "WORKDIR /w\n"
+                                      "RUN one && \\\n    two\n"
+                                      "FROM a AS b\n"
+                                      "COPY gone /else\n"
+                                      "RUN three\n"
+                                      "FROM debian:12\n"
+                                      "COPY --from=b /x /x\n"
+                                      "RUN four\n");
+    REQUIRE(imported.has_value());
+    using Lines = std::vector<std::size_t>;
+    CHECK(imported->step_lines == std::vector<Lines>{Lines{2, 3, 6, 7}, Lines{10}});
+}
+
 TEST_CASE("variables: values, arguments of the Recipe, and what nobody knows") {
     const Recipe recipe =
         recipe_of("ARG REL=12\nFROM debian:${REL}\nARG TOOL_VERSION=1.2\nARG lower=x\n"
