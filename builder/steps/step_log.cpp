@@ -27,10 +27,11 @@ namespace {
 namespace fs = std::filesystem;
 
 /// Words of package managers and downloaders.
-constexpr std::array<std::string_view, 11> kNetworkFaults = {"Temporary failure resolving",
+constexpr std::array<std::string_view, 12> kNetworkFaults = {"Temporary failure resolving",
                                                              "Temporary failure in name resolution",
                                                              "Could not resolve",
                                                              "Couldn't resolve",
+                                                             "unable to resolve host address",
                                                              "Could not connect",
                                                              "Couldn't connect",
                                                              "Unable to connect",

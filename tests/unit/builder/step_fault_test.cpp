@@ -101,6 +101,7 @@ TEST_CASE("the end of a step's output says what helps") {
                               "Temporary failure in name resolution",
                               "Could not resolve host: x",
                               "Couldn't resolve host",
+                              "wget: unable to resolve host address 'a.example'",
                               "Could not connect to x",
                               "Couldn't connect to server",
                               "Unable to connect to x",
