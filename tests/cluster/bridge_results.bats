@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Results that `cybelectl bridge run` brings back, and how often it writes and asks, on a real API server and a real Slurm. A minute.
+# Results that `cybelectl bridge run` brings back, and how often it writes and asks, on a real API server and a real Slurm. It has the rights
+# of `bridge install` and no more. A minute.
 # shellcheck disable=SC2154 # user is of bridge_parts.bash
 load ../parts/suite.bash
 load nodes.bash
@@ -8,6 +9,8 @@ load bridge_parts.bash
 setup_file() {
     start_bridge_parts
     sed -i "s|workdir: \(.*\)}|workdir: \1, results-roots: [$place/results]}|" bridge.yaml
+    echo 'namespaces: [default]' >>bridge.yaml
+    install_rights
 }
 setup() {
     enter_nodes
