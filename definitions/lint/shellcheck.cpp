@@ -220,10 +220,9 @@ bool is_refuted(const Comment& comment, const Joined& script) {
         return comment.marked.find("://") != std::string_view::npos;
     case kSudoRedirects: // root already: CD314
         return script.name == "post";
-    case kKeywordAsWord: // `echo done`, `for i in start done`, and `; fi\` with its command behind
+    case kKeywordAsWord: // `echo done`, `for i in start done`
         return own_command(comment.before).ends_with("echo") ||
-               own_command(comment.before).starts_with("for ") ||
-               own_command(comment.before).empty();
+               own_command(comment.before).starts_with("for ");
     case kEchoOptions: // of a program, not of the shell
         return trim(comment.before).ends_with("bin/echo");
     case kUnquotedCommand:

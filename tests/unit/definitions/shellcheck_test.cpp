@@ -180,7 +180,6 @@ TEST_CASE("splitting that is meant is not reported") {
     CHECK(shellcheck_of(on("debian:12", "%post\na && \\\necho done\n")).empty());
     CHECK(shellcheck_of(on("debian:12", "%post\nfor p in in done x\ndo\n    a \"$p\"\ndone\n"))
               .empty());
-    CHECK(shellcheck_of(on("debian:12", "%post\na \\\n&& if b; then c; fi\\\n&& d\n")).empty());
     CHECK(shellcheck_of(on("debian:12", "%post\nif [ -d \"/a\"]; then b; fi\n")) ==
           Expected{"CD110 SC1009", "CD107 SC1020"});
     CHECK(
