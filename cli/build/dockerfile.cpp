@@ -90,7 +90,7 @@ Result<void> take_dockerfile(Session& session, BuildOptions& options) {
                                       source.parent_path() / (imported.name + ".yaml"),
                                       options.build.recipe.arguments,
                                       {}));
-    for (std::size_t i = 0; i < recipe.stages.size(); ++i) {
+    for (std::size_t i = 0; i < recipe.stages.size() && i < imported.step_lines.size(); ++i) {
         place_steps(recipe.stages[i].steps, imported.step_lines[i]);
     }
     place_steps(recipe.steps, imported.step_lines.back());
