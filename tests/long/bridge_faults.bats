@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cybelectl bridge run` killed at each of its steps, and while Slurm does not answer: each job runs once. Eight minutes, most of
-# them waits for the Lease of a bridge that was killed.
+# `cybelectl bridge run` with the rights of `bridge install` and no more, killed at each of its steps, and while Slurm does not answer: each
+# job runs once. Eight minutes, most of them waits for the Lease of a bridge that was killed.
 # shellcheck disable=SC2154 # user is of bridge_parts.bash
 load ../parts/suite.bash
 load ../cluster/nodes.bash
@@ -9,6 +9,8 @@ load ../cluster/bridge_parts.bash
 setup_file() {
     export BATS_TEST_TIMEOUT=900 # five times 30 s for the Lease of a bridge that was killed, and 40 jobs
     start_bridge_parts
+    echo 'namespaces: [default]' >>bridge.yaml
+    install_rights
 }
 setup() {
     enter_nodes
