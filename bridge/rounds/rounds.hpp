@@ -53,6 +53,10 @@ public:
     /// While a command of the cluster has not answered: the ends that a poll shows, where one is
     /// due.
     void meanwhile();
+    /// Whether meanwhile() may read the queue now.
+    [[nodiscard]] bool is_asking() const {
+        return asking_ != nullptr;
+    }
 
 private:
     struct Tracked {

@@ -211,6 +211,12 @@ private:
     void breathe() {
         pulse_.beat(boot_time());
         pump_.work_now();
+        // This is called once per second, and the poll is to be on time.
+        constexpr std::chrono::milliseconds kStep{1'000};
+        const Moment due = pace_.next_poll();
+        if (rounds_.is_asking() && due < boot_time() + kStep) {
+            pump_.work_until([] { return false; }, due);
+        }
         world_.is_leader = leads();
         rounds_.meanwhile();
     }
