@@ -86,9 +86,10 @@ Result<void> note_login(const Session& session,
     const std::filesystem::path file = remotes_file(session, call);
     CYBELE_TRY(Remotes remotes, read_remotes(file));
     CYBELE_CHECK(add_system_remotes(session, remotes));
-    if (is_there) {
+    const bool is_elsewhere = !call.value("--authfile").empty(); // like there: not in the list
+    if (is_there && !is_elsewhere) {
         add_login_address(remotes, address);
-    } else {
+    } else if (!is_elsewhere) {
         remove_login_address(remotes, address);
     }
     CYBELE_CHECK(write_remotes(file, remotes, call.group_file.empty()));
