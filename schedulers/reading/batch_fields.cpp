@@ -445,11 +445,15 @@ void take_option(Fields& fields, const Directive& directive) {
         ++options.in_fields;
         return;
     }
-    if (!fields.is_slurm() && directive.need == "workdir") {
-        options.refused.push_back({directive.line,
-                                   directive.option + " " + directive.value,
-                                   "the path has characters that `workdir` of a Job cannot have",
-                                   "write `workdir` into the Job yourself"});
+    const bool is_array = directive.need == "array"; // `directives` cannot have it
+    if (is_array || (!fields.is_slurm() && directive.need == "workdir")) {
+        options.refused.push_back(
+            {directive.line,
+             directive.option + " " + directive.value,
+             is_array ? fmt::format("{} has no array with these indexes",
+                                    reader_text(fields.script.reader))
+                      : "the path has characters that `workdir` of a Job cannot have",
+             fmt::format("write `{}` into the Job yourself", directive.need)});
         return;
     }
     std::string word = word_of(fields, directive);

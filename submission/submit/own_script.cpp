@@ -17,6 +17,7 @@
 #include "support/file.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -91,8 +92,24 @@ bool begins_line(std::string_view text, std::string_view prefix) {
            text.find("\n" + std::string(prefix)) != std::string_view::npos;
 }
 
+/// qsub also reads directives that are indented. Before the first of them there are only comments.
+bool begins_with_indented_directive(std::string_view text) {
+    for (const std::string_view line : text::split(text, '\n')) {
+        const std::string_view words =
+            line.substr(std::min(line.find_first_not_of(" \t\r"), line.size()));
+        if (words.starts_with("#PBS ")) {
+            return true;
+        }
+        if (!words.empty() && !words.starts_with('#')) {
+            return false;
+        }
+    }
+    return false;
+}
+
 bool has_directives(std::string_view text) {
-    return begins_line(text, "#SBATCH ") || begins_line(text, "#PBS ");
+    return begins_line(text, "#SBATCH ") || begins_line(text, "#PBS ") ||
+           begins_with_indented_directive(text);
 }
 
 /// A line `kind:` after directives is one of a script, such as in a here-document.

@@ -71,24 +71,31 @@ choose_row() { # NUMBER: the values of the sweep's row
 }
 
 run_rows() { # of this element, 2 at a time, each on CPUs of its own
-    local row slot last first=$((${array_index:-0} * 4)) failed=0
-    local -a slot_cpus=()
+    local row slot last mask first=$((${array_index:-0} * 4)) failed=0
+    local -a slot_cpus=() slot_rows=() inboxes=()
     local job_number=${SLURM_ARRAY_JOB_ID:-${SLURM_JOB_ID:-${job_number:-${CYBELE_JOB_ID:-0}}}}
     last=$((first + 4 < 7 ? first + 4 - 1 : 7 - 1))
     list_cpus
     exec {ends}<> <(:)
+    umask >&"$ends"
+    read -r -u "$ends" mask
     row_processes=() payload=rows
     make_records
     for ((row = first; row <= last; row++)); do
         find_slot
         [ "$ended" = no ] || break
-        serve_row "$row" "${slot_cpus[slot]:-}" &
-        row_processes[slot]=$!
+        [ -n "${row_processes[slot]:-}" ] || start_slot
+        slot_rows[slot]=$row
+        echo "${slot_rows[slot]}" >&"${inboxes[slot]}"
     done
-    while [ "${#row_processes[@]}" -gt 0 ]; do
+    while [ "${#slot_rows[@]}" -gt 0 ]; do
         take_row
     done
-    payload=''
+    for slot in "${!row_processes[@]}"; do
+        echo >&"${inboxes[slot]}" # no further row
+        wait "${row_processes[slot]}" || :
+    done
+    row_processes=() payload=''
     [ -z "$record" ] || rm -f -- "$record"/.row-*
     [ "$ended" = no ] || exit 143
     [ "$failed" -eq 0 ] || refuse "$failed of the rows $first to $last failed" \
@@ -105,51 +112,105 @@ make_records() { # the folders of all rows, at the same time
 }
 
 list_cpus() { # of each slot; fewer CPUs than the rows need are shared by all
-    local part
+    local word parts part cpu IFS=$' ,\t'
     local -a all_cpus=()
     command -v taskset >/dev/null || return 0
-    for part in $(taskset -pc "$$" 2>/dev/null | sed 's/.*: //; s/,/ /g'); do
-        mapfile -t -O "${#all_cpus[@]}" all_cpus < <(seq "${part%-*}" "${part#*-}")
+    while read -r word parts && [[ $word != Cpus_allowed_list: ]]; do
+        :
+    done <"/proc/$$/status" || return 0
+    for part in $parts; do
+        for ((cpu = ${part%-*}; cpu <= ${part#*-}; cpu++)); do
+            all_cpus+=("$cpu")
+        done
     done
+    IFS=,
     for ((slot = 0; slot < 2 && ${#all_cpus[@]} >= 6; slot++)); do
-        slot_cpus[slot]=$(IFS=, && echo "${all_cpus[*]:slot * 3:3}")
+        slot_cpus[slot]="${all_cpus[*]:slot * 3:3}"
     done
 }
 
 find_slot() { # that no row has
     for ((slot = 0; slot < 2; slot++)); do
-        [ -n "${row_processes[slot]:-}" ] || return 0
+        [ -n "${slot_rows[slot]:-}" ] || return 0
     done
     take_row
 }
 
-take_row() { # the end of a row, which says its slot, process and code, unless it is killed
-    local process code told
+start_slot() { # the process that starts the rows of $slot, whose numbers come through its inbox
+    local inbox=${inboxes[slot]:-}
+    [ -z "$inbox" ] || exec {inbox}<&- # of one that was killed
+    exec {inbox}<> <(:)
+    inboxes[slot]=$inbox
+    serve_slot "${slot_cpus[slot]:-}" &
+    row_processes[slot]=$!
+}
+
+take_row() { # the end of a row, which its slot's process says, unless it is killed
+    local number code gone seen
     while :; do
-        read -r -t 0.2 -u "$ends" slot process code || process=''
-        [ -z "$process" ] || [ "${row_processes[slot]:-}" != "$process" ] || break
-        for slot in "${!row_processes[@]}"; do # bash 5.2 may not hear of an end
-            code=0 told='' process=${row_processes[slot]}
-            read -r told 2>/dev/null <"/proc/$process/stat" || :
-            if [[ -z $told || $told == *') Z '* ]]; then
-                wait "$process" || code=$?
+        read -r -t 0.2 -u "$ends" slot number code gone || number=''
+        [ -z "$number" ] || [ "${slot_rows[slot]:-}" != "$number" ] || break
+        for slot in "${!slot_rows[@]}"; do # bash 5.2 may not hear of an end
+            code=0 gone=yes seen=''
+            read -r seen 2>/dev/null <"/proc/${row_processes[slot]}/stat" || :
+            if [[ -z $seen || $seen == *') Z '* ]]; then
+                wait "${row_processes[slot]}" || code=$?
                 break 2
             fi
         done
     done
-    wait "$process" || : # the row has said its code; `wait` may lose it at a signal
     [ "$code" -eq 0 ] || failed=$((failed + 1))
-    unset -v "row_processes[slot]"
+    unset -v "slot_rows[slot]"
+    [ "$gone" = no ] || { wait "${row_processes[slot]}" && :; unset -v "row_processes[slot]"; }
 }
 
-serve_row() { # ROW CPU,...: in a process of its own
-    trap 'finish_row' EXIT
-    trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
-    trap 'forward_signal USR1' USR1
-    trap 'forward_signal USR2' USR2
-    row_processes=() payload='' row_cpus=$2 row_slot=$slot # `slot` is gone at an exit
+serve_slot() { # CPU,...: one row after another, in a process of its own
+    local inbox=${inboxes[slot]} other signal signalled seen
+    trap 'finish_slot' EXIT
+    trap 'signalled=yes ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' TERM INT HUP
+    for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do
+        trap -- "signalled=yes; forward_signal $signal" "$signal"
+    done
+    row_processes=() payload='' served='' served_slot=$slot spent=0 # locals are gone at an exit
+    for other in "${inboxes[@]}"; do
+        [ "$other" = "$inbox" ] || exec {other}<&-
+    done
+    [ -z "$1" ] || taskset -pc "$1" "$BASHPID" >/dev/null 2>&1 || :
+    umask 077
+    while [ "$ended" = no ] && read -r -u "$inbox" served && [ -n "$served" ]; do
+        printf -v start '%(%s)T' -1
+        serve_row "$served" {idle}<&- {ends}<&- {inbox}<&- &
+        payload=$! code='' signalled=yes
+        while [ "$signalled" = yes ]; do # a signal ends `wait`, and then its code is not the row's
+            signalled=no seen=0
+            wait "$payload" || seen=$?
+            [ "$seen" -eq 127 ] && [ -n "$code" ] || code=$seen
+        done
+        write_record "$code" "$served" || :
+        echo "$served_slot $served $code $ended" >&"$ends"
+        served='' payload=''
+    done
+    exit 0 # at the end of a function, bash 4 calls no trap
+}
+
+finish_slot() { # a signal came while its row was not started
+    local code=$? process
+    trap - EXIT
+    trap '' TERM INT HUP ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
+    if [ -n "$served" ]; then
+        for process in $(jobs -p); do
+            kill "$process" 2>/dev/null || :
+        done
+        write_record "$code" "$served" || :
+        echo "$served_slot $served $code yes" >&"$ends"
+    fi
+    exit "$code"
+}
+
+serve_row() { # ROW: in a process of its own, until `launch` gives it to the program
+    trap : ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ # are for the program
+    umask "$mask"
     [ -z "$record" ] || record=$record/$1
-    printf -v start '%(%s)T' -1
     array_index=row$1
     export CYBELE_ARRAY_INDEX=$1
     choose_row "$1"
@@ -161,21 +222,6 @@ serve_row() { # ROW CPU,...: in a process of its own
         printf '%s\n' "$output" "$errors" >"$record/output" || :
     fi
     run_row
-    exit 0 # at the end of a function, bash 4 calls no trap
-}
-
-finish_row() {
-    local code=$? process
-    trap - EXIT
-    trap '' TERM INT HUP USR1 USR2
-    if [ -n "$payload" ]; then
-        for process in $(jobs -p); do
-            kill "$process" 2>/dev/null || :
-        done
-    fi
-    write_record "$code" row || :
-    echo "$row_slot $BASHPID $code" >&"$ends"
-    exit "$code"
 }
 
 need_cpus() { # RANKS THREADS
@@ -185,22 +231,10 @@ need_cpus() { # RANKS THREADS
             'threads slow each other down on one CPU' 'ask for fewer threads'
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
-    if [ -n "${row_cpus:-}" ]; then
-        if declare -F -- "$1" >/dev/null; then
-            taskset -pc "$row_cpus" "$BASHPID" >/dev/null 2>&1 || :
-        else
-            set -- taskset -c "$row_cpus" "$@"
-        fi
-    fi
-    (trap - INT QUIT; declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'; "$@") \
-        {idle}<&- {ends}<&- &
-    local seen count=0 turns=0; payload=$! code=0
-    while read -r seen 2>/dev/null <"/proc/$payload/stat" && # `wait` may lose the code at a signal
-        [[ $seen != *') Z '* || $((count++)) -eq 0 ]]; do # bash 5.2 may not hear of the end
-        read -r -t "0.0$((turns < 180 ? turns++ / 20 : 9))1" -u "$idle" || : # 1 to 91 ms
-    done
-    wait "$payload" || code=$?; payload='' && return "$code"
+launch() { # PROGRAM ARGUMENT...: in place of the row's shell, which ignores INT and QUIT
+    trap - INT QUIT ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
+    declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'
+    "$@"
 }
 
 finish_job() {
@@ -211,17 +245,19 @@ finish_job() {
     exit "$code"
 }
 
-write_record() { # CODE [row]: of the job, or of a row without a further process
-    local code=$1 state=failed used='' new=$record/.exit.json.$$
-    local file=$new
-    [ -z "${2:-}" ] || file=$record/exit.json new=${record%/*}/.row-$row_slot
-    [ -n "$record" ] && umask 077 && { [ -d "$record" ] || mkdir -p -- "$record"; } || exit "$code"
+write_record() { # CODE [ROW]: of the job, or of a row without a further process
+    local code=$1 state=failed record=${record:+$record${2:+/$2}} used=''
+    local new=$record/.exit.json.$$ file=$record/exit.json
+    [ -n "${2:-}" ] || file=$new
+    [ -z "${2:-}" ] || new=${record%/*}/.row-$served_slot
+    [ -n "$record" ] && umask 077 || return "$code"
+    [ -d "$record" ] || mkdir -p -- "$record" || return "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # its time limit less 2 s
     times >"$new"
     read -r -d '' used <"$new" || used=${used//[.,s]/} # such as 1m2.345s four times
-    used=${used//m/*60000+10#} && used=$((${used//[[:space:]]/+}))
+    used=${used//m/*60000+10#} && used=$((${used//[[:space:]]/+} - spent)) spent=$((spent + used))
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
         "$start" -1 "\"host\":\"$here\",\"cpu-milliseconds\":$used" >"$file" &&
@@ -246,7 +282,7 @@ cybele_own=''; for cybele_name in $(compgen -e -X '*[^[:lower:]_]*'); do # this 
         cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "; done
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=learn ended=no payload='' && read -r here </proc/sys/kernel/hostname
-record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} row_processes=()
+record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} row_processes=() spent=0
 exec {idle}<> <(:) # never has a line: to read it is to wait
 printf -v start '%(%s)T' -2
 trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' HUP INT QUIT TERM

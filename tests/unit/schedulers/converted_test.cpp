@@ -289,6 +289,21 @@ TEST_CASE("a script that copies, prints or submits itself is told that its copy 
     }
 }
 
+TEST_CASE("indexes that no array has are left out of the Job and said") {
+    for (const char* head : {"#PBS -l nodes=1:ppn=1\n#PBS -t 1-{jobs}\n",
+                             "#SBATCH -n 1\n#SBATCH --array=1-$N\n",
+                             "#PBS -l select=1\n#PBS -J 1-{jobs}\n"}) {
+        CAPTURE(head);
+        const auto explanation =
+            explain_script(std::string("#!/bin/bash\n") + head + "./p\n./q\n", "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        REQUIRE(conversion->left.size() == 1);
+        CHECK(conversion->left.front().because.ends_with("has no array with these indexes"));
+        CHECK(conversion->yaml.find("1-") == std::string::npos);
+    }
+}
+
 TEST_CASE("a script that has $0 in the program of awk does not name itself") {
     const auto explanation =
         explain_script("#!/bin/bash\n#SBATCH -n 1\n./p\ncat a | awk '{print $0}'\n", "s.sh");

@@ -76,6 +76,8 @@ TEST_CASE("own script: by its first line or its directives a text is a batch scr
     CHECK(is_own_script("#!/bin/sh\ntrue\n"));
     CHECK(is_own_script("#SBATCH -n 1\n"));
     CHECK(is_own_script("# mine\n#PBS -l nodes=1\n"));
+    CHECK(is_own_script("    #!/bin/bash\n\n    #PBS -l nodes=1\n    true\n"));
+    CHECK_FALSE(is_own_script("name: a\nscript: |\n    #PBS -l nodes=1\nkind: Job\n"));
     CHECK(is_own_script("#!/bin/sh\nkind: of a script\n"));
     CHECK(is_own_script("#PBS -l nodes=1\ncat <<END\nkind: Job\nEND\n"));
     CHECK_FALSE(is_own_script("kind: Job\n#SBATCH -n 1\n"));
