@@ -2,7 +2,7 @@
 #pragma once
 
 #include "recipes/forms/ledger.hpp"
-#include "recipes/import/import.hpp"
+#include "recipes/import/import_kind.hpp"
 #include "support/error.hpp"
 
 #include <cstddef>
@@ -14,34 +14,6 @@
 #include <vector>
 
 namespace cybele::recipes {
-
-/// What can be made into a Recipe (docs/reference/recipe-import.md).
-enum class ImportKind {
-    kDockerfile,
-    kConda,
-    kRequirements,
-    kSpack,
-    kCondaLock,
-    kDefinition,
-    kPyproject,
-    kUvLock,
-    kPoetryLock,
-    kPixiLock,
-    kRenvLock,
-    kPipfile,
-    kPipfileLock,
-    kHpccm ///< a program that writes a definition file: the caller runs it
-};
-
-/// "dockerfile", "conda", "requirements", …: the words of `--kind`.
-[[nodiscard]] std::string_view import_word(ImportKind kind);
-[[nodiscard]] std::vector<std::string> import_words();
-/// kUsage for an unknown word, and for one that earlier versions knew.
-[[nodiscard]] Result<ImportKind> find_import_kind(std::string_view word);
-
-/// By the file's name, else by what stands in it; kUsage where neither tells.
-[[nodiscard]] Result<ImportKind> detect_import_kind(const std::filesystem::path& file,
-                                                    std::string_view text);
 
 /// What lies at a path of the build context.
 enum class PathKind { kUnknown, kFile, kDirectory };
