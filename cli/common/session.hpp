@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace CLI {
@@ -71,7 +72,8 @@ struct Session {
     void (*sigpipe_before)(int) = nullptr;
     /// Variables of folders whose relative path is ignored.
     std::vector<std::string> ignored_folders;
-    mutable std::optional<pipeline::Settings> known_settings; ///< what settings() found
+    /// What settings() found, and in which environment.
+    mutable std::optional<std::pair<EnvironmentMap, pipeline::Settings>> known_settings;
     /// Unset in the small program that starts.
     LongWork* long_work = nullptr;
 
@@ -96,8 +98,9 @@ struct Session {
     /// For what is judged (is a key valid now?): Unix seconds by the clock, whatever is set.
     [[nodiscard]] static std::int64_t clock();
     [[nodiscard]] bool is_deterministic() const;
-    /// The effective settings (flag > variable > project > user > machine > default), read once.
-    /// The first call reports what is ignored, and with -v which files count.
+    /// The effective settings (flag > variable > project > user > machine > default), read
+    /// once in an environment. The first call reports what is ignored, and with -v which files
+    /// count.
     [[nodiscard]] Result<pipeline::Settings> settings() const;
     /// A progress line on standard error: on a terminal, with -v, or a `warning: `; not with -q.
     void say(std::string_view line) const;

@@ -6,11 +6,15 @@
 namespace cybele::cli {
 
 Result<pipeline::Settings> Session::settings() const {
-    if (known_settings) {
-        return *known_settings;
+    const bool is_first = !known_settings;
+    if (!is_first && known_settings->first == environment.all()) {
+        return known_settings->second;
     }
-    CYBELE_TRY(const pipeline::Settings settings, pipeline::Settings::load(environment, "."));
-    known_settings = settings;
+    CYBELE_TRY(pipeline::Settings settings, pipeline::Settings::load(environment, "."));
+    known_settings.emplace(environment.all(), settings);
+    if (!is_first) {
+        return settings;
+    }
     for (const std::string& name : ignored_folders) {
         Fault fault;
         fault.is_warning = true;
