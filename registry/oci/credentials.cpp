@@ -264,6 +264,11 @@ Error not_stored(const Error& error, const fs::path& file) {
         "name a file that you can write: --authfile FILE"};
 }
 
+/// With tabs and without a newline at the end, as Docker and Apptainer write their files.
+std::string file_text(const Json& document) {
+    return document.dump(1, '\t', false, Json::error_handler_t::replace);
+}
+
 } // namespace
 
 Result<void> write_login(const fs::path& file, const std::string& host, const Login& login) {
@@ -282,7 +287,7 @@ Result<void> write_login(const fs::path& file, const std::string& host, const Lo
     if (file.has_parent_path()) {
         CYBELE_CHECK(make_directories(file.parent_path(), 0700).map_error(named));
     }
-    return write_file(file, json_text(document) + "\n", kPrivate).map_error(named);
+    return write_file(file, file_text(document), kPrivate).map_error(named);
 }
 
 Result<bool> erase_login(const fs::path& file, const std::string& host) {
@@ -303,7 +308,7 @@ Result<bool> erase_login(const fs::path& file, const std::string& host) {
     }
     if (is_erased) {
         document["auths"] = left;
-        CYBELE_CHECK(write_file(file, json_text(document) + "\n", kPrivate));
+        CYBELE_CHECK(write_file(file, file_text(document), kPrivate));
     }
     return is_erased;
 }
