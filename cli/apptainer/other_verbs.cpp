@@ -84,11 +84,6 @@ void add_login(Session& session, const OtherCall& call) {
     }
 }
 
-void warn_as_reference(const std::string& text) {
-    const std::string line = "WARNING: " + text + "\n";
-    (void)std::fwrite(line.data(), 1, line.size(), stderr);
-}
-
 Result<void> check_temporary(const OtherCall& call) {
     const std::string folder = call.value("--tmpdir");
     std::error_code failed;
@@ -126,8 +121,8 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
     CYBELE_CHECK(check_gpu_flags(session, call));
     CYBELE_TRY(const std::string compression, read_squashfs_arguments(call));
     if (call.has("--fix-perms")) {
-        warn_as_reference("The --fix-perms option modifies the filesystem permissions on the "
-                          "resulting container.");
+        session.warn_as_other("The --fix-perms option modifies the filesystem permissions on the "
+                              "resulting container.");
     }
     add_login(session, call);
     std::vector<std::string> words = call.own_words();
@@ -193,7 +188,7 @@ Result<OwnWords> push(Session& session, const OtherCall& call) {
             "write oras://HOST/NAME:TAG");
     }
     if (call.has("--description") && scheme == "oras") {
-        warn_as_reference("Description is not supported for push to oras. Ignoring it.");
+        session.warn_as_other("Description is not supported for push to oras. Ignoring it.");
     }
     add_login(session, call);
     std::vector<std::string> words = call.own_words();

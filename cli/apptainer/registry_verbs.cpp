@@ -99,21 +99,14 @@ Result<void> note_login(const Session& session,
     return {};
 }
 
-void warn_as_other(const Session& session, const std::string& text) {
-    if (!session.is_silent) {
-        const std::string line = "WARNING: " + text + "\n";
-        (void)std::fwrite(line.data(), 1, line.size(), stderr);
-    }
-}
-
 void note_old_name(const Session& session, const OtherCall& call) {
     const std::string verb(call.verb->verb);
     if (verb.starts_with("remote ")) {
-        warn_as_other(session,
-                      fmt::format("'{}' is deprecated for registries or keyservers and will be "
-                                  "removed in a future release; running 'registry {}'",
-                                  verb,
-                                  verb.substr(verb.find(' ') + 1)));
+        session.warn_as_other(
+            fmt::format("'{}' is deprecated for registries or keyservers and will be "
+                        "removed in a future release; running 'registry {}'",
+                        verb,
+                        verb.substr(verb.find(' ') + 1)));
     }
 }
 
@@ -155,8 +148,8 @@ Result<int> registry_logout(const Session& session, const OtherCall& call) {
         if (is_erased) {
             session.inform_as_other("Token removed from " + printable(file.native()));
         } else {
-            warn_as_other(session,
-                          "There is no existing login to registry \"" + printable(host) + "\".");
+            session.warn_as_other("There is no existing login to registry \"" + printable(host) +
+                                  "\".");
         }
         CYBELE_CHECK(note_login(session, call, address, false));
     }

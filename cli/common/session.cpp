@@ -62,6 +62,14 @@ void Session::say(std::string_view line) const {
     }
 }
 
+void Session::warn_as_other(std::string_view text) const {
+    if (!is_silent) {
+        const std::string line = "WARNING: " + std::string(text) + "\n";
+        (void)std::fwrite(line.data(), 1, line.size(), stderr);
+        touch();
+    }
+}
+
 void Session::inform_as_other(std::string_view text) const {
     if (tells_as_other) {
         const std::string line = "INFO:    " + std::string(text) + "\n";

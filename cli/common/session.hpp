@@ -106,6 +106,8 @@ struct Session {
     void say(std::string_view line) const;
     /// By the name of Apptainer: its line "INFO:    TEXT" on standard error; not with -q.
     void inform_as_other(std::string_view text) const;
+    /// Its line "WARNING: TEXT"; not with -s.
+    void warn_as_other(std::string_view text) const;
     /// A step of what may take long: as say(), with the seconds since the start. Where nothing was
     /// written for ten seconds the line comes (again), also without a terminal; not with -q, nor
     /// where messages are JSON.
