@@ -12,7 +12,8 @@ namespace cybele::cli {
 /// `key list [--secret] [--global]`; gives the exit code.
 [[nodiscard]] Result<int> list_keyring(const Session& session, const OtherCall& call);
 
-/// The public keys that every user of the machine relies on; empty where there is no such file.
+/// The public keys that root has chosen for all users of the machine; empty where the file is
+/// missing.
 [[nodiscard]] Result<images::openpgp::Keyring> global_ring();
 
 /// What a key is chosen for; the first and the last take one of the secret keyring.

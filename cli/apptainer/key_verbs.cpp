@@ -82,6 +82,42 @@ Result<std::string> ask_key_server(const Session& session,
     return answer.body;
 }
 
+Result<const pgp::Certificate*> find_sent(const pgp::Keyring& sent, const std::string& wanted) {
+    if (const pgp::Certificate* const found = sent.find(wanted)) {
+        return found;
+    }
+    return fail(ErrorCode::kVerification,
+                problem("key-server-other-key", "the key server sent another key"),
+                "its fingerprint is not " + wanted,
+                "name another server by --url");
+}
+
+/// Of a key id of eight digits, as the reference accepts it: other people can make a key that has
+/// the same.
+Result<const pgp::Certificate*>
+find_by_end(const Session& session, const pgp::Keyring& sent, const std::string& wanted) {
+    const pgp::Certificate* found = nullptr;
+    for (const pgp::Certificate& one : sent.certificates()) {
+        if (!one.fingerprint().ends_with(wanted)) {
+            continue;
+        }
+        if (found != nullptr) {
+            return fail(ErrorCode::kVerification,
+                        problem("key-server-several-keys",
+                                "the key server sent several keys that end with " + wanted),
+                        "other people can make a key with the same eight digits",
+                        "name the fingerprint, which has 40 digits");
+        }
+        found = &one;
+    }
+    if (found == nullptr) {
+        return find_sent(sent, wanted);
+    }
+    session.warn_as_other("Other keys can end with " + wanted +
+                          ", too. This one has the fingerprint " + found->fingerprint() + ".");
+    return found;
+}
+
 Result<int> pull_key(const Session& session, const OtherCall& call) {
     const std::string& word = call.words.front();
     const bool is_short = word.size() == 8 && word.find_first_not_of(kDigits) == std::string::npos;
@@ -99,20 +135,8 @@ Result<int> pull_key(const Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::string text,
                ask_key_server(session, call, "/pks/lookup?op=get&options=mr&search=0x" + wanted));
     CYBELE_TRY(const pgp::Keyring ring, pgp::Keyring::parse(text, "the answer of the key server"));
-    const auto ends_so = [&](const pgp::Certificate& one) {
-        return one.fingerprint().ends_with(wanted);
-    };
-    const auto& sent = ring.certificates();
-    const auto by_end = std::find_if(sent.begin(), sent.end(), ends_so);
-    const pgp::Certificate* const found = !is_short              ? ring.find(wanted)
-                                          : by_end == sent.end() ? nullptr
-                                                                 : &*by_end;
-    if (found == nullptr) {
-        return fail(ErrorCode::kVerification,
-                    problem("key-server-other-key", "the key server sent another key"),
-                    "its fingerprint is not " + wanted,
-                    "name another server by --url");
-    }
+    CYBELE_TRY(const pgp::Certificate* const found,
+               is_short ? find_by_end(session, ring, wanted) : find_sent(ring, wanted));
     pgp::Keyring only;
     only.add(*found);
     CYBELE_TRY(const auto imported, pgp::KeyDirectory::of(session.environment).import(only));
@@ -147,7 +171,7 @@ Result<int> push_key(const Session& session, const OtherCall& call) {
     return 0;
 }
 
-/// By their last eight digits, or with `is_long` by the whole fingerprint.
+/// A table of the keys that a server found; `is_long`: with complete fingerprints.
 std::string found_keys(const std::string& index, bool is_long) {
     constexpr std::size_t kShortDigits = 8;
     struct Found {

@@ -191,10 +191,11 @@ Result<int> remote_verb(const Session& session, const OtherCall& call) {
     if (is_global) {
         close_system_remotes(remotes, call.has("--exclusive") ? name : std::string());
     }
+    std::error_code failed;
+    const fs::file_status before = fs::status(file, failed);
     CYBELE_CHECK(write_remotes(file, remotes, is_own));
-    if (is_global) {
-        std::error_code failed;
-        fs::permissions(file, fs::perms(0644), failed); // every user reads it
+    if (is_global) { // every user reads it, unless root has closed it, for it may hold tokens
+        fs::permissions(file, fs::exists(before) ? before.permissions() : fs::perms(0644), failed);
     }
     session.inform_as_other(fmt::format("Remote \"{}\" {}.",
                                         printable(name),

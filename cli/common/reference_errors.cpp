@@ -142,8 +142,8 @@ constexpr KnownError kKnownErrors[] = {
     {"", Verbs::kAny, "While performing build: conveyor failed to get: invalid busybox header, no mirrur url specified", "the agent 'busybox' fetches"},
     {"bootstrap-agent-unsupported", Verbs::kAny, "While performing build: conveyor failed to get: pacstrap is not in PATH: exec: \"pacstrap\": executable file not found in $PATH", "'arch'"},
     {"registry-name-unknown", Verbs::kAny, "While performing build: conveyor failed to get: {manifest}", "MANIFEST_UNKNOWN"},
-    {"registry-login-missing", Verbs::kAny, "While performing build: conveyor failed to get: GET {unauthorized}", "From:"},
-    {"registry-login-refused", Verbs::kAny, "While performing build: conveyor failed to get: GET {unauthorized}", "From:"},
+    {"registry-login-missing", Verbs::kAny, "While performing build: conveyor failed to get: {unauthorized}", "From:"},
+    {"registry-login-refused", Verbs::kAny, "While performing build: conveyor failed to get: {unauthorized}", "From:"},
     {"layout-image-missing", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory", "name one of them: oci:"},
     {"layout-without-index", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory"},
     {"image-not-signed", Verbs::kAny, "While performing build: conveyor failed to get: while checking fingerprint: integrity: signature object {object} not valid: openpgp: signature made by unknown entity", "made with a key that is not known"},
@@ -243,15 +243,14 @@ std::string missing_manifest(const std::string& image) {
            ": MANIFEST_UNKNOWN: manifest unknown; map[Tag:" + version + "]";
 }
 
-/// Of HOST/NAME:TAG.
-std::string unauthorized(const std::string& image) {
+/// The same of HOST/NAME:TAG.
+std::string unauthorized(const Fault& fault, const std::string& image) {
     const std::size_t slash = std::min(image.find('/'), image.size());
     const std::size_t tag = std::max(std::min(image.rfind(':'), image.size()), slash);
-    const std::string name = image.substr(std::min(slash + 1, tag), tag - std::min(slash + 1, tag));
-    return "http://" + image.substr(0, slash) + "/v2/" + name + "/manifests/" +
-           (tag < image.size() ? image.substr(tag + 1) : "latest") +
-           ": UNAUTHORIZED: authentication required; [map[Action:pull Class: Name:" + name +
-           " Type:repository]]";
+    return unauthorized_answer(
+        fault,
+        image.substr(std::min(slash + 1, tag), tag - std::min(slash + 1, tag)),
+        tag < image.size() ? image.substr(tag + 1) : "latest");
 }
 
 std::string number_after(const std::string& text, std::string_view words) {
@@ -303,7 +302,7 @@ std::string filled(const KnownError& row, const Fault& fault) {
          words[0].substr(words[0].find("://") == std::string::npos ? 0 : words[0].find("://") + 3)},
         {"{scheme}", last.substr(0, last.find(':'))},
         {"{message}", fault.message},
-        {"{unauthorized}", unauthorized(value_of(fault.where ? fault.where->text : ""))},
+        {"{unauthorized}", unauthorized(fault, value_of(fault.where ? fault.where->text : ""))},
         {"{object}", number_after(fault.because, "signature ")},
     };
     std::string text;
@@ -339,6 +338,13 @@ std::optional<std::string> reference_error_text(const Fault& fault, bool is_star
                    is_about(fault, one.about) && (one.words != kNoSystemd || !has_systemd());
         });
     return row == std::end(kKnownErrors) ? std::nullopt : std::optional(filled(*row, fault));
+}
+
+std::string
+unauthorized_answer(const Fault& fault, const std::string& repository, const std::string& tag) {
+    return "GET " + fault.subject + "/v2/" + repository + "/manifests/" + tag +
+           ": UNAUTHORIZED: authentication required; [map[Action:pull Class: Name:" + repository +
+           " Type:repository]]";
 }
 
 } // namespace cybele::cli

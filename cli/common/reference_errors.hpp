@@ -12,4 +12,9 @@ namespace cybele::cli {
 /// for the others. `is_start`: the command starts a container.
 [[nodiscard]] std::optional<std::string> reference_error_text(const Fault& fault, bool is_start);
 
+/// What its client of registries says of a pull without the right login; the fault is about the
+/// registry's address.
+[[nodiscard]] std::string
+unauthorized_answer(const Fault& fault, const std::string& repository, const std::string& tag);
+
 } // namespace cybele::cli

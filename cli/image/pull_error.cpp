@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/image/pull_error.hpp"
 
+#include "cli/common/reference_errors.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -82,15 +83,10 @@ std::string why_of_registry(const Fault& fault, const ImageAddress& address) {
                                  address.tag);
     }
     if (fault.id == "registry-login-missing" || fault.id == "registry-login-refused") {
-        return is_docker
-                   ? fmt::format(
-                         "reading manifest {} in {}: authentication required", address.tag, place)
-                   : fmt::format("GET http://{}/v2/{}/manifests/{}: UNAUTHORIZED: authentication "
-                                 "required; [map[Action:pull Class: Name:{} Type:repository]]",
-                                 address.host,
-                                 address.repository,
-                                 address.tag,
-                                 address.repository);
+        return is_docker ? fmt::format("reading manifest {} in {}: authentication required",
+                                       address.tag,
+                                       place)
+                         : unauthorized_answer(fault, address.repository, address.tag);
     }
     if (fault.id == "reference-malformed" && is_docker) {
         const bool has_capital = std::any_of(address.repository.begin(),
@@ -145,13 +141,11 @@ std::string pull_words_of(const std::string& uri, bool is_start, const Fault& fa
         return {};
     }
     if (fault.id == "output-folder-missing" && !is_start) {
-        const std::string folder = fault.because.substr(
-            std::min(fault.because.find("the folder ") + 11, fault.because.size()));
         return fmt::format(
             "{}error copying image out of cache: could not open temporary file for copy: failed to "
             "create temporary file: open {}/tmp-copy-{}: no such file or directory",
             handling.substr(0, handling.find("error fetching")),
-            folder.substr(0, folder.rfind(" does not exist")),
+            printable(fault.subject),
             ::getpid());
     }
     const std::string why = why_of_registry(fault, address);

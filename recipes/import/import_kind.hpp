@@ -11,7 +11,7 @@
 
 namespace cybele::recipes {
 
-/// Nobody writes a file by hand at such a length.
+/// Longer than what people write by hand.
 inline constexpr std::size_t kLongestImportByHand = std::size_t{1} << 20U;
 
 /// What can be made into a Recipe (docs/reference/recipe-import.md).

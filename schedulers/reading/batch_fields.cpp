@@ -450,7 +450,7 @@ void take_option(Fields& fields, const Directive& directive) {
         options.refused.push_back(
             {directive.line,
              directive.option + " " + directive.value,
-             is_array ? fmt::format("{} has no array with these indexes",
+             is_array ? fmt::format("{} does not accept these indexes",
                                     reader_text(fields.script.reader))
                       : "the path has characters that `workdir` of a Job cannot have",
              fmt::format("write `{}` into the Job yourself", directive.need)});

@@ -180,6 +180,9 @@ YAML
     assert_failure 2
     export HOME=$place/two
     bin/apptainer key pull --url "$url" "$fingerprint"
+    # Eight digits are few: the fingerprint of the key that came is said.
+    run -0 --separate-stderr bin/apptainer key pull --url "$url" "${fingerprint: -8}"
+    assert_regex "$stderr" "WARNING: Other keys can end with ${fingerprint: -8}, too. .* $fingerprint\\."
     run bin/apptainer key list
     assert_output --partial "$fingerprint"
     run bin/apptainer key pull --url "$url" 0123456789ABCDEF0123456789ABCDEF01234567

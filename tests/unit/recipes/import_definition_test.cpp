@@ -485,15 +485,7 @@ TEST_CASE("the rendered %post runs the same commands in their order") {
         for (const auto& one : front) {
             post += one + "\n";
         }
-        const auto imported = import_file(kUbuntu + post + rest);
-        RC_ASSERT(imported.has_value());
-        const auto recipe = read_recipe(imported->text, "app.yaml");
-        RC_ASSERT(recipe.has_value());
-        const auto rendered = render_definition(*recipe, "http://mirror.example/debian");
-        RC_ASSERT(rendered.has_value());
-        const auto parsed = definitions::parse_definition(rendered->definition.text, "app.def");
-        RC_ASSERT(parsed.has_value());
-        const std::string text = parsed->stages.back().joined("post");
+        const std::string text = rendered_from(kUbuntu + post + rest).stages.back().joined("post");
         const auto at = text.find(rest);
         RC_ASSERT(at != std::string::npos);
         const bool installs = post.find("install") != std::string::npos;

@@ -299,7 +299,7 @@ TEST_CASE("indexes that no array has are left out of the Job and said") {
         const auto conversion = convert_script(*explanation, "s");
         REQUIRE(conversion.has_value());
         REQUIRE(conversion->left.size() == 1);
-        CHECK(conversion->left.front().because.ends_with("has no array with these indexes"));
+        CHECK(conversion->left.front().because.ends_with("does not accept these indexes"));
         CHECK(conversion->yaml.find("1-") == std::string::npos);
     }
 }
