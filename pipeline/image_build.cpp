@@ -123,14 +123,12 @@ Result<void> check_output(const ImageBuild& request, const ImagePlan& plan) {
     }
     const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");
     if (!fs::exists(folder, error) && !error) {
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.set(problem("output-folder-missing",
-                          "the folder " + printable(folder.native()) + " does not exist"));
-        fault.because = "the image is written there";
-        fault.help = "make it: `mkdir -p " + shell_quote(folder.native()) + "`";
-        fault.subject = folder.native();
-        return fail(Error(std::move(fault)));
+        return fail(ErrorCode::kInput,
+                    problem("output-folder-missing",
+                            "the folder " + printable(folder.native()) + " does not exist")
+                        .about(folder.native()),
+                    "the image is written there",
+                    "make it: `mkdir -p " + shell_quote(folder.native()) + "`");
     }
     if (::access((folder / "").c_str(), W_OK | X_OK) != 0) {
         return fail(

@@ -19,9 +19,12 @@ ErrorCode Error::code() const {
     return faults_.front().code;
 }
 
-Error Error::with_context(std::string_view what) && {
+Error Error::with_context(std::string_view what, std::string_view detail) && {
     for (Fault& fault : faults_) {
         fault.context.emplace_back(what);
+        if (fault.detail.empty()) {
+            fault.detail = detail;
+        }
     }
     return std::move(*this);
 }

@@ -36,11 +36,19 @@ struct Place {
 /// The name is in kebab case and stays the same when the sentence is improved: scripts, searches
 /// and `explain` use it. Several places may make the same fault if one page explains all of them.
 struct Problem {
-    std::string_view id; ///< a literal
-    std::string message; ///< without a full stop
+    std::string_view id;      ///< a literal
+    std::string message;      ///< without a full stop
+    std::string detail = {};  ///< which of the faults with this id it is, for programs
+    std::string subject = {}; ///< the file, option, package … that it is about, for programs
+
+    [[nodiscard]] Problem about(std::string what) && {
+        subject = std::move(what);
+        return std::move(*this);
+    }
 };
-[[nodiscard]] inline Problem problem(std::string_view id, std::string message) {
-    return {id, std::move(message)};
+[[nodiscard]] inline Problem
+problem(std::string_view id, std::string message, std::string detail = {}) {
+    return {id, std::move(message), std::move(detail)};
 }
 
 /// One mistake or failure, as a user reads it: `error: message`, ` --> file:line:column`, the line
@@ -54,11 +62,14 @@ struct Fault {
     bool is_warning = false;          ///< reported, but nothing is refused for it
     std::vector<std::string> context; ///< "while …" lines, innermost first
     std::string id;                   ///< of the problem; of a linter's finding, its rule
-    std::string subject;              ///< the package, address … it is about; empty: not known
+    std::string detail;  ///< of the problem; not shown. Of a failed call, the id of its cause
+    std::string subject; ///< of the problem; not shown. Empty: not known
 
     void set(Problem problem) {
         id = problem.id;
         message = std::move(problem.message);
+        detail = problem.detail.empty() ? std::move(detail) : std::move(problem.detail);
+        subject = problem.subject.empty() ? std::move(subject) : std::move(problem.subject);
     }
 };
 
@@ -89,8 +100,9 @@ public:
         return faults_.front().message;
     }
 
-    /// Adds "while WHAT" to each fault; the innermost call comes first.
-    [[nodiscard]] Error with_context(std::string_view what) &&;
+    /// Adds "while WHAT" to each fault; the innermost call comes first. `detail`: for faults
+    /// without one.
+    [[nodiscard]] Error with_context(std::string_view what, std::string_view detail = {}) &&;
 
 private:
     std::vector<Fault> faults_;
@@ -101,8 +113,10 @@ using Result = tl::expected<T, Error>;
 
 /// For `map_error`, where a module is entered: the failure of what it was asked for says so.
 /// `read_file(path).map_error(during("reading the key of the signer"))`.
-[[nodiscard]] inline auto during(std::string what) {
-    return [what = std::move(what)](Error error) { return std::move(error).with_context(what); };
+[[nodiscard]] inline auto during(std::string what, std::string_view detail = {}) {
+    return [what = std::move(what), detail](Error error) {
+        return std::move(error).with_context(what, detail);
+    };
 }
 
 /// Collects the faults of a document, so that all are told at once.

@@ -76,7 +76,7 @@ tl::unexpected<Error> missing(const fs::path& path) {
                         " -o image.sif`");
     }
     return fail(ErrorCode::kInput,
-                problem("file-missing", "no such file: " + name),
+                problem("file-missing", "no such file: " + name).about(path.native()),
                 {},
                 "check the name and the folder that it is relative to");
 }

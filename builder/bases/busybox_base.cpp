@@ -99,8 +99,9 @@ Result<std::uint64_t> plan_busybox(StagePlan& plan, const BuildRequest& request)
         return std::uint64_t{0};
     }
     Fault fault = plan.stage->fault_at_header(request.source.file.native(), "mirrorurl");
-    fault.message = address.empty() ? "the header has no MirrorURL"
-                                    : "MirrorURL is not an http or https address";
+    fault.set(problem("busybox-mirror-unusable",
+                      address.empty() ? "the header has no MirrorURL"
+                                      : "MirrorURL is not an http or https address"));
     fault.because = "the agent 'busybox' fetches the program itself from there";
     fault.help = "add 'MirrorURL: https://HOST/…/busybox'";
     return fail(Error(std::move(fault)));

@@ -364,7 +364,7 @@ Result<std::uint64_t> plan_image_base(StagePlan& plan, const BuildRequest& reque
     }
     Fault fault = plan.stage->fault_at_header(request.source.file.native(), "from");
     fault.code = ErrorCode::kInput;
-    fault.set(problem("header-without-image", "the header names no image"));
+    fault.set(problem("header-without-image", "the header names no image", plan.agent));
     fault.because = "the agent '" + plan.agent + "' needs one";
     fault.help = is_remote(plan.agent) ? "give it as 'From: HOST/NAME:TAG'"
                                        : "give its path as 'From: PATH[:TAG]'";

@@ -12,6 +12,7 @@
 #include "images/squashfs/unpack.hpp"
 #include "runtime/namespaces/children.hpp"
 #include "runtime/namespaces/fake_root.hpp"
+#include "support/error_pipe.hpp"
 #include "support/own_folder.hpp"
 #include "support/quote.hpp"
 
@@ -127,7 +128,7 @@ Result<int> open_apart(namespaces::IdMap map, const std::function<Result<int>()>
             result = guard ? std::move(result) : fail(guard.error());
         }
         if (!result) {
-            send_fault(errors.write.get(), result.error());
+            send_error(errors.write.get(), result.error());
         }
         return result.value_or(1);
     });

@@ -84,7 +84,7 @@ Result<BasedBuild> find_bases(BuildPlan plan, const AgentContext& context) {
     BasedBuild build;
     build.plan = std::move(plan);
     CYBELE_CHECK(bring_images(build.plan, context.request, context.environment)
-                     .map_error(during("bringing the images that are bases")));
+                     .map_error(during("bringing the images that are bases", "bases")));
     CYBELE_TRY(build.map, choose_map([&context](const std::string& line) {
                    context.request.reporter.tell(line);
                }));

@@ -95,7 +95,8 @@ void Planner::plan_agent(const Stage& stage, StagePlan& plan) {
         fault.code = ErrorCode::kInput;
         fault.set(problem(
             "bootstrap-agent-unsupported",
-            fmt::format("the bootstrap agent '{}' is not supported yet", printable(plan.agent))));
+            fmt::format("the bootstrap agent '{}' is not supported yet", printable(plan.agent)),
+            plan.agent));
         fault.because = "the embedded builder knows " + known;
         fault.help = "use one of these, or build with --builder apptainer";
         if (auto gone = refused_agent(plan.agent)) {

@@ -104,7 +104,9 @@ Error step_fault(const BuildRequest& request, const FailedScript& failed) {
     fault.set(problem(end.code > 128 ? "step-killed" : "step-failed",
                       end.code > 128
                           ? fmt::format("{} was killed by signal {}", name, end.code - 128)
-                          : fmt::format("{} failed with exit code {}", name, end.code)));
+                          : fmt::format("{} failed with exit code {}", name, end.code),
+                      section.name)
+                  .about(std::to_string(end.code)));
     if (end.code == namespaces::kTimeIsUp) {
         fault.set(problem("step-too-slow",
                           fmt::format("{} did not end within {} s", name, request.steps.timeout)));

@@ -4,6 +4,7 @@
 #include "builder/processes/fault_pipe.hpp"
 #include "runtime/namespaces/children.hpp"
 #include "runtime/namespaces/fake_root.hpp"
+#include "support/error_pipe.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 
@@ -96,7 +97,7 @@ void wait_for_answer(int fd) {
         result = guarded([&] { return work(report); });
     }
     if (!result) {
-        send_fault(errors.write.get(), result.error());
+        send_error(errors.write.get(), result.error());
     }
     ::_exit(result ? 0 : 1);
 }

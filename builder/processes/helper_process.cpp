@@ -3,6 +3,7 @@
 
 #include "builder/processes/fault_pipe.hpp"
 #include "runtime/namespaces/children.hpp"
+#include "support/error_pipe.hpp"
 #include "support/process.hpp"
 
 #include <cerrno>
@@ -24,7 +25,7 @@ Result<HelperProcess> HelperProcess::start(const std::function<Result<void>()>& 
         namespaces::die_with_parent(parent);
         const Result<void> result = guarded(work);
         if (!result) {
-            send_fault(errors.write.get(), result.error());
+            send_error(errors.write.get(), result.error());
         }
         ::_exit(result ? 0 : 1);
     }

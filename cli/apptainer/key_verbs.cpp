@@ -73,11 +73,12 @@ Result<std::string> ask_key_server(const Session& session,
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const HttpResponse answer, client.send(request));
     if (answer.status != 200) {
-        return fail(
-            ErrorCode::kEnvironment,
-            problem("key-server-refused", "the key server " + printable(server) + " has no answer"),
-            fmt::format("it answers with status {}", answer.status),
-            "check the fingerprint, or name another server by --url");
+        return fail(ErrorCode::kEnvironment,
+                    problem("key-server-refused",
+                            "the key server " + printable(server) + " has no answer",
+                            std::to_string(answer.status)),
+                    fmt::format("it answers with status {}", answer.status),
+                    "check the fingerprint, or name another server by --url");
     }
     return answer.body;
 }
@@ -241,7 +242,8 @@ Result<int> remove_key(const Session& session, const OtherCall& call) {
     if (pgp::normal_key_id(call.words.front()).size() < kFingerprintDigits) {
         return fail(ErrorCode::kInput,
                     problem("key-not-in-keyring",
-                            "'" + printable(call.words.front()) + "' is not a fingerprint"),
+                            "'" + printable(call.words.front()) + "' is not a fingerprint",
+                            "public"),
                     "it has 40 hexadecimal digits: nothing was removed",
                     "`key list` shows the fingerprints");
     }
@@ -251,7 +253,10 @@ Result<int> remove_key(const Session& session, const OtherCall& call) {
     if (!is_removed) {
         return fail(ErrorCode::kInput,
                     problem("key-not-in-keyring",
-                            "the keyring has no key " + printable(call.words.front())),
+                            "the keyring has no key " + printable(call.words.front()),
+                            is_public && is_secret ? "both"
+                            : is_secret            ? "secret"
+                                                   : "public"),
                     is_public && is_secret ? "neither half was removed"
                     : is_secret            ? "it has no private half, and nothing was removed"
                                            : "nothing was removed",
@@ -262,7 +267,7 @@ Result<int> remove_key(const Session& session, const OtherCall& call) {
 
 /// Why nothing came of it, in the words of the reference where it has some.
 Fault as_reference(std::string_view verb, const Fault& fault) {
-    const bool is_missing = fault.because.find("status 404") != std::string::npos;
+    const bool is_missing = fault.id == "key-server-refused" && fault.detail == "404";
     const std::string_view words =
         is_missing && verb == "key pull"
             ? "pull failed: unable to pull key from server: no matching keys found for fingerprint"

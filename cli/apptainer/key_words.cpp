@@ -152,7 +152,7 @@ Result<void> write_global_ring(const pgp::Keyring& ring) {
 
 Result<OwnWords> import_globally(const Session& session, const std::string& file) {
     CYBELE_TRY(const pgp::Keyring given,
-               pgp::Keyring::read(file).map_error(during("importing keys")));
+               pgp::Keyring::read(file).map_error(during("importing keys", "key-import")));
     CYBELE_TRY(pgp::Keyring ring, global_ring());
     for (const pgp::Certificate& certificate : given.certificates()) {
         if (ring.add(certificate.public_half()) == pgp::Keyring::Added::kKnown) {

@@ -202,7 +202,8 @@ Result<int> create_overlay(const Session& session, const OtherCall& call) {
     }
     if (fs::exists(file, ignored) && !has_image) {
         return fail(ErrorCode::kInput,
-                    problem("overlay-file-exists", printable(file.native()) + " exists already"),
+                    problem("overlay-file-exists", printable(file.native()) + " exists already")
+                        .about(file.native()),
                     "an existing file is not turned into an overlay",
                     "name a new file");
     }

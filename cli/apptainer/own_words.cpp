@@ -272,8 +272,7 @@ Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const O
     const auto parts =
         static_cast<std::size_t>(1 + std::count(verb.verb.begin(), verb.verb.end(), ' '));
     auto call = read_call(session, verb, flags.at + parts);
-    if (!call && verb.verb == "build" &&
-        call.error().faults().front().message == "unknown flag: --remote") {
+    if (!call && verb.verb == "build" && call.error().faults().front().subject == "--remote") {
         (void)std::fputs(
             "Error: --remote is no longer supported, try building locally without it\n", stderr);
         return done(kWrongUsage);

@@ -78,7 +78,8 @@ Result<void> check_sandbox(const fs::path& directory, bool is_forced, bool repla
     const bool has_changes = is_sandbox && fs::exists(place / kMark, failed);
     return fail(ErrorCode::kInput,
                 problem(has_changes ? "sandbox-exists" : "sandbox-place-taken",
-                        printable(place.native()) + " exists already"),
+                        printable(place.native()) + " exists already")
+                    .about(place.native()),
                 has_changes  ? "it is a sandbox, whose changes would be lost"
                 : is_sandbox ? "it is an empty directory"
                              : "it is not a sandbox, and nothing else is replaced",

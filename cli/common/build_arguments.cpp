@@ -58,7 +58,8 @@ Result<definitions::BuildArguments> read_build_arguments(const BuildArgumentOpti
     definitions::BuildArguments arguments;
     if (!options.file.empty()) {
         CYBELE_TRY(const std::string text,
-                   read_file(options.file).map_error(during("reading the build arguments")));
+                   read_file(options.file)
+                       .map_error(during("reading the build arguments", "build-arguments")));
         CYBELE_CHECK(check_argument_file(text, options.file));
         for (std::size_t begin = 0; begin < text.size();) {
             const std::size_t end = std::min(text.find('\n', begin), text.size());

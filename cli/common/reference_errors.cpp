@@ -17,19 +17,17 @@ namespace {
 enum class Verbs { kAny, kStart };
 
 /// `{1}`, `{2}`: the quoted words of our message; `{b}`: that of our reason; `{m}`: all between the
-/// first and the last quote of our message; `{first}`, `{last}`: its first and last word; `{path}`:
-/// the first word as an absolute path, `{section}`: `{1}` without its `%`, `{abs1}`, `{abs2}`: the
-/// quoted ones so, `{line}`: the line of the place, `{value}`: that behind its colon, `{abslast}`:
-/// `{last}` as an absolute path, `{second}`: the second word, `{blast}`: the last word of our
-/// reason, `{part1}`, `{part2}`: what stands before and after the colon of the first quoted one;
-/// `{file}`: the place, `{subject}`: what the error is about, `{abs}`: that as an absolute path.
-/// `{unauthorized}`: the answer of a registry to `{value}`; `{object}`: the number of the signature
-/// in our reason; `{parts}`: how many parts the first quoted one has.
+/// first and the last quote of our message; `{section}`: `{1}` without its `%`, `{abs1}`, `{abs2}`:
+/// the quoted ones as absolute paths, `{line}`: the line of the place, `{value}`: that behind its
+/// colon, `{part1}`, `{part2}`: what stands before and after the colon of the first quoted one,
+/// `{parts}`: how many parts it has; `{file}`: the place, `{detail}`, `{subject}`: of the fault,
+/// `{abs}`: the subject as an absolute path. `{unauthorized}`: the answer of a registry to
+/// `{value}`; `{manifest}`: to the last word of our message.
 struct KnownError {
     std::string_view id; ///< of the problem
     Verbs verbs;
     std::string_view words;
-    std::string_view about = {}; ///< in our message, our reason or what was being done
+    std::string_view detail = {}; ///< of the fault; empty: any
 };
 
 /// Without systemd as process 1 the reference has no cgroups.
@@ -45,16 +43,16 @@ constexpr KnownError kKnownErrors[] = {
     {"program-not-in-path", Verbs::kAny, "\"{1}\": executable file not found in $PATH"},
     {"program-not-found", Verbs::kAny, "stat {abs1}: no such file or directory"},
     {"run-help-image-missing", Verbs::kAny, "{message}"},
-    {"seccomp-profile-missing", Verbs::kAny, "open {last}: no such file or directory"},
-    {"container-directory-failed", Verbs::kAny, "failed to set working directory: chdir {1}: not a directory", "Not a directory"},
+    {"seccomp-profile-missing", Verbs::kAny, "open {subject}: no such file or directory"},
+    {"container-directory-failed", Verbs::kAny, "failed to set working directory: chdir {1}: not a directory", "not-a-folder"},
     {"hostname-malformed", Verbs::kStart, "container creation failed: unable to add {1} to hostname file: {1} is not a valid hostname"},
     {"home-malformed", Verbs::kStart, "While setting home directory: home argument has incorrect number of elements: {parts}"},
-    {"reference-malformed", Verbs::kStart, "Unable to handle {1} uri: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "no library is set"},
-    {"limit-file-missing", Verbs::kAny, "open {abslast}: no such file or directory"},
-    {"fuse-server-failed", Verbs::kAny, "could not start program {1} /dev/fd/3 -f: exec: \"{1}\": executable file not found in $PATH", "No such file"},
-    {"pull-source-unreadable", Verbs::kStart, "Unable to handle {subject}", "No such file"},
+    {"reference-malformed", Verbs::kStart, "Unable to handle {1} uri: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "library-not-set"},
+    {"limit-file-missing", Verbs::kAny, "open {abs}: no such file or directory"},
+    {"fuse-server-failed", Verbs::kAny, "could not start program {1} /dev/fd/3 -f: exec: \"{1}\": executable file not found in $PATH", "no-such-file"},
+    {"pull-source-unreadable", Verbs::kStart, "Unable to handle {subject}", "no-such-file"},
     {"image-of-registry", Verbs::kStart, "Unsupported transport type: {scheme1}"},
-    {"apptainer-variable-refused", Verbs::kAny, "While parsing environment variables: while updating flags from environment: \nunable to set flag {subject} to value {b}: strconv.ParseBool: parsing \"{b}\": invalid syntax", "is neither true nor false"},
+    {"apptainer-variable-refused", Verbs::kAny, "While parsing environment variables: while updating flags from environment: \nunable to set flag {subject} to value {b}: strconv.ParseBool: parsing \"{b}\": invalid syntax", "switch"},
     {"site-settings-missing", Verbs::kAny, "While initializing: couldn't parse configuration file {1}: open {1}: no such file or directory"},
     {"bind-kinds-differ", Verbs::kStart, "container creation failed: mount hook function failure: mount {1}->{2} error: while mounting {1}: could not mount {1}: not a directory"},
     {"instance-user-root-only", Verbs::kAny, "{message}"},
@@ -63,32 +61,32 @@ constexpr KnownError kKnownErrors[] = {
     {"container-directory-missing", Verbs::kAny, "failed to set working directory: chdir {1}: no such file or directory"},
     {"image-file-missing", Verbs::kStart, "While checking container encryption: could not open image {abs1}: failed to retrieve path for {abs1}: lstat {abs1}: no such file or directory"},
     {"image-not-readable", Verbs::kStart, "While checking container encryption: could not open image {1}: {1} is not readable by the current user, check permissions"},
-    {"image-not-opened", Verbs::kStart, "While checking container encryption: could not open image {abs1}: failed to retrieve path for {abs1}: lstat {abs1}: permission denied", "Permission denied"},
-    {"text-not-a-sif", Verbs::kStart, "While checking container encryption: could not open image {path}: image format not recognized"},
-    {"not-a-sif", Verbs::kStart, "While checking container encryption: could not open image {path}: image format not recognized", "it is an empty file"},
+    {"image-not-opened", Verbs::kStart, "While checking container encryption: could not open image {abs1}: failed to retrieve path for {abs1}: lstat {abs1}: permission denied", "permission-denied"},
+    {"text-not-a-sif", Verbs::kStart, "While checking container encryption: could not open image {abs}: image format not recognized"},
+    {"not-a-sif", Verbs::kStart, "While checking container encryption: could not open image {abs}: image format not recognized", "empty"},
     {"overlay-in-use", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: while locking ext3 partition from {1}: can't open {1} for writing, currently in use by another process"},
-    {"overlay-unusable", Verbs::kAny, "container creation failed: mount hook function failure: hook function for tag prelayer returns error: setup of overlay upper dir failed: failed to create /var/lib/apptainer/mnt/session/overlay-images/0/upper directory: mkdir /var/lib/apptainer/mnt/session/overlay-images/0/upper: permission denied", "no folder 'upper'"},
+    {"overlay-unusable", Verbs::kAny, "container creation failed: mount hook function failure: hook function for tag prelayer returns error: setup of overlay upper dir failed: failed to create /var/lib/apptainer/mnt/session/overlay-images/0/upper directory: mkdir /var/lib/apptainer/mnt/session/overlay-images/0/upper: permission denied", "upper"},
     {"network-not-supported", Verbs::kAny, kNoNetwork},
     {"network-namespace-root-only", Verbs::kAny, "\"{subject}\" is not an allowed netns path in singularity.conf"},
-    {"security-module-not-supported", Verbs::kAny, "failed to apply security configuration: {second} requested, but is not enabled or supported on this system"},
-    {"root-only-option", Verbs::kAny, "Could not configure {first}: {first} requires root privileges"},
+    {"security-module-not-supported", Verbs::kAny, "failed to apply security configuration: {subject} requested, but is not enabled or supported on this system"},
+    {"root-only-option", Verbs::kAny, "Could not configure {subject}: {subject} requires root privileges"},
     {"fakeroot-without-range", Verbs::kAny, "could not use fakeroot: {message}"},
     {"limits-not-delegated", Verbs::kAny, kNoSystemd},
-    {"limit-value", Verbs::kAny, "invalid memory value: invalid size: '{1}'", "a size is a number"},
-    {"limit-value", Verbs::kAny, "invalid cpus value: can't convert {1} to decimal", "it is a number between"},
-    {"limit-value", Verbs::kAny, "blkio-weight must be in range 10-1000", "10 to 1000"},
-    {"instance-stop-signal", Verbs::kAny, "Could not convert stop signal: can't convert {1} to signal number", "no signal has this number"},
+    {"limit-value", Verbs::kAny, "invalid memory value: invalid size: '{1}'", "size"},
+    {"limit-value", Verbs::kAny, "invalid cpus value: can't convert {1} to decimal", "cpus"},
+    {"limit-value", Verbs::kAny, "blkio-weight must be in range 10-1000", "weight"},
+    {"instance-stop-signal", Verbs::kAny, "Could not convert stop signal: can't convert {1} to signal number", "number"},
     {"instance-stop-signal", Verbs::kAny, "Could not convert stop signal: {1} is not a number"},
     {"scratch-relative", Verbs::kAny, "container creation failed: could not bind scratch directory /var/lib/apptainer/mnt/session/scratch/{1} into container: destination must be an absolute path"},
     {"workdir-missing", Verbs::kAny, "container creation failed: failed to create {abs1}/home: mkdir {abs1}/home: no such file or directory"},
     {"home-relative", Verbs::kAny, "container creation failed: failed to add {abs1} as session directory: path {1} is not an absolute path"},
-    {"fusemount-malformed", Verbs::kAny, "While setting FUSE mount configuration: while setting fuse mount: no whitespace separators found in command \"{1}\"", "its arguments and a target"},
-    {"fuse-program-missing", Verbs::kAny, "container creation failed: while running FUSE drivers: could not start program {1} /dev/fd/3 -f: exec: \"{1}\": executable file not found in $PATH", "it is looked for"},
-    {"bind-malformed", Verbs::kAny, "container creation failed: id number must be greater than 0", "id= accepts the number"},
-    {"image-bind-unusable", Verbs::kAny, "container creation failed: no data partition found in {1}", "the SIF has no partition"},
-    {"image-bind-unusable", Verbs::kAny, "container creation failed: mount hook function failure: hook function for tag prelayer returns error: {blast} doesn't exist in image {1}", "it has no "},
-    {"image-bind-unusable", Verbs::kAny, "while loading data bind images: failed to load data image {1}: while locking ext3 partition from {1}: can't open {1} for writing, currently in use by another process", "a second time"},
-    {"container-path-missing", Verbs::kStart, "container creation failed: mount hook function failure: mount {subject}->{1} error: while mounting {subject}: destination {1} doesn't exist in container"},
+    {"fusemount-malformed", Verbs::kAny, "While setting FUSE mount configuration: while setting fuse mount: no whitespace separators found in command \"{1}\"", "words"},
+    {"fuse-program-missing", Verbs::kAny, "container creation failed: while running FUSE drivers: could not start program {1} /dev/fd/3 -f: exec: \"{1}\": executable file not found in $PATH", "fusemount"},
+    {"bind-malformed", Verbs::kAny, "container creation failed: id number must be greater than 0", "id"},
+    {"image-bind-unusable", Verbs::kAny, "container creation failed: no data partition found in {1}", "partition"},
+    {"image-bind-unusable", Verbs::kAny, "container creation failed: mount hook function failure: hook function for tag prelayer returns error: {subject} doesn't exist in image {1}", "missing"},
+    {"image-bind-unusable", Verbs::kAny, "while loading data bind images: failed to load data image {1}: while locking ext3 partition from {1}: can't open {1} for writing, currently in use by another process", "in-use"},
+    {"container-path-missing", Verbs::kStart, "container creation failed: mount hook function failure: mount {subject}->{detail} error: while mounting {subject}: destination {detail} doesn't exist in container"},
     {"overlay-missing", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: failed to retrieve path for {1}: lstat {abs1}: no such file or directory"},
     {"squashfs-not-writable", Verbs::kAny, "could not set {1} image writable: squashfs is a read-only filesystem"},
     {"image-not-writable", Verbs::kAny, "no SIF writable overlay partition found in {1}"},
@@ -108,7 +106,7 @@ constexpr KnownError kKnownErrors[] = {
     {"image-bind-of-directory", Verbs::kAny, "container creation failed: could not use {1} for image binding: not supported image format"},
     {"several-writable-overlays", Verbs::kAny, "while loading overlay images: you can't specify more than one writable overlay, {abs1} contains a writable overlay, requires to use '--overlay {abs2}:ro'"},
     {"overlay-too-small", Verbs::kAny, "image size must be equal or greater than 64 MiB"},
-    {"overlay-file-exists", Verbs::kAny, "EXT3 overlay image {first} already exists"},
+    {"overlay-file-exists", Verbs::kAny, "EXT3 overlay image {subject} already exists"},
     {"overlay-exists", Verbs::kAny, "a writable overlay partition already exists in {1} (ID: {b}), delete it first with \"apptainer sif del {b} {1}\""},
     {"overlay-of-signed-image", Verbs::kAny, "SIF image {1} is signed: could not add writable overlay"},
     {"keep-privs-root-only", Verbs::kAny, "Could not configure --keep-privs: --keep-privs requires root privileges"},
@@ -122,57 +120,53 @@ constexpr KnownError kKnownErrors[] = {
     {"tmpfs-and-writable-overlay", Verbs::kAny, "while loading overlay images: you can't specify --writable-tmpfs with another writable overlay image ({subject})"},
     {"overlay-is-text", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: image format not recognized"},
     {"instance-name", Verbs::kStart, "while executing starter: while checking instance name: {1} is not a valid instance name"},
-    {"sandbox-place-taken", Verbs::kAny, "While checking build target: {path} is not empty and is not an Apptainer sandbox, check its content first and use --force if you want to overwrite it"},
+    {"sandbox-place-taken", Verbs::kAny, "While checking build target: {abs} is not empty and is not an Apptainer sandbox, check its content first and use --force if you want to overwrite it"},
     {"base-file-missing", Verbs::kAny, "While performing build: conveyor failed to get: failed to retrieve path for {subject}: lstat {abs}: no such file or directory"},
     {"CD018", Verbs::kAny, "While performing build: unable to copy files from stage to container fs: stage {1} was not found"},
     {"CD024", Verbs::kAny, "Unable to create build: unable to get conveyorpacker: invalid build source {1}"},
-    {"step-failed", Verbs::kAny, "While performing build: failed to run {first} script: exit status {last}", "%pre"},
-    {"step-failed", Verbs::kAny, "While performing build: failed to run {first} script: exit status {last}", "%setup"},
-    {"step-failed", Verbs::kAny, "While performing build: failed to execute {first} script: exit status {last}", "%test"},
-    {"step-failed", Verbs::kAny, "While performing build: while running engine: while running {first} section: exit status {last}"},
-    {"CD026", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: no stages found in definition file", "the definition file is empty"},
-    {"CD013", Verbs::kAny, "Unable to create build: multiple stages detected, all must have headers", "%"},
-    {"CD013", Verbs::kAny, "Unable to create build: unable to get conveyorpacker: no bootstrap specification found", "this stage has no header"},
-    {"CD005",
-     Verbs::kAny,
-     "Unable to build from {file}: while parsing definition: {file}: failed to parse deffile header: invalid header keyword found: {1}",
-     "is not a header key"},
+    {"step-failed", Verbs::kAny, "While performing build: failed to run %{detail} script: exit status {subject}", "pre"},
+    {"step-failed", Verbs::kAny, "While performing build: failed to run %{detail} script: exit status {subject}", "setup"},
+    {"step-failed", Verbs::kAny, "While performing build: failed to execute %{detail} script: exit status {subject}", "test"},
+    {"step-failed", Verbs::kAny, "While performing build: while running engine: while running %{detail} section: exit status {subject}"},
+    {"CD026", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: no stages found in definition file", "empty"},
+    {"CD013", Verbs::kAny, "Unable to create build: multiple stages detected, all must have headers", "section"},
+    {"CD013", Verbs::kAny, "Unable to create build: unable to get conveyorpacker: no bootstrap specification found", "header"},
+    {"CD005", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: failed to parse deffile header: invalid header keyword found: {1}", "key"},
     {"CD005", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: failed to parse deffile header: header key {line} had no val"},
-    {"header-without-image", Verbs::kAny, "While performing build: conveyor failed to get: could not parse reference: ", "'docker'"},
-    {"", Verbs::kAny, "While performing build: conveyor failed to get: invalid busybox header, no mirrur url specified", "the agent 'busybox' fetches"},
-    {"bootstrap-agent-unsupported", Verbs::kAny, "While performing build: conveyor failed to get: pacstrap is not in PATH: exec: \"pacstrap\": executable file not found in $PATH", "'arch'"},
+    {"header-without-image", Verbs::kAny, "While performing build: conveyor failed to get: could not parse reference: ", "docker"},
+    {"busybox-mirror-unusable", Verbs::kAny, "While performing build: conveyor failed to get: invalid busybox header, no mirrur url specified"},
+    {"bootstrap-agent-unsupported", Verbs::kAny, "While performing build: conveyor failed to get: pacstrap is not in PATH: exec: \"pacstrap\": executable file not found in $PATH", "arch"},
     {"registry-name-unknown", Verbs::kAny, "While performing build: conveyor failed to get: {manifest}", "MANIFEST_UNKNOWN"},
-    {"registry-login-missing", Verbs::kAny, "While performing build: conveyor failed to get: {unauthorized}", "From:"},
-    {"registry-login-refused", Verbs::kAny, "While performing build: conveyor failed to get: {unauthorized}", "From:"},
-    {"layout-image-missing", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory", "name one of them: oci:"},
+    {"registry-login-missing", Verbs::kAny, "While performing build: conveyor failed to get: {unauthorized}", "bases"},
+    {"registry-login-refused", Verbs::kAny, "While performing build: conveyor failed to get: {unauthorized}", "bases"},
+    {"layout-image-missing", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory", "oci"},
     {"layout-without-index", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory"},
-    {"image-not-signed", Verbs::kAny, "While performing build: conveyor failed to get: while checking fingerprint: integrity: signature object {object} not valid: openpgp: signature made by unknown entity", "made with a key that is not known"},
+    {"image-not-verified", Verbs::kAny, "While performing build: conveyor failed to get: while checking fingerprint: integrity: signature object {subject} not valid: openpgp: signature made by unknown entity", "key-unknown"},
     {"registry-refused", Verbs::kAny, "While performing build: conveyor failed to get: {manifest}", "MANIFEST_UNKNOWN"},
-    {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: error reading the docker archive file: open {value}: no such file or directory", "`docker-archive:` requires"},
-    {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: error extracting the OCI archive file: open {value}: no such file or directory", "`oci-archive:` requires"},
-    {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory", "`oci:` requires"},
-    {"archive-damaged", Verbs::kAny, "While performing build: conveyor failed to get: error reading the docker archive file: EOF", "bringing the images that are bases"},
-    {"image-not-signed", Verbs::kAny, "While performing build: conveyor failed to get: while checking fingerprint: integrity: signature not found for object group 1", "nothing is built from it"},
-    {"file-missing", Verbs::kAny, "While processing the definition file: error while opening file \"{last}\": open {last}: no such file or directory", "reading the build arguments"},
-    {"file-missing", Verbs::kAny, "Unable to push image to oci registry: could not open image {last} for verification: failed to retrieve path for {last}: lstat {abslast}: no such file or directory", "pushing the image"},
-    {"file-missing", Verbs::kAny, "key import command failed: unable to get entity from: {last}: open {last}: no such file or directory", "importing keys"},
+    {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: error reading the docker archive file: open {value}: no such file or directory", "docker-archive"},
+    {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: error extracting the OCI archive file: open {value}: no such file or directory", "oci-archive"},
+    {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory", "oci"},
+    {"archive-damaged", Verbs::kAny, "While performing build: conveyor failed to get: error reading the docker archive file: EOF", "bases"},
+    {"image-not-signed", Verbs::kAny, "While performing build: conveyor failed to get: while checking fingerprint: integrity: signature not found for object group 1", "bases"},
+    {"file-missing", Verbs::kAny, "While processing the definition file: error while opening file \"{subject}\": open {subject}: no such file or directory", "build-arguments"},
+    {"file-missing", Verbs::kAny, "Unable to push image to oci registry: could not open image {subject} for verification: failed to retrieve path for {subject}: lstat {abs}: no such file or directory", "push"},
+    {"file-missing", Verbs::kAny, "key import command failed: unable to get entity from: {subject}: open {subject}: no such file or directory", "key-import"},
     {"build-argument-malformed", Verbs::kAny, "While processing the definition file: \"{1}\" is not a key=value pair"},
     {"tmpdir-missing", Verbs::kAny, "Unable to create build: failed to create build parent dir: stat {1}: no such file or directory"},
-    {"text-not-a-sif", Verbs::kAny, "Unable to push image to oci registry: could not open image {first} for verification: image format not recognized", "pushing the image"},
-    {"not-a-sif", Verbs::kAny, "Unable to push image to oci registry: \"{first}\" is not a SIF", "it is a directory"},
-    {"reference-malformed", Verbs::kAny, "Unable to push image to oci registry: could not parse reference: {noscheme}", "write it in lower case: oras"},
-    {"reference-malformed", Verbs::kAny, "bad uri {1}", "it does not begin with oras://"},
-    {"reference-malformed", Verbs::kAny, "Unable to get library client configuration: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "images of a library are pulled only"},
-    {"reference-malformed", Verbs::kStart, "Unable to handle {1} uri: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "no library is set"},
-    {"reference-malformed", Verbs::kAny, "Unable to get library client configuration: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "no library is set"},
+    {"text-not-a-sif", Verbs::kAny, "Unable to push image to oci registry: could not open image {subject} for verification: image format not recognized", "push"},
+    {"not-a-sif", Verbs::kAny, "Unable to push image to oci registry: \"{subject}\" is not a SIF", "directory"},
+    {"reference-malformed", Verbs::kAny, "Unable to push image to oci registry: could not parse reference: {noscheme}", "capitals"},
+    {"reference-malformed", Verbs::kAny, "bad uri {1}", "scheme"},
+    {"reference-malformed", Verbs::kAny, "Unable to get library client configuration: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "library"},
+    {"reference-malformed", Verbs::kAny, "Unable to get library client configuration: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "library-not-set"},
     {"push-target-docker", Verbs::kAny, "Unsupported transport type: docker"},
     {"key-already-in-keyring", Verbs::kAny, "key import command failed: the key with fingerprint {subject} already belongs to the keyring"},
-    {"openpgp-keyring-malformed", Verbs::kAny, "key import command failed: unable to get entity from: {first}: openpgp: invalid argument: no armored data found", "importing keys"},
-    {"openpgp-passphrase-wrong", Verbs::kAny, "key import command failed: openpgp: invalid data: private key checksum failure", "importing keys"},
+    {"openpgp-keyring-malformed", Verbs::kAny, "key import command failed: unable to get entity from: {subject}: openpgp: invalid argument: no armored data found", "key-import"},
+    {"openpgp-passphrase-wrong", Verbs::kAny, "key import command failed: openpgp: invalid data: private key checksum failure", "key-import"},
     {"key-choice-invalid", Verbs::kAny, "key export command failed: invalid choice"},
-    {"key-not-in-keyring", Verbs::kAny, "Unable to remove neither public key: no key matching given fingerprint found, nor private key: no key matching given fingerprint found", "neither half"},
-    {"key-not-in-keyring", Verbs::kAny, "Unable to remove private key: no key matching given fingerprint found", "no private half"},
-    {"key-not-in-keyring", Verbs::kAny, "Unable to remove public key: no key matching given fingerprint found", "nothing was removed"},
+    {"key-not-in-keyring", Verbs::kAny, "Unable to remove neither public key: no key matching given fingerprint found, nor private key: no key matching given fingerprint found", "both"},
+    {"key-not-in-keyring", Verbs::kAny, "Unable to remove private key: no key matching given fingerprint found", "secret"},
+    {"key-not-in-keyring", Verbs::kAny, "Unable to remove public key: no key matching given fingerprint found", "public"},
     {"global-keyring-public", Verbs::kAny, "While listing keys: could not list private keys: global keyring doesn't contain private keys"},
     {"CD001", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
     {"CD004", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
@@ -192,7 +186,7 @@ constexpr KnownError kKnownErrors[] = {
     {"global-keyring-refused", Verbs::kAny, "{message}"},
     {"overlay-image-kind", Verbs::kAny, "{message}"},
     {"key-server-silent", Verbs::kAny, "{message}"},
-    {"export-file-exists", Verbs::kAny, "Image file already exists: \"{first}\" - will not overwrite"},
+    {"export-file-exists", Verbs::kAny, "Image file already exists: \"{subject}\" - will not overwrite"},
     {"pull-source-malformed", Verbs::kAny, "Unsupported transport type: {scheme}"},
 };
 // clang-format on
@@ -253,27 +247,8 @@ std::string unauthorized(const Fault& fault, const std::string& image) {
         tag < image.size() ? image.substr(tag + 1) : "latest");
 }
 
-std::string number_after(const std::string& text, std::string_view words) {
-    const std::size_t at = text.find(words);
-    const std::size_t begin = at == std::string::npos ? text.size() : at + words.size();
-    return text.substr(begin, text.find_first_not_of("0123456789", begin) - begin);
-}
-
-bool is_about(const Fault& fault, std::string_view words) {
-    const auto has = [words](const std::string& text) {
-        return text.find(words) != std::string::npos;
-    };
-    return has(fault.message) || has(fault.because) || has(fault.help) ||
-           (fault.where && has(fault.where->text)) ||
-           std::any_of(fault.context.begin(), fault.context.end(), has);
-}
-
 std::string filled(const KnownError& row, const Fault& fault) {
     const auto words = quoted_words(fault.message);
-    const std::string first = fault.message.substr(0, fault.message.find(' '));
-    const std::string last = fault.message.substr(fault.message.rfind(' ') + 1);
-    const std::string second =
-        fault.message.substr(std::min(first.size() + 1, fault.message.size()));
     const std::pair<std::string_view, std::string> values[] = {
         {"{1}", words[0]},
         {"{2}", words[1]},
@@ -281,29 +256,23 @@ std::string filled(const KnownError& row, const Fault& fault) {
         {"{m}", between_quotes(fault.message)},
         {"{abs1}", absolute_path_of(words[0])},
         {"{abs2}", absolute_path_of(words[1])},
-        {"{path}", absolute_path_of(first)},
         {"{file}", fault.where ? fault.where->file : ""},
         {"{section}", words[0].substr(words[0].starts_with('%') ? 1 : 0)},
-        {"{first}", first},
-        {"{last}", last},
         {"{line}", fault.where ? fault.where->text : ""},
         {"{value}", value_of(fault.where ? fault.where->text : "")},
-        {"{abslast}", absolute_path_of(last)},
-        {"{second}", second.substr(0, second.find(' '))},
-        {"{blast}", fault.because.substr(fault.because.rfind(' ') + 1)},
         {"{part1}", absolute_path_of(words[0].substr(0, words[0].find(':')))},
         {"{part2}", words[0].substr(std::min(words[0].find(':') + 1, words[0].size()))},
         {"{parts}", std::to_string(std::count(words[0].begin(), words[0].end(), ':') + 1)},
+        {"{detail}", fault.detail},
         {"{subject}", fault.subject},
         {"{abs}", absolute_path_of(fault.subject)},
         {"{scheme1}", words[0].substr(0, words[0].find(':'))},
-        {"{manifest}", missing_manifest(last)},
+        {"{manifest}", missing_manifest(fault.message.substr(fault.message.rfind(' ') + 1))},
         {"{noscheme}",
          words[0].substr(words[0].find("://") == std::string::npos ? 0 : words[0].find("://") + 3)},
-        {"{scheme}", last.substr(0, last.find(':'))},
+        {"{scheme}", fault.subject.substr(0, fault.subject.find(':'))},
         {"{message}", fault.message},
         {"{unauthorized}", unauthorized(fault, value_of(fault.where ? fault.where->text : ""))},
-        {"{object}", number_after(fault.because, "signature ")},
     };
     std::string text;
     for (std::size_t at = 0; at < row.words.size();) {
@@ -335,7 +304,8 @@ std::optional<std::string> reference_error_text(const Fault& fault, bool is_star
     const auto* const row =
         std::find_if(std::begin(kKnownErrors), std::end(kKnownErrors), [&](const KnownError& one) {
             return one.id == fault.id && (one.verbs == Verbs::kAny || is_start) &&
-                   is_about(fault, one.about) && (one.words != kNoSystemd || !has_systemd());
+                   (one.detail.empty() || one.detail == fault.detail) &&
+                   (one.words != kNoSystemd || !has_systemd());
         });
     return row == std::end(kKnownErrors) ? std::nullopt : std::optional(filled(*row, fault));
 }

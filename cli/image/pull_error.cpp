@@ -70,7 +70,7 @@ std::string why_unreachable(const Fault& fault, const std::string& host) {
 std::string why_of_registry(const Fault& fault, const ImageAddress& address) {
     const std::string place = address.host + "/" + address.repository;
     const bool is_docker = address.scheme == "docker";
-    if (fault.because.find("MANIFEST_UNKNOWN") != std::string::npos) { // the registry's word
+    if (fault.detail == "MANIFEST_UNKNOWN") { // the registry's code
         return is_docker
                    ? fmt::format("reading manifest {} in {}: manifest unknown", address.tag, place)
                    : fmt::format("GET {}://{}/v2/{}/manifests/{}: MANIFEST_UNKNOWN: manifest "
@@ -131,7 +131,7 @@ std::string pull_words_of(const std::string& uri, bool is_start, const Fault& fa
                ": no response received from singularity hub";
     }
     if (address.scheme == "http" || address.scheme == "https") {
-        if (fault.because.ends_with("status 404")) {
+        if (fault.id == "pull-failed" && fault.detail == "404") {
             return "the requested image was not found";
         }
         const std::string why = why_unreachable(fault, address.host);

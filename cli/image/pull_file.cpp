@@ -49,7 +49,8 @@ Result<int> pull_file(const Session& session, const PullWish& wish) {
     options.image = wish.source;
     if (!has_scheme(options.image)) {
         return fail(ErrorCode::kInput,
-                    problem("pull-source-malformed", "cannot pull " + printable(wish.source)),
+                    problem("pull-source-malformed", "cannot pull " + printable(wish.source))
+                        .about(wish.source),
                     "it names no registry",
                     "write docker://, oras://, library:// or https:// before the name");
     }

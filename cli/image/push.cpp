@@ -140,7 +140,7 @@ Result<Pushed> push_one(const Session& session, const TransferOptions& options) 
     access.may_be_plain = !session.other_name.empty();
     CYBELE_TRY(const auto transport, make_transport(session, access, client, "pushing"));
     CYBELE_TRY(const registry::PushResult done,
-               registry::push(transport, request).map_error(during("pushing the image")));
+               registry::push(transport, request).map_error(during("pushing the image", "push")));
     if (!done.signed_before.empty()) {
         session.note({unsigned_note(request.reference, done.signed_before)});
     }

@@ -18,13 +18,12 @@ Error unreadable_source(const std::string& transport,
             ? "creating temp directory: archive file not found: \"" +
                   std::filesystem::absolute(path, failed).lexically_normal().native() + '"'
             : "opening file \"" + path + "\": open " + path + ": no such file or directory";
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(problem("pull-source-unreadable", "cannot open " + printable(path)));
-    fault.because = system_error("", number).faults().front().because;
-    fault.help = "check the path of the image";
-    fault.subject = uri + " uri: failed to get checksum for " + uri + ": " + why;
-    return Error(std::move(fault));
+    const Fault cause = system_error("", number).faults().front();
+    return {ErrorCode::kInput,
+            problem("pull-source-unreadable", "cannot open " + printable(path), cause.id)
+                .about(uri + " uri: failed to get checksum for " + uri + ": " + why),
+            cause.because,
+            "check the path of the image"};
 }
 
 } // namespace cybele::cli

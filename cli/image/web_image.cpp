@@ -41,10 +41,11 @@ Result<void> download_image(const Session& session,
     if (answer.status == 200) {
         return {};
     }
-    return fail(ErrorCode::kInput,
-                problem("pull-failed", "cannot pull " + printable(uri)),
-                fmt::format("the server answers with status {}", answer.status),
-                "check the address");
+    return fail(
+        ErrorCode::kInput,
+        problem("pull-failed", "cannot pull " + printable(uri), std::to_string(answer.status)),
+        fmt::format("the server answers with status {}", answer.status),
+        "check the address");
 }
 
 Result<std::string>

@@ -200,14 +200,12 @@ Result<void> check_is_new(const Session& session,
     if (session.other_name.empty() || !is_known) {
         return {};
     }
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(
+    return fail(
+        ErrorCode::kInput,
         problem("key-already-in-keyring",
-                "the key " + imported.front().fingerprint + " belongs to the keyring already"));
-    fault.because = "nothing was imported";
-    fault.subject = imported.front().fingerprint;
-    return fail(Error(std::move(fault)));
+                "the key " + imported.front().fingerprint + " belongs to the keyring already")
+            .about(imported.front().fingerprint),
+        "nothing was imported");
 }
 
 /// By the name of Apptainer, who imports an encrypted private key shows that the password is known.
@@ -403,7 +401,7 @@ void install_import(CLI::App& key, Session& session, const std::shared_ptr<KeyOp
     add_passphrase(*verb, options->passphrase);
     verb->callback([&session, options] {
         session.action = [&session, options] {
-            return import(session, *options).map_error(during("importing keys"));
+            return import(session, *options).map_error(during("importing keys", "key-import"));
         };
     });
 }

@@ -188,11 +188,11 @@ Error reference_error(std::string_view failed, const Error& error) {
     } else if (first.id == "sif-group-missing") {
         first.set(problem("signed-group-missing", begin + "integrity: group not found"));
     } else if (first.id == "file-missing") {
-        first.set(problem("signed-image-missing",
-                          begin + "open " + first.message.substr(first.message.rfind(' ') + 1) +
-                              ": no such file or directory"));
-    } else if (first.id == "not-a-sif" && first.because == "it is a directory") {
-        const std::string file = first.message.substr(0, first.message.find(' '));
+        first.set(
+            problem("signed-image-missing",
+                    begin + "open " + printable(first.subject) + ": no such file or directory"));
+    } else if (first.id == "not-a-sif" && first.detail == "directory") {
+        const std::string file = printable(first.subject);
         first.set(problem("signed-image-malformed",
                           begin +
                               (failed.find("sign") != std::string_view::npos

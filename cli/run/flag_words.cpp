@@ -24,7 +24,8 @@ Result<void> read_long(FlagWords& read,
     FlagWord flag{word.substr(0, equals), std::nullopt};
     const std::optional<bool> takes = takes_value(flag.name);
     if (!takes) {
-        return refuse_flag("unknown flag: " + flag.name);
+        return fail(ErrorCode::kUsage,
+                    problem("apptainer-flag", "unknown flag: " + flag.name).about(flag.name));
     }
     if (equals != std::string::npos) {
         flag.value = word.substr(equals + 1);

@@ -168,10 +168,11 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
         }
         const bool is_roots = option.has_name("--allow-setuid") || option.has_name("--boot");
         if (is_roots && ::geteuid() != 0) {
-            return fail(ErrorCode::kEnvironment,
-                        problem("root-only-option", flag.name + " is for root only"),
-                        "a user's container has no privileges",
-                        "leave it out");
+            return fail(
+                ErrorCode::kEnvironment,
+                problem("root-only-option", flag.name + " is for root only").about(flag.name),
+                "a user's container has no privileges",
+                "leave it out");
         }
         if (option.use == Use::kRefused) {
             return fail(ErrorCode::kEnvironment,

@@ -36,19 +36,20 @@ bool has_variable(const StartOption& option, std::string_view name) {
     return false;
 }
 
-tl::unexpected<Error>
-refuse_variable(const std::string& variable, const StartOption& option, const std::string& why) {
-    Fault fault;
-    fault.code = ErrorCode::kUsage;
-    fault.set(problem("apptainer-variable",
-                      variable + " cannot be used: " +
-                          (option.use == Use::kRefused
-                               ? std::string(option.long_name()) + " is not supported"
-                               : "its value is not valid")));
-    fault.because = why;
-    fault.help = "unset " + variable;
-    fault.subject = option.long_name().substr(2);
-    return fail(Error(std::move(fault)));
+tl::unexpected<Error> refuse_variable(const std::string& variable,
+                                      const StartOption& option,
+                                      const std::string& why,
+                                      std::string detail = {}) {
+    return fail(ErrorCode::kUsage,
+                problem("apptainer-variable",
+                        variable + " cannot be used: " +
+                            (option.use == Use::kRefused
+                                 ? std::string(option.long_name()) + " is not supported"
+                                 : "its value is not valid"),
+                        std::move(detail))
+                    .about(std::string(option.long_name().substr(2))),
+                why,
+                "unset " + variable);
 }
 
 /// What a variable says for a flag; nothing for what is neither.
@@ -72,7 +73,7 @@ Result<void> take_variable(StartOptions& options,
         const std::optional<bool> is_on = read_switch(value);
         if (!is_on) {
             return refuse_variable(
-                variable, option, "'" + printable(value) + "' is neither true nor false");
+                variable, option, "'" + printable(value) + "' is neither true nor false", "switch");
         }
         if (!*is_on) {
             return {};

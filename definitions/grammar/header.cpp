@@ -109,13 +109,15 @@ void HeaderReader::add(std::size_t index,
                           std::string(kWithoutMark));
             return;
         }
+        const bool is_newer = header_since(key) != nullptr;
+        Fault place = origin_.fault(index, text);
+        place.detail = is_newer ? "" : "key";
         findings_.add("CD005",
-                      origin_.fault(index, text),
-                      header_since(key) != nullptr
-                          ? fmt::format("{} has no header key '{}'",
-                                        origin_.dialect.name(),
-                                        header_spelling(key))
-                          : fmt::format("'{}' is not a header key", printable(key)),
+                      std::move(place),
+                      is_newer ? fmt::format("{} has no header key '{}'",
+                                             origin_.dialect.name(),
+                                             header_spelling(key))
+                               : fmt::format("'{}' is not a header key", printable(key)),
                       "",
                       key_help(key));
         return;

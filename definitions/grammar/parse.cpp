@@ -118,7 +118,7 @@ bool refuse_header_above(const Stage& stage,
 }
 
 void check_agent(const Stage& stage, const Stage* next, const Origin& origin, Findings& findings) {
-    const Fault place = origin.fault(0, origin.stage->text);
+    Fault place = origin.fault(0, origin.stage->text);
     const bool has_bootstrap =
         std::any_of(stage.header.begin(), stage.header.end(), [](const auto& entry) {
             return entry.first == "bootstrap";
@@ -127,6 +127,7 @@ void check_agent(const Stage& stage, const Stage* next, const Origin& origin, Fi
         return;
     }
     if (!has_bootstrap) {
+        place.detail = place.where->text.starts_with('%') ? "section" : "header";
         findings.add("CD013",
                      place,
                      "this stage has no header",
@@ -258,8 +259,10 @@ read_definition(std::string_view text, std::string_view file, const ParseOptions
         check_stage(stages, i, {file, &outcome.texts[i], options.dialect}, findings);
     }
     if (stages.empty() && findings.empty()) {
+        Fault place = fault_at(file, 1, first_line(text));
+        place.detail = "empty";
         findings.add("CD026",
-                     fault_at(file, 1, first_line(text)),
+                     std::move(place),
                      "the definition file is empty",
                      "it has neither a header nor a section",
                      "begin it with 'Bootstrap: AGENT'");

@@ -132,7 +132,8 @@ tl::unexpected<Error> unusable(std::string_view from, const Error& error) {
     const Fault& fault = error.faults().front();
     return fail(ErrorCode::kInput,
                 problem("openpgp-keyring-malformed",
-                        fmt::format("{} is not an OpenPGP keyring", printable(std::string(from)))),
+                        fmt::format("{} is not an OpenPGP keyring", printable(std::string(from))))
+                    .about(std::string(from)),
                 fault.because.empty() ? fault.message
                                       : fmt::format("{}: {}", fault.message, fault.because),
                 fault.help);

@@ -62,6 +62,7 @@ tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::
     std::string_view is = "something else: the magic word SIF_MAGIC is missing";
     std::string_view help = kName;
     bool is_of_letters = false;
+    std::string detail;
     const auto* const kind =
         std::find_if(std::begin(kForeignFiles), std::end(kForeignFiles), [&](const ForeignFile& k) {
             return start.size() >= k.offset && start.substr(k.offset).starts_with(k.bytes);
@@ -71,6 +72,7 @@ tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::
         help = kind->help;
     } else if (size == 0) {
         is = "an empty file";
+        detail = "empty";
     } else if (is_text(start.substr(0, kHeaderSize))) {
         is = "a text file";
         is_of_letters = true;
@@ -88,7 +90,9 @@ tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::
     }
     return fail(ErrorCode::kInput,
                 problem(is_of_letters ? "text-not-a-sif" : "not-a-sif",
-                        fmt::format("{} is not a SIF image", printable(path.native()))),
+                        fmt::format("{} is not a SIF image", printable(path.native())),
+                        detail)
+                    .about(path.native()),
                 fmt::format("it is {}", is),
                 with_name(help, path));
 }
@@ -99,13 +103,14 @@ Result<void> check_is_file(const fs::path& path) {
     if (!fs::exists(status) || fs::is_regular_file(status)) {
         return {}; // what is missing or out of reach is told by the opening
     }
-    const std::string_view is =
-        fs::is_directory(status) ? "it is a directory" : "it is a pipe, a socket or a device";
-    return fail(
-        ErrorCode::kInput,
-        problem("not-a-sif", fmt::format("{} is not a SIF image", printable(path.native()))),
-        std::string(is),
-        "give the .sif file");
+    const bool is_directory = fs::is_directory(status);
+    return fail(ErrorCode::kInput,
+                problem("not-a-sif",
+                        fmt::format("{} is not a SIF image", printable(path.native())),
+                        is_directory ? "directory" : "")
+                    .about(path.native()),
+                is_directory ? "it is a directory" : "it is a pipe, a socket or a device",
+                "give the .sif file");
 }
 
 } // namespace cybele::images

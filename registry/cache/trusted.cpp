@@ -6,6 +6,8 @@
 #include "support/http.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
+
 namespace cybele::registry {
 
 Result<images::Trust> trust_from(const std::filesystem::path& key_or_policy,
@@ -43,12 +45,19 @@ Result<images::Verification> verify_sif(const images::Image& image,
                images::verify_signatures(image, trust, {})
                    .map_error(during("verifying the image that is a base")));
     if (!verification.is_verified) {
-        return fail(
-            ErrorCode::kVerification,
-            problem(verification.signatures.empty() ? "image-not-signed" : "image-not-verified",
-                    name),
-            verification.because,
-            help);
+        const auto& all = verification.signatures;
+        const auto unknown =
+            std::find_if(all.begin(), all.end(), [](const images::SignatureState& state) {
+                return !state.is_valid && state.gap == images::SignerGap::kPgpKey;
+            });
+        const bool is_unknown = unknown != all.end();
+        return fail(ErrorCode::kVerification,
+                    problem(all.empty() ? "image-not-signed" : "image-not-verified",
+                            name,
+                            is_unknown ? "key-unknown" : "")
+                        .about(is_unknown ? std::to_string(unknown->object) : ""),
+                    verification.because,
+                    help);
     }
     return verification;
 }

@@ -53,12 +53,6 @@ std::string reason_of(const HttpResponse& answer) {
     return printable(answer.body.substr(0, std::min(answer.body.find('\n'), kShown)));
 }
 
-Error about(const Error& error, std::string subject) {
-    Fault fault = error.faults().front();
-    fault.subject = std::move(subject);
-    return Error(std::move(fault));
-}
-
 /// Of a token server's answer; "" where it gives none that a header can hold.
 std::string token_of(const Json& document) {
     std::string token = member_text(document, "token");
@@ -438,11 +432,11 @@ Error Connection::denied(const HttpResponse& answer) const {
                 "ask the registry's administrator for a login with a password or a token"};
     }
     if (!login_) {
-        return about({ErrorCode::kEnvironment,
-                      problem("registry-login-missing", host + " requires a login for " + what),
-                      "no login for it was found",
-                      "log in: cybelectl image login " + host},
-                     url(""));
+        return {ErrorCode::kEnvironment,
+                problem("registry-login-missing", host + " requires a login for " + what)
+                    .about(url("")),
+                "no login for it was found",
+                "log in: cybelectl image login " + host};
     }
     if (challenge.get("error") == "insufficient_scope" || answer.status == kForbidden ||
         (scheme_ == Scheme::kBearer && !token_.value.empty())) {
@@ -453,12 +447,12 @@ Error Connection::denied(const HttpResponse& answer) const {
                             printable(login_->origin)),
                 "ask the owner for it, or log in as another user: cybelectl image login " + host};
     }
-    return about({ErrorCode::kEnvironment,
-                  problem("registry-login-refused",
-                          host + " does not accept the login '" + printable(login_->user) + "'"),
-                  "it was found in " + printable(login_->origin) + "; " + reason_of(answer),
-                  "log in again: cybelectl image login " + host},
-                 url(""));
+    return {ErrorCode::kEnvironment,
+            problem("registry-login-refused",
+                    host + " does not accept the login '" + printable(login_->user) + "'")
+                .about(url("")),
+            "it was found in " + printable(login_->origin) + "; " + reason_of(answer),
+            "log in again: cybelectl image login " + host};
 }
 
 Error Connection::refusal(const HttpResponse& answer, const std::string& what) const {
@@ -471,7 +465,9 @@ Error Connection::refusal(const HttpResponse& answer, const std::string& what) c
     const std::string reason = reason_of(answer);
     const bool is_missing = answer.status == kHttpNotFound;
     return {is_missing ? ErrorCode::kInput : ErrorCode::kEnvironment,
-            problem(is_missing ? "registry-name-unknown" : "registry-refused", what),
+            problem(is_missing ? "registry-name-unknown" : "registry-refused",
+                    what,
+                    reason.substr(0, reason.find(' '))), // the registry's code
             fmt::format("{} answers {}{}{}",
                         printable(reference_.host),
                         answer.status,

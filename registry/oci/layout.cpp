@@ -77,7 +77,9 @@ entry_of(const Manifest& index, const OciRequest& request, const LocalReference&
         names.empty() ? "it has none" : fmt::format("it has {}", fmt::join(names, ", "));
     if (fitting.empty()) {
         return fail(ErrorCode::kInput,
-                    problem("layout-image-missing", name_of(request) + " has no such image"),
+                    problem("layout-image-missing",
+                            name_of(request) + " has no such image",
+                            request.transport),
                     list,
                     "name one of them: " + request.transport + ":PATH:TAG");
     }

@@ -180,15 +180,11 @@ Result<ContentDescriptor> sif_layer(const Manifest& manifest, const std::string&
     }
     const ContentDescriptor& layer = manifest.layers.front();
     if (!is_one_of(kSifTypes, layer.media_type)) {
-        Fault fault = Error(ErrorCode::kInput,
-                            problem("sif-artifact-type", what + " is not a SIF"),
-                            fmt::format("its type is '{}'", printable(layer.media_type)),
-                            "check the reference; SIF files are pushed by `cybelectl image push`, "
-                            "Apptainer and oras")
-                          .faults()
-                          .front();
-        fault.subject = layer.media_type;
-        return fail(Error(std::move(fault)));
+        return fail(ErrorCode::kInput,
+                    problem("sif-artifact-type", what + " is not a SIF").about(layer.media_type),
+                    fmt::format("its type is '{}'", printable(layer.media_type)),
+                    "check the reference; SIF files are pushed by `cybelectl image push`, "
+                    "Apptainer and oras");
     }
     return layer;
 }

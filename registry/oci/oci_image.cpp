@@ -237,7 +237,8 @@ Result<OciImage> read_local(const OciRequest& request, const Store* store) {
                     problem("reference-kind",
                             fmt::format("{} is not {}",
                                         printable(reference.path.native()),
-                                        is_folder ? "a folder" : "a file")),
+                                        is_folder ? "a folder" : "a file"),
+                            request.transport),
                     "`" + request.transport + ":` requires " +
                         (is_folder ? "a folder with an image layout" : "an archive"),
                     "write " + request.transport +

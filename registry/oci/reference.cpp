@@ -16,7 +16,7 @@ constexpr std::size_t kLongestName = 255; ///< of host and repository, in many c
 constexpr std::size_t kLongestTag = 128;
 
 struct OtherScheme {
-    std::string_view name;
+    std::string_view name; ///< up to the colon, the detail of the fault
     std::string_view because;
     std::string_view help;
 };
@@ -93,13 +93,16 @@ bool looks_like_host(std::string_view text) {
     return text == "localhost" || text.find_first_of(".:") != std::string_view::npos;
 }
 
-tl::unexpected<Error>
-unusable_reference(std::string_view text, std::string because, std::string help) {
-    return fail(
-        ErrorCode::kInput,
-        problem("reference-malformed", "'" + printable(text) + "' names no image of a registry"),
-        std::move(because),
-        std::move(help));
+tl::unexpected<Error> unusable_reference(std::string_view text,
+                                         std::string because,
+                                         std::string help,
+                                         std::string_view detail = {}) {
+    return fail(ErrorCode::kInput,
+                problem("reference-malformed",
+                        "'" + printable(text) + "' names no image of a registry",
+                        std::string(detail)),
+                std::move(because),
+                std::move(help));
 }
 
 /// `USER:PASSWORD@HOST/…` is refused without its secret; `NAME@ALGORITHM:DIGITS` is a digest.
@@ -135,7 +138,8 @@ Result<void> check_reference(std::string_view text, const Reference& reference) 
             "a name has parts of a-z and 0-9 with single `.`, `_` or `-` between, "
             "parted by `/`",
             (has_capitals ? "write it in lower case: " + std::string(reference.scheme) : write) +
-                "HOST/NAME:TAG");
+                "HOST/NAME:TAG",
+            has_capitals && reference.scheme == kOrasScheme ? "capitals" : "");
     }
     if (!is_tag(reference.tag)) {
         return unusable_reference(text,
@@ -261,7 +265,8 @@ read_library(std::string_view text, std::string_view rest, std::string_view libr
     if (library.empty()) {
         return unusable_reference(text,
                                   "it names no host, and no library is set",
-                                  "name it by --library HOST or the setting `library`");
+                                  "name it by --library HOST or the setting `library`",
+                                  "library-not-set");
     }
     CYBELE_TRY(reference.host, read_host(library));
     return reference;
@@ -283,7 +288,10 @@ Result<Reference> read_reference(std::string_view text) {
     }
     for (const OtherScheme& other : kOthers) {
         if (text.starts_with(other.name)) {
-            return unusable_reference(text, std::string(other.because), std::string(other.help));
+            return unusable_reference(text,
+                                      std::string(other.because),
+                                      std::string(other.help),
+                                      other.name.substr(0, other.name.find(':')));
         }
     }
     const std::size_t scheme = text.find("://");
@@ -292,7 +300,8 @@ Result<Reference> read_reference(std::string_view text) {
     return unusable_reference(text,
                               "it does not begin with oras://",
                               "write `" + std::string(kOrasScheme) +
-                                  (is_host ? printable(rest) : "example.org/app:1") + "`");
+                                  (is_host ? printable(rest) : "example.org/app:1") + "`",
+                              "scheme");
 }
 
 Result<Reference> read_pull_reference(std::string_view text, std::string_view library) {

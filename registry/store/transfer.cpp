@@ -115,7 +115,8 @@ Result<void> check_output(const Output& output) {
         return fail(
             ErrorCode::kInput,
             problem(S_ISDIR(status.st_mode) ? "export-place-is-folder" : "export-file-exists",
-                    printable(output.path.native()) + " exists already"),
+                    printable(output.path.native()) + " exists already")
+                .about(output.path.native()),
             S_ISDIR(status.st_mode) ? "it is a folder" : "no file is overwritten unasked",
             S_ISDIR(status.st_mode)
                 ? "name a file in it: " + printable((output.path / "app.sif").native())
@@ -129,7 +130,8 @@ namespace {
 
 tl::unexpected<Error> name_taken(const fs::path& path) {
     return fail(ErrorCode::kInput,
-                problem("export-file-exists", printable(path.native()) + " exists already"),
+                problem("export-file-exists", printable(path.native()) + " exists already")
+                    .about(path.native()),
                 "no file is overwritten unasked",
                 "choose another name, or give --force");
 }

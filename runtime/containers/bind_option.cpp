@@ -67,9 +67,13 @@ std::string unread_bind(std::string_view bind) {
     return "cannot read the bind '" + printable(bind) + "'";
 }
 
-tl::unexpected<Error> refuse(std::string_view bind, const std::string& because) {
+/// `option`: the one that is wrong, if any.
+tl::unexpected<Error>
+refuse(std::string_view bind, const std::string& because, std::string_view option = {}) {
     return fail(ErrorCode::kUsage,
-                problem("bind-malformed", unread_bind(bind)),
+                problem("bind-malformed",
+                        unread_bind(bind),
+                        std::string(option.substr(0, option.find('=')))),
                 because,
                 std::string(kBindHelp));
 }
@@ -96,7 +100,7 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool i
         // "SRC:DST:ro,image-src=/": an option behind a comma belongs to the bind before it.
         if (!binds.empty() && has_options && is_option(one)) {
             if (const std::string why = take_option(binds.back(), one); !why.empty()) {
-                return refuse(text, why);
+                return refuse(text, why, one);
             }
             continue;
         }
@@ -129,17 +133,15 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool i
                             std::string(kBindHelp));
             }
             if (const std::string why = take_option(bind, parts[2]); !why.empty()) {
-                return refuse(one, why);
+                return refuse(one, why, parts[2]);
             }
         }
         if (!bind.target.is_absolute()) {
-            Fault fault;
-            fault.code = ErrorCode::kUsage;
-            fault.set(problem("bind-target-relative", unread_bind(one)));
-            fault.because = "the target is not an absolute path";
-            fault.help = kBindHelp;
-            fault.subject = bind.source.native();
-            return fail(Error(std::move(fault)));
+            return fail(
+                ErrorCode::kUsage,
+                problem("bind-target-relative", unread_bind(one)).about(bind.source.native()),
+                "the target is not an absolute path",
+                std::string(kBindHelp));
         }
         has_options = parts.size() == 3;
         binds.push_back(std::move(bind));
@@ -226,13 +228,11 @@ read_mount(std::string_view text, const std::filesystem::path& directory, bool i
                     std::string(kMountHelp));
     }
     if (!bind.target.is_absolute()) {
-        Fault fault;
-        fault.code = ErrorCode::kUsage;
-        fault.set(problem("mount-target-relative", unread_mount(text)));
-        fault.because = "the destination is not an absolute path";
-        fault.help = kMountHelp;
-        fault.subject = (directory / bind.source).lexically_normal().native();
-        return fail(Error(std::move(fault)));
+        return fail(ErrorCode::kUsage,
+                    problem("mount-target-relative", unread_mount(text))
+                        .about((directory / bind.source).lexically_normal().native()),
+                    "the destination is not an absolute path",
+                    std::string(kMountHelp));
     }
     bind.source = (directory / bind.source).lexically_normal();
     return bind;

@@ -36,15 +36,13 @@ Result<std::vector<UniqueFd>> open_sources(std::vector<Mount>& mounts) {
             }
             if (!fd.valid()) {
                 const int saved_errno = errno;
-                Fault fault;
-                fault.code = ErrorCode::kInput;
-                fault.set(
+                return fail(
+                    ErrorCode::kInput,
                     problem(saved_errno == ENOENT ? "bind-source-missing" : "bind-source-failed",
-                            "cannot bind '" + printable(mount.source.string()) + "'"));
-                fault.because = system_error("", saved_errno).faults().front().because;
-                fault.help = help_for_bind(mount, saved_errno);
-                fault.subject = mount.target.native();
-                return fail(Error(std::move(fault)));
+                            "cannot bind '" + printable(mount.source.string()) + "'")
+                        .about(mount.target.native()),
+                    system_error("", saved_errno).faults().front().because,
+                    help_for_bind(mount, saved_errno));
             }
             mount.source_fd = fd.get();
             opened.push_back(std::move(fd));

@@ -24,12 +24,13 @@ namespace fs = std::filesystem;
 constexpr const char* kUsualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 constexpr int kDeviceInside = 3; // as the programs know it from Apptainer
 
-Error wrong_fuse_request(const std::string& text, std::string because) {
-    return Error(
-        ErrorCode::kUsage,
-        problem("fusemount-malformed", "--fusemount: '" + printable(text) + "' is not valid"),
-        std::move(because),
-        "write --fusemount 'host:PROGRAM ARGUMENTS /TARGET'");
+Error wrong_fuse_request(const std::string& text, std::string because, std::string detail = {}) {
+    return Error(ErrorCode::kUsage,
+                 problem("fusemount-malformed",
+                         "--fusemount: '" + printable(text) + "' is not valid",
+                         std::move(detail)),
+                 std::move(because),
+                 "write --fusemount 'host:PROGRAM ARGUMENTS /TARGET'");
 }
 
 Result<FuseRequest> read_fuse_request(const std::string& text) {
@@ -50,7 +51,8 @@ Result<FuseRequest> read_fuse_request(const std::string& text) {
     }
     const std::size_t colon = words.empty() ? std::string::npos : words.front().find(':');
     if (words.size() < 2 || colon == std::string::npos || colon + 1 == words.front().size()) {
-        return fail(wrong_fuse_request(text, "it is TYPE:PROGRAM, its arguments and a target"));
+        return fail(
+            wrong_fuse_request(text, "it is TYPE:PROGRAM, its arguments and a target", "words"));
     }
     const std::string type = words.front().substr(0, colon);
     FuseRequest request;
@@ -88,7 +90,8 @@ Result<std::string> find_host_program(const std::string& name) {
     }
     return fail(ErrorCode::kEnvironment,
                 problem("fuse-program-missing",
-                        "the program '" + printable(name) + "' of --fusemount is not here"),
+                        "the program '" + printable(name) + "' of --fusemount is not here",
+                        "fusemount"),
                 "it is looked for on this host, in " + std::string(kUsualPath),
                 "install it, or write container:" + printable(name) + " if the image has it");
 }
@@ -147,12 +150,13 @@ Result<void> serve(const FuseRequest& request) {
     if (is_ready) {
         return {};
     }
+    const Fault cause = system_error("", error).faults().front();
     return fail(ErrorCode::kEnvironment,
                 problem("fuse-server-failed",
                         "the program '" + printable(request.argv.front()) +
-                            "' of --fusemount did not start"),
-                has_failed ? system_error("", error).faults().front().because
-                           : "it ended with an error",
+                            "' of --fusemount did not start",
+                        cause.id),
+                has_failed ? cause.because : "it ended with an error",
                 "try it by hand in the container");
 }
 

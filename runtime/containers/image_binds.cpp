@@ -24,12 +24,17 @@ using namespaces::Mount;
 constexpr std::string_view kImageBindHelp =
     "image-src= names a place in a squashfs file, an ext3 file or a partition of a SIF";
 
-tl::unexpected<Error> no_image_bind(const std::filesystem::path& path, const std::string& because) {
-    return fail(
-        ErrorCode::kInput,
-        problem("image-bind-unusable", "cannot bind a part of '" + printable(path.string()) + "'"),
-        because,
-        std::string(kImageBindHelp));
+tl::unexpected<Error> no_image_bind(const std::filesystem::path& path,
+                                    const std::string& because,
+                                    std::string detail = {},
+                                    std::string subject = {}) {
+    return fail(ErrorCode::kInput,
+                problem("image-bind-unusable",
+                        "cannot bind a part of '" + printable(path.string()) + "'",
+                        std::move(detail))
+                    .about(std::move(subject)),
+                because,
+                std::string(kImageBindHelp));
 }
 
 /// The partition `id`, or with 0 the first one of data.
@@ -43,7 +48,8 @@ Result<images::Descriptor> partition_of(const images::Image& image, std::uint32_
     }
     return no_image_bind(image.path(),
                          id == 0 ? "the SIF has no partition of data"
-                                 : "the SIF has no partition " + std::to_string(id));
+                                 : "the SIF has no partition " + std::to_string(id),
+                         "partition");
 }
 
 } // namespace
@@ -120,7 +126,8 @@ Result<ImageBinds> ImageBinds::open(const std::vector<Mount>& mounts) {
         if (const Part* const known = binds.find(mount)) {
             if (known->is_extended && (known->is_writable || !mount.is_read_only)) {
                 return no_image_bind(known->path,
-                                     "it is bound a second time, and an ext3 file has one writer");
+                                     "it is bound a second time, and an ext3 file has one writer",
+                                     "in-use");
             }
             warn_of_reading(*known, mount);
             continue;
@@ -156,7 +163,10 @@ ImageBinds::mount(const Stage& stage, const std::string& way, std::vector<Mount>
         }
         auto source = namespaces::open_in_root(find(mount)->root.get(), mount.image_source);
         if (!source) {
-            return no_image_bind(mount.source, "it has no " + printable(mount.image_source));
+            return no_image_bind(mount.source,
+                                 "it has no " + printable(mount.image_source),
+                                 "missing",
+                                 mount.image_source);
         }
         mount.source_fd = source->get();
         sources_.push_back(std::move(*source));

@@ -166,7 +166,8 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
                     problem(!path.empty() && failed == std::errc::no_such_file_or_directory
                                 ? "image-file-missing"
                                 : "image-not-opened",
-                            "cannot open the image '" + printable(path.string()) + "'"),
+                            "cannot open the image '" + printable(path.string()) + "'",
+                            system_error("", failed.value()).faults().front().id),
                     path.empty() ? "the path is empty" : failed.message(),
                     is_reference ? "make a SIF of it first: `cybelectl build " +
                                        printable(path.string()) + " -o NAME.sif`"

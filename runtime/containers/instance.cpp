@@ -5,6 +5,7 @@
 #include "runtime/namespaces/children.hpp"
 #include "runtime/namespaces/descriptors.hpp"
 #include "support/directory.hpp"
+#include "support/error_pipe.hpp"
 #include "support/file.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
@@ -173,7 +174,7 @@ int descriptor_of(const fs::path& image) {
     if (!ended) { // before the container was there
         const pid_t none = 0;
         (void)!write(told, &none, sizeof none);
-        namespaces::send_error(told, ended.error());
+        send_error(told, ended.error());
     }
     _exit(255);
 }
@@ -188,7 +189,7 @@ Result<pid_t> wait_for_first(const UniqueFd& report, pid_t keeper) {
     if (size == sizeof first && first > 0) {
         return first;
     }
-    auto error = namespaces::receive_error(report.get());
+    auto error = receive_error(report.get());
     (void)waitpid(keeper, nullptr, 0);
     if (error) {
         return fail(std::move(*error));

@@ -208,13 +208,11 @@ std::vector<std::string> list_words(const std::vector<std::string>& lists) {
 Result<void> check_isolation(const Request& request, bool is_root) {
     CYBELE_CHECK(check_network(request));
     if (!request.isolation.netns_path.empty() && !is_root) {
-        Fault fault;
-        fault.code = ErrorCode::kEnvironment;
-        fault.set(problem("network-namespace-root-only", "--netns-path is for root only"));
-        fault.because = "a network namespace of the host belongs to root";
-        fault.help = "leave it out, or write `--net --network none`";
-        fault.subject = request.isolation.netns_path;
-        return fail(Error(std::move(fault)));
+        return fail(ErrorCode::kEnvironment,
+                    problem("network-namespace-root-only", "--netns-path is for root only")
+                        .about(request.isolation.netns_path),
+                    "a network namespace of the host belongs to root",
+                    "leave it out, or write `--net --network none`");
     }
     const std::string& name = request.isolation.hostname;
     if (name.size() > 64 || name.find('\n') != std::string::npos ||
@@ -402,12 +400,9 @@ Result<std::vector<UniqueFd>> open_sources_for(const ImageFile& file,
 }
 
 void warn_of_missing_place(const Error& error) {
-    const std::string& message = error.message();
-    const std::size_t first = message.find('\'');
-    const std::size_t last = message.rfind('\'');
-    if (error.faults().front().id == "container-path-missing" && first < last) {
-        warn_as_reference("By using --writable, Apptainer can't create " +
-                          message.substr(first + 1, last - first - 1) +
+    const Fault& fault = error.faults().front();
+    if (fault.id == "container-path-missing") {
+        warn_as_reference("By using --writable, Apptainer can't create " + fault.detail +
                           " destination automatically without overlay or underlay");
     }
 }

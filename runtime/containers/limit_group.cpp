@@ -3,6 +3,7 @@
 
 #include "runtime/namespaces/children.hpp"
 #include "support/control_group.hpp"
+#include "support/error_pipe.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -357,13 +358,13 @@ Result<int> run_limited(const std::vector<LimitSetting>& settings,
             return body();
         }();
         if (!ended) {
-            namespaces::send_error(report.write.get(), ended.error());
+            send_error(report.write.get(), ended.error());
         }
         _exit(ended ? *ended : 255); // the group is the parent's to remove
     }
     report.write.reset();
     const int code = namespaces::wait_passing_signals(child);
-    if (auto error = namespaces::receive_error(report.read.get())) {
+    if (auto error = receive_error(report.read.get())) {
         return fail(std::move(*error));
     }
     return code;

@@ -45,13 +45,16 @@ std::string example_of(std::string_view option) {
     return "4G"; // the others are sizes
 }
 
-tl::unexpected<Error>
-refuse_limit(std::string_view option, const std::string& value, std::string because) {
-    return fail(
-        ErrorCode::kUsage,
-        problem("limit-value", std::string(option) + ": '" + printable(value) + "' is not valid"),
-        std::move(because),
-        fmt::format("write for example `{} {}`", option, example_of(option)));
+tl::unexpected<Error> refuse_limit(std::string_view option,
+                                   const std::string& value,
+                                   std::string because,
+                                   std::string detail = {}) {
+    return fail(ErrorCode::kUsage,
+                problem("limit-value",
+                        std::string(option) + ": '" + printable(value) + "' is not valid",
+                        std::move(detail)),
+                std::move(because),
+                fmt::format("write for example `{} {}`", option, example_of(option)));
 }
 
 /// Digits, and with a point some more: in units of 1/kNano. Nothing for any other text.
@@ -133,7 +136,8 @@ take_memory(std::optional<std::int64_t>& into, std::string_view option, const st
     }
     into = parse_memory(text);
     if (!into) {
-        return refuse_limit(option, text, "a size is a number of bytes, or one with K, M, G or T");
+        return refuse_limit(
+            option, text, "a size is a number of bytes, or one with K, M, G or T", "size");
     }
     return {};
 }
@@ -155,7 +159,8 @@ Result<void> take_cpus(Limits& limits, const std::string& text) {
         return refuse_limit("--cpus",
                             text,
                             "it is a number between 0.01 and the " + std::to_string(usable_cpus()) +
-                                " CPUs that can be used here");
+                                " CPUs that can be used here",
+                            "cpus");
     }
     limits.period = kPeriod;
     limits.quota = *nano / (kNano / kPeriod);
@@ -170,7 +175,8 @@ Result<void> take_device_weight(Limits& limits, const std::string& text) {
                             : parse_decimal(std::string_view(text).substr(colon + 1));
     if (!weight || *weight % kNano != 0 || *weight / kNano < kLeastWeight ||
         *weight / kNano > kMostWeight) {
-        return refuse_limit("--blkio-weight-device", text, "it is DEVICE:WEIGHT, 10 to 1000");
+        return refuse_limit(
+            "--blkio-weight-device", text, "it is DEVICE:WEIGHT, 10 to 1000", "weight");
     }
     struct stat status = {};
     if (stat(device.c_str(), &status) != 0 || !S_ISBLK(status.st_mode)) {
@@ -304,7 +310,8 @@ Result<Limits> read_limits(const LimitRequest& request) {
         auto read = read_file(request.file, kMostLimitsFile);
         if (!read && read.error().faults().front().id == "file-missing") {
             return fail(ErrorCode::kInput,
-                        problem("limit-file-missing", "no such file: " + printable(request.file)),
+                        problem("limit-file-missing", "no such file: " + printable(request.file))
+                            .about(request.file),
                         "--apply-cgroups names the file with the limits",
                         "check the name and the folder that it is relative to");
         }
@@ -337,7 +344,7 @@ Result<Limits> read_limits(const LimitRequest& request) {
     if (request.weight > 0) {
         if (request.weight < kLeastWeight || request.weight > kMostWeight) {
             return refuse_limit(
-                "--blkio-weight", std::to_string(request.weight), "it is 10 to 1000");
+                "--blkio-weight", std::to_string(request.weight), "it is 10 to 1000", "weight");
         }
         limits.weight = request.weight;
     }

@@ -220,13 +220,11 @@ open_overlays(const std::vector<std::string>& options, bool has_tmpfs, const Ima
         overlays.push_back(std::move(overlay));
     }
     if (has_tmpfs && writable_overlay(overlays) != nullptr) {
-        Fault fault;
-        fault.code = ErrorCode::kUsage;
-        fault.set(problem("tmpfs-and-writable-overlay", "--writable-tmpfs and a writable overlay"));
-        fault.because = "what the program writes can go to one of them only";
-        fault.help = "leave one out, or write ':ro' after the overlay";
-        fault.subject = writable_overlay(overlays)->file.path.native();
-        return fail(Error(std::move(fault)));
+        return fail(ErrorCode::kUsage,
+                    problem("tmpfs-and-writable-overlay", "--writable-tmpfs and a writable overlay")
+                        .about(writable_overlay(overlays)->file.path.native()),
+                    "what the program writes can go to one of them only",
+                    "leave one out, or write ':ro' after the overlay");
     }
     const Overlay* const written = writable_overlay(overlays);
     if (written != nullptr && written->file.kind == ImageFile::Kind::kDirectory) {
@@ -269,7 +267,8 @@ Result<void> mount_overlays(const Stage& stage, std::vector<Overlay>& overlays, 
             return fail(
                 ErrorCode::kInput,
                 problem("overlay-unusable",
-                        "cannot use '" + printable(one.file.path.string()) + "' as an overlay"),
+                        "cannot use '" + printable(one.file.path.string()) + "' as an overlay",
+                        "upper"),
                 "the file system has no folder 'upper'",
                 "make one by `apptainer overlay create FILE`");
         }

@@ -23,14 +23,12 @@ Result<id_t> read_id(const std::string& word, std::string_view value, bool is_us
     const auto read = std::from_chars(value.data(), value.data() + value.size(), id);
     if (read.ec != std::errc() || read.ptr != value.data() + value.size() ||
         id == std::numeric_limits<id_t>::max()) {
-        Fault fault;
-        fault.code = ErrorCode::kUsage;
-        fault.set(problem(is_user ? "security-uid-invalid" : "security-gid-invalid",
-                          "--security: '" + printable(word) + "' has no valid number"));
-        fault.because = "an id is a number below 4294967295";
-        fault.help = "write --security uid:1000";
-        fault.subject = std::string(value);
-        return fail(Error(std::move(fault)));
+        return fail(ErrorCode::kUsage,
+                    problem(is_user ? "security-uid-invalid" : "security-gid-invalid",
+                            "--security: '" + printable(word) + "' has no valid number")
+                        .about(std::string(value)),
+                    "an id is a number below 4294967295",
+                    "write --security uid:1000");
     }
     return id;
 }
@@ -50,7 +48,8 @@ Result<void> read_word(const std::string& word, Security& security, bool is_comp
         auto read = read_file(value, kMostProfileText);
         if (!read && read.error().faults().front().id == "file-missing") {
             return fail(ErrorCode::kInput,
-                        problem("seccomp-profile-missing", "no such file: " + printable(value)),
+                        problem("seccomp-profile-missing", "no such file: " + printable(value))
+                            .about(std::string(value)),
                         "--security seccomp: names the profile",
                         "check the name and the folder that it is relative to");
         }
@@ -60,7 +59,8 @@ Result<void> read_word(const std::string& word, Security& security, bool is_comp
     } else if (kind == "apparmor" || kind == "selinux") {
         return fail(
             ErrorCode::kEnvironment,
-            problem("security-module-not-supported", "--security " + kind + " is not supported"),
+            problem("security-module-not-supported", "--security " + kind + " is not supported")
+                .about(kind),
             "profiles of AppArmor and SELinux are not applied to containers",
             "let the administrator confine the program");
     } else if (!is_compatible) {

@@ -111,46 +111,4 @@ Result<Pipe> make_pipe() {
     return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-void send_error(int fd, const Error& error) {
-    const Fault& fault = error.faults().front();
-    std::string text(1, static_cast<char>(fault.code));
-    for (const std::string* part : {&fault.id, &fault.message, &fault.because, &fault.help}) {
-        text += part->c_str(); // up to a NUL, which ends a part
-        text += '\0';
-    }
-    (void)write_all(fd, text, "pipe");
-}
-
-std::optional<Error> receive_error(int fd) {
-    std::string text;
-    std::array<char, 4096> piece = {};
-    for (;;) {
-        const ssize_t size = read(fd, piece.data(), piece.size());
-        if (size < 0 && errno == EINTR) {
-            continue;
-        }
-        if (size <= 0) {
-            break;
-        }
-        text.append(piece.data(), static_cast<std::size_t>(size));
-    }
-    if (text.empty()) {
-        return std::nullopt;
-    }
-    std::array<std::string, 4> parts;
-    std::size_t from = 1;
-    for (std::string& part : parts) {
-        const std::size_t end = std::min(text.find('\0', from), text.size());
-        part = text.substr(std::min(from, text.size()), end - std::min(from, end));
-        from = end + 1;
-    }
-    Fault fault;
-    fault.code = static_cast<ErrorCode>(text.front());
-    fault.id = parts[0];
-    fault.message = parts[1];
-    fault.because = parts[2];
-    fault.help = parts[3];
-    return Error(std::move(fault));
-}
-
 } // namespace cybele::namespaces

@@ -6,12 +6,11 @@
 
 #include <cstddef>
 #include <functional>
-#include <optional>
 #include <string>
 
 #include <sys/types.h>
 
-/// Child processes of the sandbox: they die with their parent, hand errors back, get its signals.
+/// Child processes of the sandbox: they die with their parent, and get its signals.
 namespace cybele::namespaces {
 
 /// Asks the kernel to kill this process when its parent `parent` ends; ends at once where that has
@@ -38,10 +37,5 @@ struct Pipe {
     UniqueFd write;
 };
 [[nodiscard]] Result<Pipe> make_pipe();
-
-/// Tells an error to the other end of a pipe, and reads it there: nothing when the pipe ended
-/// without one.
-void send_error(int fd, const Error& error);
-[[nodiscard]] std::optional<Error> receive_error(int fd);
 
 } // namespace cybele::namespaces

@@ -6,6 +6,7 @@
 #include "runtime/namespaces/explain.hpp"
 #include "runtime/namespaces/privileges.hpp"
 #include "runtime/namespaces/sandbox.hpp"
+#include "support/error_pipe.hpp"
 #include "support/process.hpp"
 #include "support/root_walk.hpp"
 

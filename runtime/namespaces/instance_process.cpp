@@ -6,6 +6,7 @@
 #include "runtime/namespaces/join.hpp"
 #include "runtime/namespaces/sandbox_steps.hpp"
 #include "runtime/namespaces/system_calls.hpp"
+#include "support/error_pipe.hpp"
 #include "support/file.hpp"
 #include "support/file_size_signal.hpp"
 

@@ -45,12 +45,13 @@ Result<UniqueFd> make_in_root(int root, const std::filesystem::path& path, const
                 system_error("cannot reach '" + shown + "' in the root file system", errno));
         }
         if (making.may_make_in && !making.may_make_in(walk.here(), walk.passed_link())) {
-            return fail(
-                ErrorCode::kInput,
-                problem("container-path-missing", "there is no '" + shown + "' in the container"),
-                "it would be in a directory of the host that is bound read-only, is the "
-                "system's, or is reached by a link",
-                "make it on the host, or choose another target");
+            return fail(ErrorCode::kInput,
+                        problem("container-path-missing",
+                                "there is no '" + shown + "' in the container",
+                                shown),
+                        "it would be in a directory of the host that is bound read-only, is the "
+                        "system's, or is reached by a link",
+                        "make it on the host, or choose another target");
         }
         const std::string name = walk.rest().front();
         const bool is_directory = making.is_directory || walk.rest().size() > 1;

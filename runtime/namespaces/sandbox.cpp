@@ -9,6 +9,7 @@
 #include "runtime/namespaces/program.hpp"
 #include "runtime/namespaces/sandbox_steps.hpp"
 #include "runtime/namespaces/system_calls.hpp"
+#include "support/error_pipe.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -35,11 +36,13 @@ Result<void> enter_directory(const Sandbox& sandbox) {
         is_there = is_there || chdir(other.c_str()) == 0;
     }
     if (!is_there) {
+        const Fault cause = system_error("", saved_errno).faults().front();
         return fail(ErrorCode::kInput,
                     problem(saved_errno == ENOENT ? "container-directory-missing"
                                                   : "container-directory-failed",
-                            "cannot start in '" + printable(sandbox.directory.string()) + "'"),
-                    system_error("", saved_errno).faults().front().because,
+                            "cannot start in '" + printable(sandbox.directory.string()) + "'",
+                            cause.id),
+                    cause.because,
                     "name a directory that the container has");
     }
     // A directory outside the root would show here (runc's CVE-2024-21626).
