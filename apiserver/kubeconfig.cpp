@@ -48,12 +48,11 @@ Error KubeconfigReader::fault(const Part& part,
                               const Node& node,
                               Problem problem,
                               std::string help) const {
-    Fault found;
-    found.code = ErrorCode::kInput;
-    found.set(std::move(problem));
-    found.where = part.file->document.source.place(node.mark);
-    found.help = std::move(help);
-    return Error(std::move(found));
+    return Error(Fault(ErrorCode::kInput,
+                       std::move(problem),
+                       {},
+                       std::move(help),
+                       part.file->document.source.place(node.mark)));
 }
 
 Result<void> KubeconfigReader::open(const std::string& files) {

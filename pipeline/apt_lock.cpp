@@ -133,13 +133,12 @@ Error apt_fault(std::string_view errors, const std::vector<std::string>& further
     for (std::string_view rest = errors; !rest.empty();) {
         const std::string name = builder::missing_package(next_line(rest));
         if (!name.empty()) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.set(problem(kMissingPackageId, "there is no package '" + printable(name) + "'"));
-            fault.subject = name;
-            fault.because = "this release has no such package, or not in this version";
-            fault.help = "correct its name or version in the Recipe";
-            faults.add(std::move(fault));
+            faults.add(
+                Fault(ErrorCode::kInput,
+                      problem(kMissingPackageId, "there is no package '" + printable(name) + "'")
+                          .about(name),
+                      "this release has no such package, or not in this version",
+                      "correct its name or version in the Recipe"));
         }
     }
     if (faults.has_errors()) {

@@ -73,12 +73,11 @@ Result<std::vector<KeptDocument>> write_from_folder(const FromFolder& plan, bool
     Faults faults;
     for (const auto& [file, text] : plan.documents) {
         if (!replaces && fs::symlink_status(file, error).type() != fs::file_type::not_found) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.set(problem("init-file-exists", printable(file.native()) + " exists already"));
-            fault.because = "`init` replaces a file only where --force is given";
-            fault.help = "add --force, which keeps a copy of it, or write elsewhere with -o";
-            faults.add(std::move(fault));
+            faults.add(
+                Fault(ErrorCode::kInput,
+                      problem("init-file-exists", printable(file.native()) + " exists already"),
+                      "`init` replaces a file only where --force is given",
+                      "add --force, which keeps a copy of it, or write elsewhere with -o"));
         }
     }
     if (faults.has_errors()) {

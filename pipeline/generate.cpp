@@ -99,16 +99,14 @@ void Generator::put(const std::string& name,
     const fs::path path = fs::path(project_.output) / name;
     const auto [known, is_new] = made_of_.emplace(path, source);
     if (!is_new) {
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.set(problem("generated-file-conflict",
-                          fmt::format("{} and {} both make {}",
-                                      printable(known->second.native()),
-                                      printable(source.native()),
-                                      printable(path.native()))));
-        fault.because = "the one would replace the other";
-        fault.help = "give one of them another `name`";
-        faults_.add(std::move(fault));
+        faults_.add(Fault(ErrorCode::kInput,
+                          problem("generated-file-conflict",
+                                  fmt::format("{} and {} both make {}",
+                                              printable(known->second.native()),
+                                              printable(source.native()),
+                                              printable(path.native()))),
+                          "the one would replace the other",
+                          "give one of them another `name`"));
         return;
     }
     generation_.files.push_back({path, std::move(text), is_script});

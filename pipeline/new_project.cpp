@@ -46,13 +46,11 @@ Result<std::vector<fs::path>> new_project(const fs::path& folder,
     Faults faults;
     for (const auto& [file, text] : files) {
         if (fs::exists(fs::symlink_status(folder / file, error))) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.set(problem("project-file-exists",
-                              printable((folder / file).native()) + " exists already"));
-            fault.because = "`init` replaces no file";
-            fault.help = "choose another name, or move the file away";
-            faults.add(std::move(fault));
+            faults.add(Fault(ErrorCode::kInput,
+                             problem("project-file-exists",
+                                     printable((folder / file).native()) + " exists already"),
+                             "`init` replaces no file",
+                             "choose another name, or move the file away"));
         }
     }
     if (faults.has_errors()) {

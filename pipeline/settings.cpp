@@ -114,12 +114,11 @@ Result<Values> read_values(std::string text, const fs::path& path) {
     CYBELE_TRY(const yaml::Document document, yaml::parse(std::move(text), path.native()));
     Faults faults;
     const auto wrong = [&](std::string message, const yaml::Node& node, std::string help) {
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.set(problem("setting-malformed", std::move(message)));
-        fault.where = document.source.place(node.mark);
-        fault.help = std::move(help);
-        faults.add(std::move(fault));
+        faults.add(Fault(ErrorCode::kInput,
+                         problem("setting-malformed", std::move(message)),
+                         {},
+                         std::move(help),
+                         document.source.place(node.mark)));
     };
     Values values;
     if (document.root.kind != yaml::Node::Kind::kMapping) {
@@ -180,12 +179,9 @@ Result<std::vector<fs::path>> project_files(const fs::path& folder, const Truste
 }
 
 Fault ignored(const fs::path& file, const std::string& what, const std::string& help) {
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.is_warning = true;
-    fault.set(problem("settings-file-ignored",
-                      printable(file.native()) + " is ignored (" + what + "); " + help));
-    return fault;
+    return warning(ErrorCode::kInput,
+                   problem("settings-file-ignored",
+                           printable(file.native()) + " is ignored (" + what + "); " + help));
 }
 
 /// Of a file whose folder is not allowed: what is harmless, and a warning where something is not.

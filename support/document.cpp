@@ -33,13 +33,11 @@ Fault fault_at(const yaml::Source& source,
                Problem problem,
                std::string because,
                std::string help) {
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(std::move(problem));
-    fault.because = std::move(because);
-    fault.help = std::move(help);
-    fault.where = mark.line == 0 ? Place{source.file(), 0, 0, {}} : source.place(mark);
-    return fault;
+    return Fault(ErrorCode::kInput,
+                 std::move(problem),
+                 std::move(because),
+                 std::move(help),
+                 mark.line == 0 ? Place{source.file(), 0, 0, {}} : source.place(mark));
 }
 
 yaml::Mark mark_of(const std::map<std::string, yaml::Mark>& marks, std::string_view path) {

@@ -65,6 +65,15 @@ struct Fault {
     std::string detail;  ///< of the problem; not shown. Of a failed call, the id of its cause
     std::string subject; ///< of the problem; not shown. Empty: not known
 
+    Fault() = default;
+    Fault(ErrorCode kind,
+          Problem problem,
+          std::string reason = {},
+          std::string remedy = {},
+          std::optional<Place> place = std::nullopt)
+        : code(kind), where(std::move(place)), because(std::move(reason)), help(std::move(remedy)) {
+        set(std::move(problem));
+    }
     void set(Problem problem) {
         id = problem.id;
         message = std::move(problem.message);
@@ -72,6 +81,16 @@ struct Fault {
         subject = problem.subject.empty() ? std::move(subject) : std::move(problem.subject);
     }
 };
+
+[[nodiscard]] inline Fault warning(ErrorCode code,
+                                   Problem problem,
+                                   std::string because = {},
+                                   std::string help = {},
+                                   std::optional<Place> where = std::nullopt) {
+    Fault fault(code, std::move(problem), std::move(because), std::move(help), std::move(where));
+    fault.is_warning = true;
+    return fault;
+}
 
 /// All faults of one operation, at least one; what `Result` carries.
 class Error {
@@ -82,14 +101,8 @@ public:
     explicit Error(std::vector<Fault> faults) : faults_(std::move(faults)) {}
 
     /// Shorthand: a fault without a position.
-    Error(ErrorCode code, Problem problem, std::string because = {}, std::string help = {}) {
-        Fault fault;
-        fault.code = code;
-        fault.set(std::move(problem));
-        fault.because = std::move(because);
-        fault.help = std::move(help);
-        faults_.push_back(std::move(fault));
-    }
+    Error(ErrorCode code, Problem problem, std::string because = {}, std::string help = {})
+        : Error(Fault(code, std::move(problem), std::move(because), std::move(help))) {}
 
     [[nodiscard]] const std::vector<Fault>& faults() const {
         return faults_;

@@ -73,14 +73,11 @@ Result<Secret> read_from_file(const PassphraseSource& source) {
     struct stat status {};
     if (::fstat(fd.get(), &status) == 0 && S_ISREG(status.st_mode) &&
         (status.st_mode & (S_IRGRP | S_IROTH)) != 0 && source.on_warning) {
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.set(problem("passphrase-not-secret",
-                          fmt::format("the passphrase in {} is not secret", from)));
-        fault.because = "other users may read the file";
-        fault.help = fmt::format("close it: chmod 600 {}", from);
-        fault.is_warning = true;
-        source.on_warning(std::move(fault));
+        source.on_warning(warning(ErrorCode::kInput,
+                                  problem("passphrase-not-secret",
+                                          fmt::format("the passphrase in {} is not secret", from)),
+                                  "other users may read the file",
+                                  fmt::format("close it: chmod 600 {}", from)));
     }
     return read_line(fd.get(), from);
 }

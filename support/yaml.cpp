@@ -247,13 +247,11 @@ private:
 };
 
 Fault fault_of(Place place, const Refusal& refusal) {
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(problem(refusal.id, refusal.message));
-    fault.where = std::move(place);
-    fault.because = refusal.because;
-    fault.help = refusal.help;
-    return fault;
+    return Fault(ErrorCode::kInput,
+                 problem(refusal.id, refusal.message),
+                 refusal.because,
+                 refusal.help,
+                 std::move(place));
 }
 
 /// yaml-cpp takes a file's end behind a line's end for the quote that is missing, and all keys

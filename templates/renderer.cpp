@@ -207,14 +207,12 @@ private:
     }
 
     void complain_of_value(const Node& node, const std::string& text) {
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.set(problem("template-value-type",
+        add(Fault(ErrorCode::kInput,
+                  problem("template-value-type",
                           "'" + printable(text) + "' cannot be written as '" +
-                              std::string(node.text) + "'"));
-        fault.because = "a line of the script cannot carry control characters";
-        fault.help = "write it in one line of plain text";
-        add(std::move(fault));
+                              std::string(node.text) + "'"),
+                  "a line of the script cannot carry control characters",
+                  "write it in one line of plain text"));
     }
 
     /// Each once, however often a list repeats it.

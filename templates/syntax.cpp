@@ -124,12 +124,11 @@ private:
 } // namespace
 
 Fault template_fault(const std::string& file, std::size_t line, Problem problem) {
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(std::move(problem));
-    fault.where = Place{file, line, line == 0 ? 0U : 1U, {}};
-    fault.help = "fix the template, or use the embedded one";
-    return fault;
+    return Fault(ErrorCode::kInput,
+                 std::move(problem),
+                 {},
+                 "fix the template, or use the embedded one",
+                 Place{file, line, line == 0 ? 0U : 1U, {}});
 }
 
 Result<std::vector<Node>> parse(const std::string& file, std::string_view text) {

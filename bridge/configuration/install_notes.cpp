@@ -69,12 +69,7 @@ bool is_moving(const std::string& image) {
 }
 
 Fault note_of(Problem what, std::string because, std::string help) {
-    Fault note;
-    note.code = ErrorCode::kInput;
-    note.set(std::move(what));
-    note.because = std::move(because);
-    note.help = std::move(help);
-    return note;
+    return Fault(ErrorCode::kInput, std::move(what), std::move(because), std::move(help));
 }
 
 Fault moving_image(const std::string& image) {

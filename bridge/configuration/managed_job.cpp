@@ -51,12 +51,7 @@ std::string manifest_of(const ManagedJson& job) {
 }
 
 Fault unserved(Problem problem, std::string because, std::string help) {
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(std::move(problem));
-    fault.because = std::move(because);
-    fault.help = std::move(help);
-    return fault;
+    return Fault(ErrorCode::kInput, std::move(problem), std::move(because), std::move(help));
 }
 
 /// What a document of kind Job can express, and the bridge cannot.

@@ -87,12 +87,7 @@ exit 0
 )sh";
 
 Fault fault_of(ErrorCode code, Problem problem, std::string because, std::string help) {
-    Fault fault;
-    fault.code = code;
-    fault.set(std::move(problem));
-    fault.because = std::move(because);
-    fault.help = std::move(help);
-    return fault;
+    return Fault(code, std::move(problem), std::move(because), std::move(help));
 }
 
 /// Whether the schema of the kind, as the server publishes it, has the field.

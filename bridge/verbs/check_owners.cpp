@@ -19,19 +19,18 @@ Fault same_name(const std::string& account,
                 const Owner& other,
                 std::size_t count,
                 const Owner& self) {
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(problem(
-        "bridge-name-taken",
-        fmt::format(
-            "account {} has jobs of another Bridge named {}: {}", account, other.bridge, count)));
-    fault.because = fmt::format("the uid of its Lease is {}, {}: it runs at another API server, or "
-                                "its Lease was deleted",
-                                other.lease,
-                                self.lease.empty() ? "and this Bridge has no Lease yet"
-                                                   : "that of this Bridge is " + self.lease);
-    fault.help = "give each Bridge that submits to this cluster a `name` of its own";
-    return fault;
+    return Fault(ErrorCode::kInput,
+                 problem("bridge-name-taken",
+                         fmt::format("account {} has jobs of another Bridge named {}: {}",
+                                     account,
+                                     other.bridge,
+                                     count)),
+                 fmt::format("the uid of its Lease is {}, {}: it runs at another API server, or "
+                             "its Lease was deleted",
+                             other.lease,
+                             self.lease.empty() ? "and this Bridge has no Lease yet"
+                                                : "that of this Bridge is " + self.lease),
+                 "give each Bridge that submits to this cluster a `name` of its own");
 }
 
 } // namespace

@@ -79,12 +79,7 @@ private:
 
     static Fault
     probe_fault(ErrorCode code, Problem problem, const std::string& because, std::string help) {
-        Fault made;
-        made.code = code;
-        made.set(std::move(problem));
-        made.because = printable(because);
-        made.help = std::move(help);
-        return made;
+        return Fault(code, std::move(problem), printable(because), std::move(help));
     }
 
     const SeenJob* look_for(const std::string& id) {

@@ -70,15 +70,16 @@ Result<std::uint64_t> plan_local_image(StagePlan& plan, const BuildRequest& requ
     plan.source = from.empty() ? fs::path() : absolute_path(request.source.directory) / from;
     std::error_code error;
     if (from.empty() || !fs::exists(plan.source, error)) {
-        Fault fault = plan.stage->fault_at_header(request.source.file.native(), "from");
-        fault.code = ErrorCode::kInput;
-        fault.subject = from;
-        fault.set(problem(from.empty() ? "base-not-named" : "base-file-missing",
-                          from.empty() ? "the header names no image"
-                                       : "the image " + printable(plan.source.native()) +
-                                             " does not exist"));
-        fault.help = "give the path of a SIF file or of a folder as 'From: PATH'";
-        return fail(Error(std::move(fault)));
+        return fail(Error(
+            Fault(ErrorCode::kInput,
+                  problem(from.empty() ? "base-not-named" : "base-file-missing",
+                          from.empty()
+                              ? "the header names no image"
+                              : "the image " + printable(plan.source.native()) + " does not exist")
+                      .about(from),
+                  {},
+                  "give the path of a SIF file or of a folder as 'From: PATH'",
+                  plan.stage->fault_at_header(request.source.file.native(), "from").where)));
     }
     const auto size = fs::file_size(plan.source, error);
     return error ? std::uint64_t{0} : kUnpackedPerPackedByte * size;

@@ -98,13 +98,14 @@ Result<std::uint64_t> plan_busybox(StagePlan& plan, const BuildRequest& request)
     if (address.starts_with(kPlain) || address.starts_with("https://")) {
         return std::uint64_t{0};
     }
-    Fault fault = plan.stage->fault_at_header(request.source.file.native(), "mirrorurl");
-    fault.set(problem("busybox-mirror-unusable",
-                      address.empty() ? "the header has no MirrorURL"
-                                      : "MirrorURL is not an http or https address"));
-    fault.because = "the agent 'busybox' fetches the program itself from there";
-    fault.help = "add 'MirrorURL: https://HOST/…/busybox'";
-    return fail(Error(std::move(fault)));
+    return fail(
+        Error(Fault(ErrorCode::kInput,
+                    problem("busybox-mirror-unusable",
+                            address.empty() ? "the header has no MirrorURL"
+                                            : "MirrorURL is not an http or https address"),
+                    "the agent 'busybox' fetches the program itself from there",
+                    "add 'MirrorURL: https://HOST/…/busybox'",
+                    plan.stage->fault_at_header(request.source.file.native(), "mirrorurl").where)));
 }
 
 Result<std::string> key_of_busybox(const StagePlan& plan, const AgentContext& context) {

@@ -362,13 +362,13 @@ Result<std::uint64_t> plan_image_base(StagePlan& plan, const BuildRequest& reque
     if (!plan.stage->header_value("from").empty()) {
         return std::uint64_t{0};
     }
-    Fault fault = plan.stage->fault_at_header(request.source.file.native(), "from");
-    fault.code = ErrorCode::kInput;
-    fault.set(problem("header-without-image", "the header names no image", plan.agent));
-    fault.because = "the agent '" + plan.agent + "' needs one";
-    fault.help = is_remote(plan.agent) ? "give it as 'From: HOST/NAME:TAG'"
-                                       : "give its path as 'From: PATH[:TAG]'";
-    return fail(Error(std::move(fault)));
+    return fail(
+        Error(Fault(ErrorCode::kInput,
+                    problem("header-without-image", "the header names no image", plan.agent),
+                    "the agent '" + plan.agent + "' needs one",
+                    is_remote(plan.agent) ? "give it as 'From: HOST/NAME:TAG'"
+                                          : "give its path as 'From: PATH[:TAG]'",
+                    plan.stage->fault_at_header(request.source.file.native(), "from").where)));
 }
 
 Result<std::string> key_of_image_base(const StagePlan& plan, const AgentContext& /*context*/) {

@@ -74,32 +74,35 @@ Result<void> check_header(const definitions::Stage& stage, const BuildRequest& r
     const std::string agent = stage.header_value("bootstrap");
     for (const char* name : kNotYet) {
         if (!stage.header_value(name).empty()) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.set(problem(
-                "header-key-unsupported",
-                fmt::format("'{}' in the header of '{}' is not supported yet", name, agent)));
-            fault.because = "registered products and complete configurations are not read";
-            fault.help = "build with --builder apptainer";
-            faults.add(header_fault(stage, request, std::move(fault)));
+            faults.add(header_fault(
+                stage,
+                request,
+                Fault(ErrorCode::kInput,
+                      problem("header-key-unsupported",
+                              fmt::format(
+                                  "'{}' in the header of '{}' is not supported yet", name, agent)),
+                      "registered products and complete configurations are not read",
+                      "build with --builder apptainer")));
         }
     }
     const std::string addresses = stage.header_value("mirrorurl") + stage.header_value("updateurl");
     if (mirror_of(stage, request).empty()) {
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.set(problem("header-without-mirrorurl", "the header has no MirrorURL"));
-        fault.because = fmt::format("the agent '{}' installs from a repository", agent);
-        fault.help = "add 'MirrorURL: ADDRESS', or give it by --mirror";
-        faults.add(header_fault(stage, request, std::move(fault)));
+        faults.add(
+            header_fault(stage,
+                         request,
+                         Fault(ErrorCode::kInput,
+                               problem("header-without-mirrorurl", "the header has no MirrorURL"),
+                               fmt::format("the agent '{}' installs from a repository", agent),
+                               "add 'MirrorURL: ADDRESS', or give it by --mirror")));
     }
     if (stage.header_value("osversion").empty() && with_version(addresses, "") != addresses) {
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.set(problem("header-without-osversion", "the header has no OSVersion"));
-        fault.because = "an address has %{OSVERSION}, which stands for it";
-        fault.help = "add 'OSVersion: VERSION'";
-        faults.add(header_fault(stage, request, std::move(fault)));
+        faults.add(
+            header_fault(stage,
+                         request,
+                         Fault(ErrorCode::kInput,
+                               problem("header-without-osversion", "the header has no OSVersion"),
+                               "an address has %{OSVERSION}, which stands for it",
+                               "add 'OSVersion: VERSION'")));
     }
     return faults.has_errors() ? Result<void>(fail(faults.take())) : Result<void>();
 }

@@ -316,12 +316,13 @@ Result<Copy> find_sources(const definitions::FileLine& line,
     }
     const bool names_a_directory = copy.destination.ends_with('/') || line.destination.empty();
     if (copy.sources.size() > 1 && !names_a_directory && !from.is_stage) {
-        Fault fault = definitions::fault_at(definition_file, line.line, line.text);
-        fault.set(problem("copy-several-sources",
-                          fmt::format("{} sources for one destination", copy.sources.size())));
-        fault.because = "each would overwrite the one before it";
-        fault.help = "end the destination with '/': '" + printable(copy.destination) + "/'";
-        copy.ambiguous = std::move(fault);
+        copy.ambiguous =
+            Fault(ErrorCode::kInput,
+                  problem("copy-several-sources",
+                          fmt::format("{} sources for one destination", copy.sources.size())),
+                  "each would overwrite the one before it",
+                  "end the destination with '/': '" + printable(copy.destination) + "/'",
+                  definitions::fault_at(definition_file, line.line, line.text).where);
     }
     return copy;
 }

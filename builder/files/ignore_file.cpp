@@ -205,18 +205,15 @@ Result<IgnoreFile> IgnoreFile::parse(std::string_view text, const fs::path& file
         pattern = one.is_exception ? text::trimmed(pattern.substr(1)) : pattern;
         one.text = pattern.empty() ? std::string() : clean(pattern);
         if (one.text.empty() || is_broken(one.text)) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.set(problem(
-                "ignore-pattern",
-                fmt::format("'{}' is not a valid pattern", printable(text::trimmed(line)))));
-            fault.because =
+            return fail(Error(Fault(
+                ErrorCode::kInput,
+                problem("ignore-pattern",
+                        fmt::format("'{}' is not a valid pattern", printable(text::trimmed(line)))),
                 one.text.empty()
                     ? "nothing follows '!'"
-                    : "its '[' is not the beginning of a valid class, or a backslash ends it";
-            fault.help = "correct or remove the line";
-            fault.where = Place{file.native(), number, 1, std::string(line)};
-            return fail(Error(std::move(fault)));
+                    : "its '[' is not the beginning of a valid class, or a backslash ends it",
+                "correct or remove the line",
+                Place{file.native(), number, 1, std::string(line)})));
         }
         result.patterns_.push_back(std::move(one));
     }

@@ -187,13 +187,13 @@ void Planner::plan_copies(const std::vector<definitions::FileLine>& lines, Step&
 }
 
 void Planner::refuse_later_stage(const Section& section, const std::string& name) {
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(problem("files-from-later-stage",
-                      "stage '" + printable(name) + "' is built after this one"));
-    fault.because = "stages are built in the order of the file, and can copy from earlier ones";
-    fault.help = "move the stage that provides the files to the front";
-    refuse(section.line, section_line(section), std::move(fault));
+    refuse(section.line,
+           section_line(section),
+           Fault(ErrorCode::kInput,
+                 problem("files-from-later-stage",
+                         "stage '" + printable(name) + "' is built after this one"),
+                 "stages are built in the order of the file, and can copy from earlier ones",
+                 "move the stage that provides the files to the front"));
 }
 
 void Planner::plan_files(const Stage& stage, StagePlan& plan, FilesOrigin::Kind kind) {

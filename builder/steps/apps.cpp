@@ -137,14 +137,14 @@ Result<std::vector<App>> find_apps(const definitions::Stage& stage,
         }
         const std::string name = app_name(section);
         if (name.empty() || name == "." || name == ".." || name.find('/') != std::string::npos) {
-            Fault fault = definitions::fault_at(
-                definition_file, section.line, "%" + section.name + " " + section.arguments);
-            fault.code = ErrorCode::kInput;
-            fault.set(
-                problem("app-name", "'" + printable(name) + "' is not a valid application name"));
-            fault.because = "it is a folder below /scif/apps";
-            fault.help = "name it by letters, digits, '-' and '_'";
-            faults.add(std::move(fault));
+            faults.add(Fault(
+                ErrorCode::kInput,
+                problem("app-name", "'" + printable(name) + "' is not a valid application name"),
+                "it is a folder below /scif/apps",
+                "name it by letters, digits, '-' and '_'",
+                definitions::fault_at(
+                    definition_file, section.line, "%" + section.name + " " + section.arguments)
+                    .where));
             continue;
         }
         auto app = std::find_if(

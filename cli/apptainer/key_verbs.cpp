@@ -277,10 +277,7 @@ Fault as_reference(std::string_view verb, const Fault& fault) {
     if (words.empty()) {
         return fault;
     }
-    Fault said;
-    said.code = fault.code;
-    said.set(problem("key-server-silent", std::string(words)));
-    return said;
+    return Fault(fault.code, problem("key-server-silent", std::string(words)));
 }
 
 } // namespace

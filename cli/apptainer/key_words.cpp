@@ -137,10 +137,8 @@ namespace {
 constexpr int kImportFailed = 2; // Apptainer's code
 
 OwnWords import_failed(const Session& session, const std::string& why) {
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(problem("global-keyring-refused", "key import command failed: " + why));
-    session.note({fault});
+    session.note({Fault(ErrorCode::kInput,
+                        problem("global-keyring-refused", "key import command failed: " + why))});
     return OwnWords{{}, kImportFailed};
 }
 

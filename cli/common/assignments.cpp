@@ -20,27 +20,24 @@ Result<std::map<std::string, std::string>> read_assignments(const AssignmentOpti
     for (const std::string& word : words) {
         const std::size_t equals = word.find('=');
         if (equals == std::string::npos || equals == 0) {
-            Fault fault;
-            fault.code = ErrorCode::kUsage;
-            fault.set(problem("assignment-malformed",
-                              name + " requires NAME=VALUE, not '" + printable(word) + "'"));
-            fault.because = option.because;
-            fault.help = "write " + name + " NAME=VALUE";
-            faults.push_back(std::move(fault));
+            faults.push_back(
+                Fault(ErrorCode::kUsage,
+                      problem("assignment-malformed",
+                              name + " requires NAME=VALUE, not '" + printable(word) + "'"),
+                      option.because,
+                      "write " + name + " NAME=VALUE"));
         } else {
             const std::string key = word.substr(0, equals);
             const auto [known, is_new] = values.try_emplace(key, word.substr(equals + 1));
             if (!is_new && option.is_once && known->second != word.substr(equals + 1)) {
-                Fault fault;
-                fault.code = ErrorCode::kUsage;
-                fault.set(problem("assignment-twice",
-                                  name + " gives '" + printable(key) + "' two values"));
-                fault.because = "'" + printable(known->second) + "' and '" +
-                                printable(word.substr(equals + 1)) + "'";
-                fault.help = "leave `" + name + " " +
-                             printable(shell_quote(key + "=" + known->second)) +
-                             "` out, or the other one";
-                faults.push_back(std::move(fault));
+                faults.push_back(Fault(ErrorCode::kUsage,
+                                       problem("assignment-twice",
+                                               name + " gives '" + printable(key) + "' two values"),
+                                       "'" + printable(known->second) + "' and '" +
+                                           printable(word.substr(equals + 1)) + "'",
+                                       "leave `" + name + " " +
+                                           printable(shell_quote(key + "=" + known->second)) +
+                                           "` out, or the other one"));
             }
             known->second = word.substr(equals + 1);
         }

@@ -137,20 +137,16 @@ std::optional<Fault> warn_of_git(const Environment& environment, const fs::path&
     if (!line) {
         return std::nullopt;
     }
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(
+    return warning(
+        ErrorCode::kInput,
         problem("private-key-in-git",
-                "the next `git add` may add the private key " + printable(private_key.native())));
-    fault.because = "it is in a git work tree, and whoever has it can sign in your name";
-    fault.help = line->line.empty()
-                     ? "move it out of the work tree: a line of a .gitignore that begins with "
-                       "`!` includes it"
-                     : "move it out of the work tree, or ignore it: `echo " +
-                           shell_quote(line->line) + " >>" +
-                           shell_quote(line->ignore_file.native()) + "`";
-    fault.is_warning = true;
-    return fault;
+                "the next `git add` may add the private key " + printable(private_key.native())),
+        "it is in a git work tree, and whoever has it can sign in your name",
+        line->line.empty()
+            ? "move it out of the work tree: a line of a .gitignore that begins with "
+              "`!` includes it"
+            : "move it out of the work tree, or ignore it: `echo " + shell_quote(line->line) +
+                  " >>" + shell_quote(line->ignore_file.native()) + "`");
 }
 
 } // namespace cybele::cli

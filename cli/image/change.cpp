@@ -159,14 +159,13 @@ Result<int> verify_store(const Session& session, const ImageChangeOptions& optio
     }
     std::vector<Fault> faults;
     for (const registry::Damage& damage : damages) {
-        Fault fault;
-        fault.code = ErrorCode::kVerification;
-        fault.set(problem("stored-object-damaged",
-                          fmt::format("the image {} in the store is damaged", damage.digest)));
-        fault.because = damage.because;
-        fault.help = fmt::format("remove it, then add or pull it again: cybelectl image remove {}",
-                                 damage.digest);
-        faults.push_back(std::move(fault));
+        faults.push_back(
+            Fault(ErrorCode::kVerification,
+                  problem("stored-object-damaged",
+                          fmt::format("the image {} in the store is damaged", damage.digest)),
+                  damage.because,
+                  fmt::format("remove it, then add or pull it again: cybelectl image remove {}",
+                              damage.digest)));
     }
     return faults.empty() ? Result<int>(0) : fail(Error(std::move(faults)));
 }

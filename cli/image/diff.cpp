@@ -279,10 +279,7 @@ Result<int> diff(const Session& session, const DiffOptions& options) {
     }
     std::vector<Fault> faults;
     for (const auto& note : *notes) {
-        Fault fault;
-        fault.set(problem("diff-note", note));
-        fault.is_warning = true;
-        faults.push_back(std::move(fault));
+        faults.push_back(warning(ErrorCode::kInternal, problem("diff-note", note)));
     }
     if (!json) {
         session.note(faults);

@@ -181,11 +181,7 @@ show_files(const InspectOptions& options, const images::Contents& contents, Docu
 void warn(const Session& session, const std::vector<std::string>& notes) {
     std::vector<Fault> warnings;
     for (const auto& note : notes) {
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.set(problem("inspect-note", note));
-        fault.is_warning = true;
-        warnings.push_back(std::move(fault));
+        warnings.push_back(warning(ErrorCode::kInput, problem("inspect-note", note)));
     }
     session.note(warnings);
 }
@@ -197,17 +193,16 @@ Result<void> judge(const std::vector<images::CheckedFact>& facts) {
         if (fact.verdict != images::Verdict::kContradicted) {
             continue;
         }
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.set(problem("label-untrue",
+        faults.push_back(
+            Fault(ErrorCode::kInput,
+                  problem("label-untrue",
                           fmt::format("the label cybelectl.{} says '{}', which is not so",
                                       fact.name,
-                                      printable(fact.label))));
-        fault.because = fact.found.empty()
-                            ? "there is no such file in the image"
-                            : fmt::format("{} is {}", printable(fact.path), printable(fact.found));
-        fault.help = "build the image again; a launch would believe the label";
-        faults.push_back(std::move(fault));
+                                      printable(fact.label))),
+                  fact.found.empty()
+                      ? "there is no such file in the image"
+                      : fmt::format("{} is {}", printable(fact.path), printable(fact.found)),
+                  "build the image again; a launch would believe the label"));
     }
     return faults.empty() ? Result<void>() : fail(Error(std::move(faults)));
 }

@@ -106,15 +106,13 @@ Result<registry::Reference> push_target(const std::string& text) {
 /// A pull of the tag that verifies fails from now on, and one that does not gets bytes that are not
 /// signed.
 Fault unsigned_note(const registry::Reference& reference, const std::string& before) {
-    Fault note;
-    note.is_warning = true;
-    note.set(problem("pushed-over-signed",
-                     printable(reference.text()) + " was signed, and is not signed any more"));
-    note.because = "the image that had this tag carries a signature, and this one does not; it is "
+    return warning(ErrorCode::kInternal,
+                   problem("pushed-over-signed",
+                           printable(reference.text()) + " was signed, and is not signed any more"),
+                   "the image that had this tag carries a signature, and this one does not; it is "
                    "still there as " +
-                   printable("oras://" + reference.place() + "@" + before);
-    note.help = "sign this one and push it again: `cybelectl sign --key KEY IMAGE`";
-    return note;
+                       printable("oras://" + reference.place() + "@" + before),
+                   "sign this one and push it again: `cybelectl sign --key KEY IMAGE`");
 }
 
 Result<Pushed> push_one(const Session& session, const TransferOptions& options) {

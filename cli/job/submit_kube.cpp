@@ -59,13 +59,11 @@ submit_yaml(Session& session, const submission::JobInput& input, const TargetOpt
 /// Why the rule chose Kubernetes.
 std::vector<Fault> placement_note(const submission::Placement& placement) {
     const submission::PlacementReason& reason = placement.table[placement.decided];
-    Fault note;
-    note.is_warning = true;
-    note.set(problem("target-chosen",
-                     "`target: auto` chose Kubernetes by the rule `" + reason.rule + "`"));
-    note.because = reason.because;
-    note.help = "see the complete table with --explain";
-    return {note};
+    return {warning(ErrorCode::kInternal,
+                    problem("target-chosen",
+                            "`target: auto` chose Kubernetes by the rule `" + reason.rule + "`"),
+                    reason.because,
+                    "see the complete table with --explain")};
 }
 
 } // namespace

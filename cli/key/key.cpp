@@ -182,13 +182,11 @@ void note_unusable(const Session& session, const pgp::CertificateState& state, s
     if (because.empty()) {
         return;
     }
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(problem("key-not-usable", fmt::format("key {} is not usable", primary.fingerprint)));
-    fault.because = because;
-    fault.help = "ask its owner for a newer export";
-    fault.is_warning = true;
-    session.note({fault});
+    session.note({warning(
+        ErrorCode::kInput,
+        problem("key-not-usable", fmt::format("key {} is not usable", primary.fingerprint)),
+        because,
+        "ask its owner for a newer export")});
 }
 
 /// By the name of Apptainer, keys that are all there already are an error.
@@ -236,13 +234,11 @@ Result<int> import(const Session& session, const KeyOptions& options) {
     for (const std::string& file : options.files) {
         CYBELE_TRY(const pgp::Keyring ring, pgp::Keyring::read(file));
         for (const std::string& skipped : ring.skipped()) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.set(problem("keys-left-out",
-                              fmt::format("{} of {} is left out", skipped, printable(file))));
-            fault.because = "only keys of version 4 are supported";
-            fault.is_warning = true;
-            session.note({fault});
+            session.note(
+                {warning(ErrorCode::kInput,
+                         problem("keys-left-out",
+                                 fmt::format("{} of {} is left out", skipped, printable(file))),
+                         "only keys of version 4 are supported")});
         }
         for (const pgp::Certificate& certificate : ring.certificates()) {
             CYBELE_CHECK(check_opens(session, options, certificate));

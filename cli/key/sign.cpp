@@ -47,18 +47,15 @@ void warn_of_end(const Session& session, const images::Chain& chain) {
         if (end.empty()) {
             continue;
         }
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.is_warning = true;
-        fault.set(problem(
-            "signing-certificate-expired",
-            fmt::format("a certificate in {} has expired", printable(chain.path().native()))));
-        fault.because =
-            fmt::format("'{}' expired on {}, and signatures made after that do not count",
-                        printable(images::subject_of(certificate)),
-                        end);
-        fault.help = "ask the issuer to renew it, and sign again with the new one";
-        session.note({std::move(fault)});
+        session.note(
+            {warning(ErrorCode::kInput,
+                     problem("signing-certificate-expired",
+                             fmt::format("a certificate in {} has expired",
+                                         printable(chain.path().native()))),
+                     fmt::format("'{}' expired on {}, and signatures made after that do not count",
+                                 printable(images::subject_of(certificate)),
+                                 end),
+                     "ask the issuer to renew it, and sign again with the new one")});
     }
 }
 

@@ -179,27 +179,24 @@ Result<images::Verification> verify_one(const Session& session,
                images::verify_signatures(
                    image, trust, selection, progress(session, "verifying " + printable(name))));
     for (const images::SignatureState& state : verification.signatures) {
-        for (const std::string& warning :
+        for (const std::string& text :
              session.other_name.empty() ? state.warnings : std::vector<std::string>()) {
-            Fault fault;
-            fault.code = ErrorCode::kVerification;
-            fault.set(problem("signature-warning",
-                              fmt::format("signature {}: {}", state.object, printable(warning))));
-            fault.is_warning = true;
-            session.note({fault});
+            session.note(
+                {warning(ErrorCode::kVerification,
+                         problem("signature-warning",
+                                 fmt::format("signature {}: {}", state.object, printable(text))))});
         }
     }
     return verification;
 }
 
 Fault not_verified(const images::Verification& verification, const std::string& name) {
-    Fault fault;
-    fault.code = ErrorCode::kVerification;
-    fault.set(problem(verification.signatures.empty() ? "image-not-signed" : "image-not-verified",
-                      printable(name) + " is not verified"));
-    fault.because = printable(verification.because);
-    fault.help = images::remedy_of(verification);
-    return fault;
+    return Fault(
+        ErrorCode::kVerification,
+        problem(verification.signatures.empty() ? "image-not-signed" : "image-not-verified",
+                printable(name) + " is not verified"),
+        printable(verification.because),
+        std::string(images::remedy_of(verification)));
 }
 
 /// With all that is known of its signatures.

@@ -58,13 +58,12 @@ std::vector<Fault> stale_faults(const std::vector<pipeline::StaleFile>& stale,
     std::vector<Fault> faults;
     for (const pipeline::StaleFile& file : stale) {
         const std::filesystem::path path = std::filesystem::path(folder) / file.path;
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.set(problem("generated-file-stale", printable(file.path.native()) + " is stale"));
-        fault.where = Place{path.lexically_normal().native(), first_line_of(file.diff), 1, ""};
-        fault.because = "it differs from what the project's documents give";
-        fault.help = "run `cybelectl generate`, and commit what changes";
-        faults.push_back(std::move(fault));
+        faults.push_back(
+            Fault(ErrorCode::kInput,
+                  problem("generated-file-stale", printable(file.path.native()) + " is stale"),
+                  "it differs from what the project's documents give",
+                  "run `cybelectl generate`, and commit what changes",
+                  Place{path.lexically_normal().native(), first_line_of(file.diff), 1, ""}));
     }
     return faults;
 }

@@ -29,10 +29,7 @@ Result<int> probe(Session& session, const SiteOptions& options) {
     CYBELE_TRY(const launchers::Site read, launchers::read_site(text, options.output));
     std::vector<Fault> notes;
     for (const std::string& note : probed.notes) {
-        Fault fault;
-        fault.is_warning = true;
-        fault.set(problem("site-note", note));
-        notes.push_back(std::move(fault));
+        notes.push_back(warning(ErrorCode::kInternal, problem("site-note", note)));
     }
     session.note(notes);
     CYBELE_CHECK(write_file(options.output, text, 0644));

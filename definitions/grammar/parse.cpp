@@ -289,12 +289,15 @@ std::vector<Finding> unused_arguments(const BuildArguments& given,
     const Rule& rule = *find_rule("CD027");
     for (const auto& [name, value] : given) {
         if (outcome.refusals.empty() && !outcome.used_arguments.contains(name)) {
-            Fault place = fault_at(file, 1, first_line(text));
-            place.set(problem("build-argument-unused",
-                              "the build argument '" + printable(name) + "' is used nowhere"));
-            place.because = rule.why;
-            place.help = rule.fix;
-            findings.push_back({"CD027", std::move(place), true});
+            findings.push_back(
+                {"CD027",
+                 Fault(ErrorCode::kInput,
+                       problem("build-argument-unused",
+                               "the build argument '" + printable(name) + "' is used nowhere"),
+                       std::string(rule.why),
+                       std::string(rule.fix),
+                       fault_at(file, 1, first_line(text)).where),
+                 true});
         }
     }
     return findings;

@@ -248,14 +248,11 @@ void warn_of_readers(const fs::path& path, const PassphraseSource& source) {
         return;
     }
     const std::string name = printable(path.native());
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(problem("private-key-not-secret",
-                      fmt::format("the private key in {} is not secret", name)));
-    fault.because = "other users may read the file";
-    fault.help = fmt::format("close it: chmod 600 {}", shell_quote(path.native()));
-    fault.is_warning = true;
-    source.on_warning(std::move(fault));
+    source.on_warning(warning(
+        ErrorCode::kInput,
+        problem("private-key-not-secret", fmt::format("the private key in {} is not secret", name)),
+        "other users may read the file",
+        fmt::format("close it: chmod 600 {}", shell_quote(path.native()))));
 }
 
 } // namespace

@@ -314,16 +314,13 @@ private:
             return std::string();
         }
         if (!present.empty() && !options_.force && options_.on_warning) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.set(problem("group-signed-by-others",
-                              fmt::format("group {} has signatures of other keys already", group)));
-            fault.because = "Apptainer requires every signature of a group to be by the one key "
-                            "that it is given, unless all of them are made together";
-            fault.help =
-                "sign with all keys in one call, and drop the others: --key A --key B --replace";
-            fault.is_warning = true;
-            options_.on_warning(std::move(fault));
+            options_.on_warning(warning(
+                ErrorCode::kInput,
+                problem("group-signed-by-others",
+                        fmt::format("group {} has signatures of other keys already", group)),
+                "Apptainer requires every signature of a group to be by the one key "
+                "that it is given, unless all of them are made together",
+                "sign with all keys in one call, and drop the others: --key A --key B --replace"));
         }
         return write_envelope(envelope);
     }

@@ -209,15 +209,13 @@ void check_settings(const Object& object, const launchers::Connector& connector)
                            "the Secret's name is needed: credentials stand in no ConfigMap");
     }
     if (connector.grace.count() < 60) {
-        Fault fault;
-        fault.code = ErrorCode::kInput;
-        fault.is_warning = true;
-        fault.set(problem("mirror-grace-too-short",
-                          fmt::format("a grace period of {} s may end before the job is cancelled",
-                                      connector.grace.count())));
-        fault.because = "it covers preStop, SIGTERM and the cancel over the network";
-        fault.help = "write `grace: 60 s` or more in the Site's kubernetes.connector";
-        object.faults.add(std::move(fault));
+        object.faults.add(warning(
+            ErrorCode::kInput,
+            problem("mirror-grace-too-short",
+                    fmt::format("a grace period of {} s may end before the job is cancelled",
+                                connector.grace.count())),
+            "it covers preStop, SIGTERM and the cancel over the network",
+            "write `grace: 60 s` or more in the Site's kubernetes.connector"));
     }
 }
 

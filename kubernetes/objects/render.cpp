@@ -294,15 +294,14 @@ void note_controller(const Object& object, const Kind& kind) {
     if (!kind.is_ours_too || !object.api_version.starts_with(kOwnGroup)) {
         return;
     }
-    Fault fault;
-    fault.set(problem(
-        "own-kind-needs-bridge",
-        fmt::format("a {} of {} runs only where a bridge executes it", object.kind, kOwnGroup)));
-    fault.because = "a server accepts the object, and without a bridge nothing happens to it";
-    fault.help = "run `cybelectl bridge run` for its namespace, or use --kind MirrorJob, which "
-                 "needs no bridge";
-    fault.is_warning = true;
-    object.faults.add(std::move(fault));
+    object.faults.add(warning(
+        ErrorCode::kInternal,
+        problem(
+            "own-kind-needs-bridge",
+            fmt::format("a {} of {} runs only where a bridge executes it", object.kind, kOwnGroup)),
+        "a server accepts the object, and without a bridge nothing happens to it",
+        "run `cybelectl bridge run` for its namespace, or use --kind MirrorJob, which "
+        "needs no bridge"));
 }
 
 /// The server's rules for names.

@@ -79,17 +79,16 @@ void AssignmentReader::fault(std::size_t at,
     const std::string_view before = text_.substr(0, at);
     const std::size_t last = before.rfind('\n');
     const std::size_t begin = last == std::string_view::npos ? 0 : last + 1;
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(std::move(problem));
-    fault.because = std::move(because);
-    fault.help = std::move(help);
-    fault.where =
-        Place{path_.string(),
-              static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
-              at - begin + 1,
-              printable(text_.substr(begin, std::min(text_.find('\n', at), text_.size()) - begin))};
-    faults_.add(std::move(fault));
+    faults_.add(Fault(
+        ErrorCode::kInput,
+        std::move(problem),
+        std::move(because),
+        std::move(help),
+        Place{
+            path_.string(),
+            static_cast<std::size_t>(std::count(before.begin(), before.end(), '\n')) + 1,
+            at - begin + 1,
+            printable(text_.substr(begin, std::min(text_.find('\n', at), text_.size()) - begin))}));
     is_faulty_ = true;
 }
 

@@ -159,14 +159,13 @@ Result<Limits> parse_limits(std::string_view text, const std::string& file) {
             wrong = take_limit_line(limits, one);
         }
         if (!wrong.empty()) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.set(problem("limit-file-line",
-                              "'" + printable(line) + "' cannot be applied to a container"));
-            fault.where = Place{file, number, 1, std::string(whole)};
-            fault.because = wrong;
-            fault.help = "correct the line, or remove it";
-            return fail(Error(std::move(fault)));
+            return fail(
+                Error(Fault(ErrorCode::kInput,
+                            problem("limit-file-line",
+                                    "'" + printable(line) + "' cannot be applied to a container"),
+                            wrong,
+                            "correct the line, or remove it",
+                            Place{file, number, 1, std::string(whole)})));
         }
     }
     return limits;

@@ -139,13 +139,12 @@ Result<void> check_patterns(const std::vector<std::string>& patterns) {
     for (const std::string& pattern : patterns) {
         const auto complaint = launchers::check_result(pattern);
         if (!complaint.because.empty()) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.set(problem("results-pattern",
-                              "'" + printable(pattern) + "' is not a valid pattern of results"));
-            fault.because = complaint.because;
-            fault.help = complaint.help;
-            faults.push_back(std::move(fault));
+            faults.push_back(
+                Fault(ErrorCode::kInput,
+                      problem("results-pattern",
+                              "'" + printable(pattern) + "' is not a valid pattern of results"),
+                      complaint.because,
+                      complaint.help));
         }
     }
     return faults.empty() ? Result<void>() : fail(Error(std::move(faults)));
@@ -207,13 +206,11 @@ names_of(Results& results, const Entry& entry, const Wanted& wanted) {
     Faults faults;
     for (std::size_t index = 0; index < patterns.size(); ++index) {
         if (found[index].empty() && !wanted.may_miss[index]) {
-            Fault fault;
-            fault.code = ErrorCode::kInput;
-            fault.set(problem("results-pattern-unmatched",
-                              "no result matches '" + printable(patterns[index]) + "'"));
-            fault.because = "the job wrote no such file below " + printable(entry.workdir);
-            fault.help = "look at what it wrote: cybelectl job logs " + entry.id;
-            faults.add(std::move(fault));
+            faults.add(Fault(ErrorCode::kInput,
+                             problem("results-pattern-unmatched",
+                                     "no result matches '" + printable(patterns[index]) + "'"),
+                             "the job wrote no such file below " + printable(entry.workdir),
+                             "look at what it wrote: cybelectl job logs " + entry.id));
         }
         names.insert(names.end(), found[index].begin(), found[index].end());
     }
@@ -277,13 +274,10 @@ std::string describe_results(const Entry& entry,
 }
 
 Fault script_warning(const ReadBack& script, const fs::path& file) {
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.is_warning = true;
-    fault.set(problem("script-not-collected", "the script of the job is not collected"));
-    fault.because =
-        printable(file.native()) + (script.exists ? " is not what was submitted" : " is not there");
-    return fault;
+    return warning(ErrorCode::kInput,
+                   problem("script-not-collected", "the script of the job is not collected"),
+                   printable(file.native()) +
+                       (script.exists ? " is not what was submitted" : " is not there"));
 }
 
 } // namespace

@@ -34,12 +34,7 @@ constexpr Kind kKinds[] = {{"SSH", Connection::Kind::kSsh, false, true},
 constexpr std::size_t kMostScriptBytes = std::size_t{1} << 20U; ///< a ConfigMap's limit
 
 void complain(Faults& faults, Problem problem, std::string because, std::string help) {
-    Fault fault;
-    fault.code = ErrorCode::kInput;
-    fault.set(std::move(problem));
-    fault.because = std::move(because);
-    fault.help = std::move(help);
-    faults.add(std::move(fault));
+    faults.add(Fault(ErrorCode::kInput, std::move(problem), std::move(because), std::move(help)));
 }
 
 /// A file's JSON object with texts only; faults are told, and then it is empty.

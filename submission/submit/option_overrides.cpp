@@ -286,12 +286,7 @@ constexpr std::array kPutters{
 };
 
 Fault option_usage_fault(Problem problem, const document::Complaint& complaint) {
-    Fault fault;
-    fault.code = ErrorCode::kUsage;
-    fault.set(std::move(problem));
-    fault.because = complaint.because;
-    fault.help = complaint.help;
-    return fault;
+    return Fault(ErrorCode::kUsage, std::move(problem), complaint.because, complaint.help);
 }
 
 /// A word of a list in one line of yaml.

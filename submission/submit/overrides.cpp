@@ -19,11 +19,7 @@ namespace cybele::submission {
 namespace {
 
 Fault usage_fault(Problem problem, const std::string& help) {
-    Fault fault;
-    fault.code = ErrorCode::kUsage;
-    fault.set(std::move(problem));
-    fault.help = help;
-    return fault;
+    return Fault(ErrorCode::kUsage, std::move(problem), {}, help);
 }
 
 void set_count(const std::string& text, const char* option, std::uint32_t& into, Faults& faults) {

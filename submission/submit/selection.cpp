@@ -13,12 +13,7 @@ namespace cybele::submission {
 namespace {
 
 Fault selection_fault(Problem problem, std::string because, std::string help) {
-    Fault fault;
-    fault.code = ErrorCode::kUsage;
-    fault.set(std::move(problem));
-    fault.because = std::move(because);
-    fault.help = std::move(help);
-    return fault;
+    return Fault(ErrorCode::kUsage, std::move(problem), std::move(because), std::move(help));
 }
 
 std::string all_states() {
