@@ -34,10 +34,9 @@ Result<std::string> read_credential(const fs::path& path) {
 /// A header cannot carry anything else, and an empty one is an incomplete file.
 Result<std::string> checked_token(std::string text, const fs::path& path) {
     text = std::string(text::trimmed(text));
-    const bool is_sound =
-        !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char letter) {
-            return letter > ' ' && letter < 0x7f;
-        });
+    const bool is_sound = !text.empty() && std::ranges::all_of(text, [](unsigned char letter) {
+        return letter > ' ' && letter < 0x7f;
+    });
     if (!is_sound) {
         return cybele::fail(ErrorCode::kInput,
                             problem("service-account-token-unusable",

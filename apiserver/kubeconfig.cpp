@@ -220,7 +220,7 @@ Result<void> KubeconfigReader::read_user(const Part& part) {
                       known.help);
             Fault described = error.faults().front();
             described.because = known.because;
-            return cybele::fail(Error(std::move(described)));
+            return cybele::fail(std::move(described));
         }
     }
     CYBELE_TRY(access_.certificate_,

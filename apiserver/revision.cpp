@@ -8,9 +8,8 @@ namespace cybele::apiserver {
 namespace {
 
 bool is_number(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char letter) {
-        return letter >= '0' && letter <= '9';
-    });
+    return !text.empty() &&
+           std::ranges::all_of(text, [](char letter) { return letter >= '0' && letter <= '9'; });
 }
 
 std::string_view without_zeros(std::string_view number) {

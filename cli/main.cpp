@@ -14,9 +14,9 @@
 #include "cli/run/run.hpp"
 #include "cli/run/start_verification.hpp"
 #include "cli/run/start_words.hpp"
+#include "support/find.hpp"
 #include "support/message.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -39,8 +39,7 @@ std::vector<std::string> cut_program_arguments(const CLI::App& app,
     while (at < words.size() && !words[at].empty() && words[at].front() == '-') {
         ++at;
     }
-    if (at == words.size() ||
-        std::find(std::begin(kStarters), std::end(kStarters), words[at]) == std::end(kStarters)) {
+    if (at == words.size() || !cybele::contains(kStarters, words[at])) {
         return {};
     }
     const CLI::App* verb = app.get_subcommand(words[at]);
@@ -128,7 +127,7 @@ std::string called_verb(const CLI::App& app) {
 void begin_reporting(const CLI::App& app, const Session& session) {
     constexpr std::string_view kWithout[] = {"exec", "run", "shell", "bridge run", "bridge answer"};
     const std::string verb = called_verb(app);
-    if (std::find(std::begin(kWithout), std::end(kWithout), verb) == std::end(kWithout)) {
+    if (!cybele::contains(kWithout, verb)) {
         session.doing("`cybelectl " + verb + "` is working");
     }
 }

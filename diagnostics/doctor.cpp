@@ -42,7 +42,7 @@ std::vector<Finding> examine_host(const DoctorInput& input) {
 }
 
 bool can_do_main_job(const std::vector<Finding>& findings) {
-    return std::none_of(findings.begin(), findings.end(), [](const Finding& finding) {
+    return std::ranges::none_of(findings, [](const Finding& finding) {
         return finding.is_needed && finding.state == Finding::State::kMissing;
     });
 }

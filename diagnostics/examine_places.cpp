@@ -180,10 +180,9 @@ FileSystem file_system_of(const fs::path& folder) {
     const fs::path there = nearest_folder(folder);
     struct statfs kind {};
     if (::statfs(there.c_str(), &kind) == 0) {
-        const auto* const row =
-            std::find_if(std::begin(kFileSystems), std::end(kFileSystems), [&](const auto& known) {
-                return known.magic == static_cast<std::uint32_t>(kind.f_type);
-            });
+        const auto* const row = std::ranges::find_if(kFileSystems, [&](const auto& known) {
+            return known.magic == static_cast<std::uint32_t>(kind.f_type);
+        });
         if (row != std::end(kFileSystems)) {
             system.name = row->name;
             system.is_shared = row->is_shared;

@@ -111,9 +111,8 @@ void note_not_compared(const Site& site, const Site& here, Faults& faults) {
 void compare_queues(const Site& site, const Site& here, Faults& faults) {
     for (std::size_t index = 0; index < site.queues.size() && !here.queues.empty(); ++index) {
         const std::string& name = site.queues[index].name;
-        const bool is_here = std::any_of(here.queues.begin(),
-                                         here.queues.end(),
-                                         [&](const auto& queue) { return queue.name == name; });
+        const bool is_here =
+            std::ranges::any_of(here.queues, [&](const auto& queue) { return queue.name == name; });
         if (!is_here) {
             faults.add(document::fault_at(
                 site.source,
@@ -130,9 +129,8 @@ void compare_queues(const Site& site, const Site& here, Faults& faults) {
 std::string write_site(const ProbedSite& probed) {
     const Site& site = probed.site;
     const auto origin = [&](std::string_view field) {
-        const auto found = std::find_if(probed.origins.begin(),
-                                        probed.origins.end(),
-                                        [&](const auto& one) { return one.first == field; });
+        const auto found = std::ranges::find_if(
+            probed.origins, [&](const auto& one) { return one.first == field; });
         return found == probed.origins.end() ? std::string() : "  # " + found->second;
     };
     std::string text =

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnostics/site_probe.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 
 #include <algorithm>
@@ -82,8 +83,7 @@ void read_features(std::string_view text, launchers::SiteQueue& queue) {
         return;
     }
     for (const auto feature : split_fields(text, ',')) {
-        if (std::find(queue.features.begin(), queue.features.end(), feature) ==
-            queue.features.end()) {
+        if (!contains(queue.features, feature)) {
             queue.features.emplace_back(feature);
         }
     }
@@ -141,7 +141,7 @@ std::vector<std::string> read_pmi_list(std::string_view text) {
             word.remove_suffix(1);
         }
         const bool is_name = !word.empty() && word.find_first_of(" :.") == std::string_view::npos;
-        if (is_name && std::find(names.begin(), names.end(), word) == names.end()) {
+        if (is_name && !contains(names, word)) {
             names.emplace_back(word);
         }
     };
@@ -172,8 +172,8 @@ std::vector<launchers::SiteQueue> read_partitions(std::string_view text) {
         }
         const bool is_default = fields[0].ends_with('*');
         const auto name = fields[0].substr(0, fields[0].size() - (is_default ? 1 : 0));
-        auto queue = std::find_if(
-            queues.begin(), queues.end(), [&](const auto& known) { return known.name == name; });
+        auto queue =
+            std::ranges::find_if(queues, [&](const auto& known) { return known.name == name; });
         if (queue == queues.end()) {
             // The first of a Site is its default.
             queue =

@@ -145,7 +145,7 @@ Error apt_fault(std::string_view errors, const std::vector<std::string>& further
         return faults.take();
     }
     const std::string refused = builder::refused_repository(errors);
-    if (std::any_of(further.begin(), further.end(), [&](const std::string& url) {
+    if (std::ranges::any_of(further, [&](const std::string& url) {
             return refused.find(url) != std::string::npos;
         })) {
         return {ErrorCode::kVerification,
@@ -170,7 +170,7 @@ std::optional<std::uint64_t> parse_release_date(std::string_view text) {
         return std::nullopt;
     }
     const auto day = number<unsigned>(words[1]);
-    const auto* month = std::find(kMonths.begin(), kMonths.end(), words[2]);
+    const auto* month = std::ranges::find(kMonths, words[2]);
     const auto year = number<int>(words[3]);
     const auto hour = number<int>(words[4]);
     const auto minute = number<int>(words[5]);

@@ -24,9 +24,8 @@ Node batch_scalar(std::string text) {
 }
 
 Node* value_of(Node& map, std::string_view key) {
-    const auto found = std::find_if(map.entries.begin(), map.entries.end(), [&](const auto& entry) {
-        return entry.first.scalar == key;
-    });
+    const auto found = std::ranges::find_if(
+        map.entries, [&](const auto& entry) { return entry.first.scalar == key; });
     return found == map.entries.end() ? nullptr : &found->second;
 }
 
@@ -40,9 +39,8 @@ void set_image(const BatchJobRequest& request, Node& job, BatchJob& into) {
     Node map;
     map.kind = Node::Kind::kMapping;
     map.entries.push_back({batch_scalar("recipe"), batch_scalar(request.recipe)});
-    const auto name = std::find_if(job.entries.begin(), job.entries.end(), [](const auto& entry) {
-        return entry.first.scalar == "name";
-    });
+    const auto name = std::ranges::find_if(
+        job.entries, [](const auto& entry) { return entry.first.scalar == "name"; });
     const auto place = name == job.entries.end() ? name : std::next(name);
     job.entries.insert(place, {batch_scalar("image"), std::move(map)});
 }

@@ -3,6 +3,7 @@
 
 #include "pipeline/evidence.hpp"
 #include "recipes/forms/words.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -22,7 +23,7 @@ constexpr std::string_view kConfigNames =
 constexpr std::string_view kTopNames = "DESCRIPTION setup.py setup.cfg pyproject.toml";
 
 bool has_config(const SourceFolder& folder, const std::string& prefix) {
-    return std::any_of(folder.files.begin(), folder.files.end(), [&](const std::string& file) {
+    return std::ranges::any_of(folder.files, [&](const std::string& file) {
         return file.starts_with(prefix) && is_named_like(file.substr(prefix.size()), kConfigNames);
     });
 }
@@ -70,7 +71,7 @@ void name_unused(const SourceFolder& folder,
 void add_system(recipes::Draft& draft, std::initializer_list<std::string_view> names) {
     auto& list = draft.packages.system;
     for (const std::string_view name : names) {
-        if (std::find(list.begin(), list.end(), name) == list.end()) {
+        if (!contains(list, name)) {
             list.emplace_back(name);
         }
     }

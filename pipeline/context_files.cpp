@@ -42,7 +42,7 @@ std::string size_of(std::uint64_t bytes) {
 
 bool is_allowed(const std::string& name, const std::vector<std::string>& allowed) {
     const std::string last = fs::path(name).filename();
-    return std::any_of(allowed.begin(), allowed.end(), [&](const std::string& pattern) {
+    return std::ranges::any_of(allowed, [&](const std::string& pattern) {
         return builder::matches_ignore_pattern(pattern, name) ||
                (pattern.find('/') == std::string::npos &&
                 builder::matches_ignore_pattern(pattern, last));

@@ -2,6 +2,7 @@
 #include "pipeline/evidence.hpp"
 
 #include "pipeline/r_imports.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -243,8 +244,7 @@ bool has_module(std::string_view line, std::string_view module) {
 
 bool loads_package(std::string_view line, std::string_view package) {
     const auto uses = packages_loaded(line, {});
-    return std::any_of(
-        uses.begin(), uses.end(), [&](const RUse& use) { return use.package == package; });
+    return contains(uses, package, &RUse::package);
 }
 
 bool has_comment_only(std::string_view line) {
@@ -378,15 +378,12 @@ void drop_compiled_alone(FolderEvidence& evidence) {
 } // namespace
 
 const Evidence* FolderEvidence::first(Lead lead) const {
-    const auto found =
-        std::find_if(all.begin(), all.end(), [&](const Evidence& one) { return one.lead == lead; });
-    return found == all.end() ? nullptr : &*found;
+    return find_row(all, lead, &Evidence::lead);
 }
 
 bool FolderEvidence::has(Lead lead, std::string_view value) const {
-    return std::any_of(all.begin(), all.end(), [&](const Evidence& one) {
-        return one.lead == lead && one.value == value;
-    });
+    return std::ranges::any_of(
+        all, [&](const Evidence& one) { return one.lead == lead && one.value == value; });
 }
 
 bool is_named_like(std::string_view name, std::string_view patterns) {
@@ -408,7 +405,7 @@ bool is_named_like(std::string_view name, std::string_view patterns) {
 }
 
 bool is_known_module(std::string_view module) {
-    return std::any_of(std::begin(kEvidence), std::end(kEvidence), [&](const EvidenceRow& row) {
+    return std::ranges::any_of(kEvidence, [&](const EvidenceRow& row) {
         return row.match == Match::kModule && row.text == module;
     });
 }
@@ -430,10 +427,7 @@ FolderEvidence find_evidence(const SourceFolder& folder) {
 }
 
 std::string consequence_of(const Evidence& evidence) {
-    const auto* const row =
-        std::find_if(std::begin(kConsequences),
-                     std::end(kConsequences),
-                     [&](const ConsequenceRow& known) { return known.lead == evidence.lead; });
+    const auto* const row = std::ranges::find(kConsequences, evidence.lead, &ConsequenceRow::lead);
     std::string text(row->text);
     if (const std::size_t at = text.find("{}"); at != std::string::npos) {
         text.replace(at, 2, evidence.value);

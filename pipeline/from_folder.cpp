@@ -335,7 +335,7 @@ bool is_found_by_folder(const FromFolder& plan) {
         return true;
     }
     const std::vector<fs::path> recipes = recipes_in(plan.folder);
-    return std::all_of(recipes.begin(), recipes.end(), [&](const fs::path& recipe) {
+    return std::ranges::all_of(recipes, [&](const fs::path& recipe) {
         return recipe.filename() == recipe_file(plan).filename();
     });
 }
@@ -404,10 +404,9 @@ Result<FromFolder> plan_from_folder(const FromFolderRequest& request) {
         planner.image = planner.plan.name + ".sif";
     } else if (planner.origin != Origin::kDockerfile) {
         draft = plan_draft(planner);
-        planner.has_unlocked = std::any_of(
-            draft.packages.pip.begin(), draft.packages.pip.end(), [](const std::string& line) {
-                return line.find(" --hash=") == std::string::npos;
-            });
+        planner.has_unlocked = std::ranges::any_of(draft.packages.pip, [](const std::string& line) {
+            return line.find(" --hash=") == std::string::npos;
+        });
         planner.recipe = recipes::print_draft(draft, head_of(planner));
     }
     CYBELE_CHECK(check_recipe(planner));

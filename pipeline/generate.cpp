@@ -157,9 +157,8 @@ void Generator::read_sites() {
         if (!site) {
             continue;
         }
-        const auto same = std::find_if(sites_.begin(), sites_.end(), [&](const auto& known) {
-            return known.first.name == site->name;
-        });
+        const auto same = std::ranges::find_if(
+            sites_, [&](const auto& known) { return known.first.name == site->name; });
         if (same == sites_.end()) {
             Input input{path, site->digest};
             sites_.emplace_back(std::move(*site), std::move(input));

@@ -361,9 +361,8 @@ Result<void> check_source_options(const ImageBuild& request, SourceKind kind) {
         {"--variant", SourceKind::kRecipe, !request.recipe.variant.empty()},
         {"--unlocked", SourceKind::kRecipe, request.recipe.ignores_lock},
     };
-    const auto* const row = std::find_if(std::begin(rows), std::end(rows), [&](const Row& one) {
-        return one.is_given && one.kind != kind;
-    });
+    const auto* const row = std::ranges::find_if(
+        rows, [&](const Row& one) { return one.is_given && one.kind != kind; });
     if (row == std::end(rows)) {
         return {};
     }

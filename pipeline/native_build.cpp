@@ -22,10 +22,9 @@ constexpr std::string_view kSourcePatterns =
 
 /// A name that a path and a shell take as it stands.
 bool is_plain_name(std::string_view name) {
-    return !name.empty() && name.front() != '-' &&
-           std::all_of(name.begin(), name.end(), [](char c) {
-               return is_word_character(c) || c == '.' || c == '+' || c == '-';
-           });
+    return !name.empty() && name.front() != '-' && std::ranges::all_of(name, [](char c) {
+        return is_word_character(c) || c == '.' || c == '+' || c == '-';
+    });
 }
 
 /// `${X}` and `$(X)` by their values; others stay.
@@ -158,10 +157,9 @@ std::string linked_libraries(const FolderEvidence& evidence) {
     };
     std::string words;
     for (const auto& [need, libraries] : kLibraries) {
-        const bool is_needed =
-            std::any_of(evidence.all.begin(), evidence.all.end(), [&](const Evidence& one) {
-                return one.lead == Lead::kNeed && one.value == need;
-            });
+        const bool is_needed = std::ranges::any_of(evidence.all, [&](const Evidence& one) {
+            return one.lead == Lead::kNeed && one.value == need;
+        });
         words += is_needed ? " " + std::string(libraries) : "";
     }
     return words;

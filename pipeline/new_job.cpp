@@ -88,7 +88,7 @@ Result<NewJob> for_recipe(const NewJobRequest& request) {
     if (!recipe.mpi.family.empty()) {
         job.launch = "mpi";
         job.facts.push_back("The Recipe has `mpi: " + printable(recipe.mpi.family) + "`.");
-    } else if (std::any_of(system.begin(), system.end(), is_openmp)) {
+    } else if (std::ranges::any_of(system, is_openmp)) {
         job.launch = "openmp";
         job.facts.emplace_back("The Recipe installs libgomp1, the library of OpenMP.");
     }

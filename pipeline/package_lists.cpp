@@ -3,9 +3,9 @@
 
 #include "pipeline/config_files.hpp"
 #include "pipeline/setup_files.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <optional>
 
@@ -81,7 +81,7 @@ private:
     [[nodiscard]] std::string first_of(std::initializer_list<std::string_view> names) const {
         for (const std::string_view name : names) {
             std::string file = folder_.config + std::string(name);
-            if (std::find(here_.begin(), here_.end(), file) != here_.end()) {
+            if (contains(here_, file)) {
                 return file;
             }
         }

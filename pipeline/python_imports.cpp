@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/python_imports.hpp"
 
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/text.hpp"
 
@@ -76,7 +77,7 @@ std::vector<std::string_view> modules_of(std::string_view line) {
         for (const std::string_view one : text::split_terminated(line.substr(7), ',')) {
             modules.push_back(module_of(one));
         }
-        if (std::find(modules.begin(), modules.end(), std::string_view()) != modules.end()) {
+        if (contains(modules, std::string_view())) {
             modules.clear(); // a sentence
         }
     }

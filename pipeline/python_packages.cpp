@@ -4,6 +4,7 @@
 #include "recipes/forms/requirements.hpp"
 #include "recipes/forms/words.hpp"
 #include "recipes/tables/r_packages.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -57,15 +58,11 @@ constexpr CompanyRow kCompany[] = {
 };
 
 const DebianRow* debian_row(std::string_view package) {
-    const auto* const row =
-        std::find_if(std::begin(kDebian), std::end(kDebian), [&](const DebianRow& known) {
-            return known.package == package;
-        });
-    return row == std::end(kDebian) ? nullptr : row;
+    return find_row(kDebian, package, &DebianRow::package);
 }
 
 void add_once(std::vector<std::string>& list, std::string_view item) {
-    if (std::find(list.begin(), list.end(), item) == list.end()) {
+    if (!contains(list, item)) {
         list.emplace_back(item);
     }
 }
@@ -82,9 +79,8 @@ std::string_view without_blanks(std::string_view text) {
 std::vector<unsigned long> numbers_of(std::string_view version) {
     std::vector<unsigned long> numbers;
     for (const std::string_view part : text::split_terminated(version, '.')) {
-        const bool is_number =
-            !part.empty() && part.size() <= 9 &&
-            std::all_of(part.begin(), part.end(), [](char c) { return is_digit(c); });
+        const bool is_number = !part.empty() && part.size() <= 9 &&
+                               std::ranges::all_of(part, [](char c) { return is_digit(c); });
         if (!is_number) {
             return {};
         }
@@ -160,9 +156,8 @@ bool fulfils(std::string_view version, std::string_view conditions) {
     }
     const auto numbers = numbers_of(version);
     const auto parts = text::split_terminated(conditions, ',');
-    return std::all_of(parts.begin(), parts.end(), [&](std::string_view part) {
-        return fulfils_one(numbers, part);
-    });
+    return std::ranges::all_of(parts,
+                               [&](std::string_view part) { return fulfils_one(numbers, part); });
 }
 
 void PythonPackages::take_debian(std::string_view package, const std::string& requirement) {

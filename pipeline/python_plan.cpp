@@ -87,12 +87,11 @@ std::string main_script(const SourceFolder& folder, const std::string& name) {
         return depth(left) < depth(right);
     });
     const auto least = depth(scripts.front());
-    scripts.erase(std::find_if(scripts.begin(),
-                               scripts.end(),
-                               [&](const auto& file) { return depth(file) > least; }),
-                  scripts.end());
+    scripts.erase(
+        std::ranges::find_if(scripts, [&](const auto& file) { return depth(file) > least; }),
+        scripts.end());
     const auto named = [&](std::string_view wanted) {
-        return std::find_if(scripts.begin(), scripts.end(), [&](const std::string& file) {
+        return std::ranges::find_if(scripts, [&](const std::string& file) {
             return fs::path(file).filename().native() == wanted;
         });
     };
@@ -121,10 +120,9 @@ std::string plan_python_program(const SourceFolder& folder,
     const auto copies = source_copies(folder, "*.py", folder_from, to, assumed);
     draft.files.insert(draft.files.end(), copies.begin(), copies.end());
     draft.environment["PYTHONNOUSERSITE"] = {recipes::EnvironmentValue::How::kSet, "1"};
-    const bool has_source_folder =
-        std::any_of(folder.files.begin(), folder.files.end(), [](const std::string& file) {
-            return file.starts_with("src/") && file.ends_with("__init__.py");
-        });
+    const bool has_source_folder = std::ranges::any_of(folder.files, [](const std::string& file) {
+        return file.starts_with("src/") && file.ends_with("__init__.py");
+    });
     if (has_source_folder) {
         draft.environment["PYTHONPATH"] = {recipes::EnvironmentValue::How::kPrepend, to + "/src"};
     }

@@ -122,11 +122,10 @@ private:
         }
     }
     void add(std::string_view package) {
-        const bool is_name = package.size() > 1 && !is_digit(package.front()) &&
-                             package.front() != '.' && package.front() != '_' &&
-                             std::all_of(package.begin(), package.end(), [](char c) {
-                                 return is_name_character(c);
-                             });
+        const bool is_name =
+            package.size() > 1 && !is_digit(package.front()) && package.front() != '.' &&
+            package.front() != '_' &&
+            std::ranges::all_of(package, [](char c) { return is_name_character(c); });
         if (is_name && known_.insert(package).second) {
             uses_.push_back({std::string(package), file_, line_});
         }

@@ -141,9 +141,8 @@ bool take_description(const SourceFolder& folder,
         }
     }
     return !own.empty() && folder.has("NAMESPACE") &&
-           std::any_of(folder.files.begin(), folder.files.end(), [](const std::string& file) {
-               return file.starts_with("R/");
-           });
+           std::ranges::any_of(folder.files,
+                               [](const std::string& file) { return file.starts_with("R/"); });
 }
 
 } // namespace
@@ -157,7 +156,7 @@ bool has_r_program(const SourceFolder& folder, const FolderEvidence& evidence) {
 
 bool has_native_source(const SourceFolder& folder) {
     constexpr std::string_view kPatterns = "*.c *.cc *.cpp *.cxx *.C *.cu *.f *.f90 *.F *.F90";
-    return std::any_of(folder.files.begin(), folder.files.end(), [&](const std::string& file) {
+    return std::ranges::any_of(folder.files, [&](const std::string& file) {
         return is_named_like(fs::path(file).filename().native(), kPatterns);
     });
 }
@@ -185,7 +184,7 @@ std::string r_program(const SourceFolder& folder, const std::string& name) {
     std::vector<std::string> usual(std::begin(kUsualRPrograms), std::end(kUsualRPrograms));
     usual.push_back(name + ".R");
     for (const std::string& wanted : usual) {
-        const auto found = std::find_if(scripts.begin(), scripts.end(), [&](const auto& file) {
+        const auto found = std::ranges::find_if(scripts, [&](const auto& file) {
             return depth(file) == least &&
                    text::lowered(fs::path(file).filename().native()) == text::lowered(wanted);
         });

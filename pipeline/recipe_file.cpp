@@ -15,10 +15,7 @@ namespace fs = std::filesystem;
 /// What the Site says of itself, for ranks of this family.
 recipes::HostMpi host_of(const launchers::Site& site, const std::string& family) {
     recipes::HostMpi host;
-    const auto same =
-        std::find_if(site.mpi.begin(), site.mpi.end(), [&](const launchers::SiteMpi& mpi) {
-            return mpi.family == family;
-        });
+    const auto same = std::ranges::find(site.mpi, family, &launchers::SiteMpi::family);
     if (!site.mpi.empty()) {
         const launchers::SiteMpi& mpi = same == site.mpi.end() ? site.mpi.front() : *same;
         host.family = mpi.family;
@@ -43,23 +40,23 @@ read_host(recipes::Recipe& recipe, recipes::RecipeMpi& mpi, const std::string& p
     const fs::path file = recipe.folder / named;
     auto text = read_file(file);
     if (!text) {
-        return fail(Error(
+        return fail(
             recipe.fault_at(prefix + "mpi.host",
                             problem("site-unreadable", "cannot read the Site '" + named + "'"),
                             text.error().message(),
                             "name a Site from the Recipe's folder, or write `host: "
-                            "{family: …, version: …}`")));
+                            "{family: …, version: …}`"));
     }
     CYBELE_TRY(const launchers::Site site, launchers::read_site(std::move(*text), file));
     recipes::HostMpi host = host_of(site, mpi.family);
     if (host.launcher.empty()) {
-        return fail(Error(
+        return fail(
             recipe.fault_at(prefix + "mpi.host",
                             problem("site-without-mpi",
                                     "the Site '" + site.name + "' does not say what MPI it has"),
                             "without it nothing can be checked",
                             "add `mpi: [{family: …, version: …}]` to the Site, as "
-                            "`cybelectl site probe` writes it")));
+                            "`cybelectl site probe` writes it"));
     }
     host.site = named;
     mpi.host = std::move(host);

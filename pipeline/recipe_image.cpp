@@ -22,14 +22,14 @@ read_meant(const launchers::Job& job, const launchers::JobImage& meant, const fs
     auto recipe = recipes::read_variant(std::move(text), file, {}, meant.variant);
     if (!recipe && recipe.error().code() == ErrorCode::kUsage) {
         const Fault& fault = recipe.error().faults().front();
-        return fail(Error(job.fault_at(
-            "image.variant", problem(fault.id, fault.message), fault.because, fault.help)));
+        return fail(job.fault_at(
+            "image.variant", problem(fault.id, fault.message), fault.because, fault.help));
     }
     if (!recipe) {
         return recipe;
     }
     if (meant.variant.empty() && !recipe->variants.empty()) {
-        return fail(Error(
+        return fail(
             job.fault_at("image",
                          problem("job-names-no-variant",
                                  fmt::format("the Recipe has {} variants, and the Job names none",
@@ -37,7 +37,7 @@ read_meant(const launchers::Job& job, const launchers::JobImage& meant, const fs
                          fmt::format("they are {}", fmt::join(recipe->variants, ", ")),
                          fmt::format("write `image: {{recipe: {}, variant: {}}}`",
                                      printable(meant.recipe),
-                                     recipe->variants.front()))));
+                                     recipe->variants.front())));
     }
     return recipe;
 }

@@ -185,7 +185,7 @@ Error with_lock_remedy(const recipes::Recipe& recipe, const Error& failed) {
 std::vector<Fault> warnings_of(const std::vector<recipes::Recipe>& variants) {
     std::vector<Fault> all;
     const auto is_told = [&](const Fault& fault) {
-        return std::any_of(all.begin(), all.end(), [&](const Fault& told) {
+        return std::ranges::any_of(all, [&](const Fault& told) {
             return told.message == fault.message && told.where && fault.where &&
                    told.where->file == fault.where->file && told.where->line == fault.where->line &&
                    told.where->column == fault.where->column;

@@ -175,13 +175,13 @@ private:
         const fs::path file = context.recipe->folder / image;
         if (context.base.agent == "localimage" && fs::is_directory(file, error)) {
             const std::string shown = shell_quote(file.lexically_normal().native());
-            return fail(Error(context.recipe->fault_at(
+            return fail(context.recipe->fault_at(
                 context.prefix + "base.image",
                 problem("lock-base-is-folder",
                         "'" + printable(image) + "' is a folder, which no Lock can hold"),
                 "a Lock has the digest of a file, and a folder changes unseen",
                 "make an image of it, and name that: `cybelectl build " + shown + " -o " + shown +
-                    ".sif`")));
+                    ".sif`"));
         }
         if (variant.digest_of(image).empty()) {
             builder::BuildRequest asked;
@@ -313,7 +313,7 @@ private:
         command.input = "";
         CYBELE_TRY(const Outcome outcome, run_process(command));
         if (!outcome.ok()) {
-            return fail(Error(pip_fault(context, outcome.errors)));
+            return fail(pip_fault(context, outcome.errors));
         }
         CYBELE_TRY(const std::string json, read_file(report));
         return read_report(context, json);
@@ -331,7 +331,7 @@ private:
             command.environment = environment_.all();
             command.input = "";
             CYBELE_TRY(const Outcome outcome, run_process(command));
-            return outcome.ok() ? Result<void>() : fail(Error(pip_fault(context, outcome.errors)));
+            return outcome.ok() ? Result<void>() : fail(pip_fault(context, outcome.errors));
         }
         return {};
     }
@@ -355,7 +355,7 @@ private:
     static Fault
     without_digest(const StageContext& context, const LockedPackage& package, bool is_archive) {
         const auto& lines = context.fields->packages.pip;
-        const auto own = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
+        const auto own = std::ranges::find_if(lines, [&](const std::string& line) {
             return recipes::requirement_name(line) == package.name;
         });
         const std::string index =

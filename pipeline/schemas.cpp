@@ -36,9 +36,8 @@ std::vector<const document::Kind*> document_kinds() {
 }
 
 const document::Kind* find_document_kind(std::string_view name) {
-    const auto* found = std::find_if(kKinds.begin(), kKinds.end(), [&](KindOf known) {
-        return text::lowered(known().name) == text::lowered(name);
-    });
+    const auto* found = std::ranges::find_if(
+        kKinds, [&](KindOf known) { return text::lowered(known().name) == text::lowered(name); });
     return found == kKinds.end() ? nullptr : &(*found)();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/settings.hpp"
 
+#include "support/find.hpp"
 #include "support/own_path.hpp"
 #include "support/presence.hpp"
 #include "support/quote.hpp"
@@ -56,9 +57,7 @@ using Values = std::map<std::string, FoundValue>;
 
 const SettingRow* row_of(std::string_view name) {
     const auto& rows = setting_rows();
-    const auto found = std::find_if(
-        rows.begin(), rows.end(), [&](const SettingRow& row) { return row.name == name; });
-    return found == rows.end() ? nullptr : &*found;
+    return find_row(rows, name, &SettingRow::name);
 }
 
 Fault unknown(const yaml::Document& document, const yaml::Node& key) {
@@ -82,7 +81,7 @@ constexpr std::string_view kPaths[] = {
 /// A relative path of a settings file begins at that file's folder, wherever the program is called.
 std::string
 value_in_file(const std::string& name, const std::string& value, const fs::path& settings) {
-    const bool is_path = std::find(std::begin(kPaths), std::end(kPaths), name) != std::end(kPaths);
+    const bool is_path = contains(kPaths, name);
     if (!is_path || value.empty() || value.front() == '/' || value.front() == '~') {
         return value;
     }
@@ -101,7 +100,7 @@ std::string help_for_one_value(const std::string& name, const yaml::Node& value)
 /// Nothing but blank lines and comments: a file that was made and not filled yet, or emptied.
 bool is_without_settings(std::string_view text) {
     bool is_comment = false;
-    return std::all_of(text.begin(), text.end(), [&](char c) {
+    return std::ranges::all_of(text, [&](char c) {
         is_comment = c != '\n' && (is_comment || c == '#');
         return is_comment || c == ' ' || c == '\t' || c == '\r' || c == '\n';
     });
@@ -342,8 +341,7 @@ std::string Settings::get(std::string_view name) const {
 }
 
 std::optional<Place> Settings::place(std::string_view name) const {
-    const auto found = std::find_if(
-        settings_.begin(), settings_.end(), [&](const Setting& each) { return each.name == name; });
+    const auto found = std::ranges::find(settings_, name, &Setting::name);
     return found == settings_.end() ? std::nullopt : found->where;
 }
 

@@ -3,6 +3,7 @@
 
 #include "support/directory.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -23,9 +24,8 @@ constexpr std::string_view kMadeFolders[] = {
     "__pycache__", "build", "dist", "env", "node_modules", "results", "venv"};
 
 bool is_made_folder(std::string_view name) {
-    return std::find(std::begin(kMadeFolders), std::end(kMadeFolders), name) !=
-               std::end(kMadeFolders) ||
-           name.starts_with("cmake-build") || name.ends_with(".egg-info");
+    return contains(kMadeFolders, name) || name.starts_with("cmake-build") ||
+           name.ends_with(".egg-info");
 }
 
 class FolderWalk {
@@ -103,7 +103,7 @@ private:
 } // namespace
 
 bool SourceFolder::has(std::string_view file) const {
-    return std::find(files.begin(), files.end(), file) != files.end();
+    return contains(files, file);
 }
 
 Result<SourceFolder> read_source_folder(const fs::path& root) {

@@ -43,10 +43,8 @@ tl::unexpected<Error> database_failed(const std::filesystem::path& path,
                                       const DatabaseUse& use,
                                       int code,
                                       sqlite3* handle) {
-    const auto* const kind = std::find_if(
-        std::begin(kDatabaseFaults), std::end(kDatabaseFaults), [&](const DatabaseFault& known) {
-            return known.code == (code & kPrimaryCode);
-        });
+    const auto* const kind =
+        std::ranges::find(kDatabaseFaults, (code & kPrimaryCode), &DatabaseFault::code);
     const std::string what = "cannot use " + std::string(use.name) + " " + printable(path.native());
     if (kind != std::end(kDatabaseFaults)) {
         return fail(ErrorCode::kEnvironment,

@@ -3,6 +3,7 @@
 
 #include "support/document_help.hpp"
 #include "support/document_view.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -57,7 +58,7 @@ View Reading::root() const {
 }
 
 bool Reading::is_good(std::string_view path) const {
-    return std::none_of(bad_.begin(), bad_.end(), [&](const std::string& bad) {
+    return std::ranges::none_of(bad_, [&](const std::string& bad) {
         return bad.starts_with(path) &&
                (bad.size() == path.size() || bad[path.size()] == '.' || bad[path.size()] == '[');
     });
@@ -122,9 +123,7 @@ std::optional<Fault> fault_of_head(const Kind& kind, const yaml::Document& docum
                         "add " + line + " as the first line");
     }
     if (name->kind != Kinds::kScalar || name->scalar != kind.name) {
-        const bool is_known = std::find(std::begin(kKindNames),
-                                        std::end(kKindNames),
-                                        std::string_view(name->scalar)) != std::end(kKindNames);
+        const bool is_known = contains(kKindNames, std::string_view(name->scalar));
         const std::string near = nearest(name->scalar, kKindNames);
         const std::string help = near == kind.name ? "did you mean " + line + "?"
                                  : is_known ? help_for_document(kind, name->scalar, document.source)
@@ -314,7 +313,7 @@ private:
     /// Whether a field that the table does not have is a field of that name, mistyped.
     static bool is_meant(const Table& table, const yaml::Node& node, const std::string& name) {
         return table.rest == nullptr &&
-               std::any_of(node.entries.begin(), node.entries.end(), [&](const yaml::Entry& entry) {
+               std::ranges::any_of(node.entries, [&](const yaml::Entry& entry) {
                    return table.find(entry.first.scalar) == nullptr &&
                           help_for_field(table, entry.first.scalar) ==
                               "did you mean `" + name + "`?";

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/document_help.hpp"
 
+#include "support/find.hpp"
 #include "support/other_file.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -105,7 +106,7 @@ bool is_empty(std::string_view text) {
         text.remove_prefix(3);
     }
     const auto lines = text::split_terminated(text, '\n');
-    return std::all_of(lines.begin(), lines.end(), [](std::string_view line) {
+    return std::ranges::all_of(lines, [](std::string_view line) {
         const std::size_t begin = line.find_first_not_of(" \t\r");
         return begin == std::string_view::npos || line[begin] == '#';
     });
@@ -132,7 +133,7 @@ fault_of_file(const Kind& kind, std::string_view text, const std::string& file) 
     fault.where = Place{file, 0, 0, {}};
     const auto other = recognize_file(text, file);
     const bool is_document = other && other->what.find(kind.name) != std::string_view::npos;
-    const bool is_ours = std::any_of(std::begin(kKindNames), std::end(kKindNames), [&](auto name) {
+    const bool is_ours = std::ranges::any_of(kKindNames, [&](auto name) {
         return other && other->what.ends_with(" " + std::string(name));
     });
     if (other && !is_document && !is_ours && other->command != "kube check") {
@@ -157,11 +158,8 @@ fault_of_file(const Kind& kind, std::string_view text, const std::string& file) 
 }
 
 const Removed* find_removed(std::string_view where, std::string_view word) {
-    const auto* const found =
-        std::find_if(std::begin(kRemoved), std::end(kRemoved), [&](const Removed& one) {
-            return one.where == where && one.word == word;
-        });
-    return found == std::end(kRemoved) ? nullptr : found;
+    return find_row(kRemoved,
+                    [&](const Removed& one) { return one.where == where && one.word == word; });
 }
 
 std::string suggest_variable(std::string_view text) {
@@ -181,7 +179,7 @@ std::string_view synonym_of(std::string_view word, std::span<const std::string_v
         c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c == '_' ? '-' : c;
     }
     const auto known = [&](std::string_view name) {
-        const auto found = std::find(words.begin(), words.end(), name);
+        const auto found = std::ranges::find(words, name);
         return found != words.end() ? *found : std::string_view();
     };
     for (const Synonym& row : kSynonyms) {
@@ -211,9 +209,8 @@ std::string help_for_field(const Table& table, std::string_view name) {
     }
     const std::string begin = std::string(name) + "-"; // `cores` of `cores-per-node`
     const auto starts = [&](std::string_view field) { return field.starts_with(begin); };
-    if (std::count_if(known.begin(), known.end(), starts) == 1) {
-        return "did you mean `" + std::string(*std::find_if(known.begin(), known.end(), starts)) +
-               "`?";
+    if (std::ranges::count_if(known, starts) == 1) {
+        return "did you mean `" + std::string(*std::ranges::find_if(known, starts)) + "`?";
     }
     if (const std::string near = nearest(name, known); !near.empty()) {
         return "did you mean `" + near + "`?";

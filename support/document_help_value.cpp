@@ -133,10 +133,9 @@ std::string help_for_short_item(const Shape& item, const yaml::Node& value, std:
 /// Whether a map has one of the fields.
 bool has_fields_of(const Table& table, const yaml::Node& value) {
     const auto fields = table.all();
-    return std::any_of(value.entries.begin(), value.entries.end(), [&](const auto& entry) {
-        return std::any_of(fields.begin(), fields.end(), [&](const Field* field) {
-            return field->name == entry.first.scalar;
-        });
+    return std::ranges::any_of(value.entries, [&](const auto& entry) {
+        return std::ranges::any_of(
+            fields, [&](const Field* field) { return field->name == entry.first.scalar; });
     });
 }
 
@@ -192,7 +191,7 @@ std::string fields_of_items(const yaml::Node& value) {
 
 /// The items of a list, as far as they are no lists or maps, are what this shape of a list has.
 bool holds(const Shape& shape, const yaml::Node& value) {
-    return std::all_of(value.items.begin(), value.items.end(), [&](const yaml::Node& item) {
+    return std::ranges::all_of(value.items, [&](const yaml::Node& item) {
         if (item.kind != Kinds::kScalar || shape.item == nullptr) {
             return true;
         }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/document.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -70,7 +71,7 @@ void collect_shape(const Shape& shape, std::vector<const Table*>& found) {
         return;
     }
     if (!shape.table->all().empty()) {
-        if (std::find(found.begin(), found.end(), shape.table) != found.end()) {
+        if (contains(found, shape.table)) {
             return;
         }
         found.push_back(shape.table);

@@ -2,6 +2,7 @@
 #include "support/document.hpp"
 #include "support/document_help.hpp"
 #include "support/duration.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
@@ -73,7 +74,7 @@ std::string help_for_count(const Shape& shape, std::string_view text) {
     if (const std::string near = nearest(text, shape.words); !near.empty()) {
         return "did you mean `" + near + "`?";
     }
-    const auto* const word = std::find(std::begin(kNumbers), std::end(kNumbers), text);
+    const auto* const word = std::ranges::find(kNumbers, text);
     if (word != std::end(kNumbers)) {
         return "write `" + std::to_string(word - std::begin(kNumbers)) + "`";
     }
@@ -96,7 +97,7 @@ std::string help_for_count(const Shape& shape, std::string_view text) {
 }
 
 Complaint check_count(const Shape& shape, std::string_view text, bool is_plain) {
-    if (std::find(shape.words.begin(), shape.words.end(), text) != shape.words.end()) {
+    if (contains(shape.words, text)) {
         return {};
     }
     const bool is_number =
@@ -124,8 +125,8 @@ Complaint check_flag(std::string_view text, bool is_plain) {
     constexpr std::array<std::string_view, 5> kYes{"yes", "y", "on", "true", "1"};
     constexpr std::array<std::string_view, 5> kNo{"no", "n", "off", "false", "0"};
     const std::string lower = text::lowered(text);
-    const bool is_yes = std::find(kYes.begin(), kYes.end(), lower) != kYes.end();
-    const bool is_no = std::find(kNo.begin(), kNo.end(), lower) != kNo.end();
+    const bool is_yes = contains(kYes, lower);
+    const bool is_no = contains(kNo, lower);
     return {"a flag is `true` or `false`, without quotes",
             is_yes  ? "write `true`"
             : is_no ? "write `false`"
@@ -174,7 +175,7 @@ Complaint check_path(std::string_view text) {
 }
 
 Complaint check_word(const Shape& shape, std::string_view text) {
-    if (std::find(shape.words.begin(), shape.words.end(), text) != shape.words.end()) {
+    if (contains(shape.words, text)) {
         return {};
     }
     if (shape.rule != nullptr) {

@@ -34,8 +34,7 @@ void Faults::add(const Error& error) {
 }
 
 bool Faults::has_errors() const {
-    return std::any_of(
-        faults_.begin(), faults_.end(), [](const Fault& fault) { return !fault.is_warning; });
+    return std::ranges::any_of(faults_, [](const Fault& fault) { return !fault.is_warning; });
 }
 
 Error Faults::take() {
@@ -92,10 +91,7 @@ constexpr SystemProblem kOtherSystemProblem{0, "system-call-failed", {}};
 } // namespace
 
 Error system_error(std::string message, int saved_errno) {
-    const auto* found =
-        std::find_if(std::begin(kSystemProblems),
-                     std::end(kSystemProblems),
-                     [&](const SystemProblem& row) { return row.number == saved_errno; });
+    const auto* found = std::ranges::find(kSystemProblems, saved_errno, &SystemProblem::number);
     const SystemProblem& row = found == std::end(kSystemProblems) ? kOtherSystemProblem : *found;
     return {row.code,
             problem(row.id, std::move(message)),

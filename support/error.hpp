@@ -167,6 +167,9 @@ fail(ErrorCode code, Problem problem, std::string because = {}, std::string help
 [[nodiscard]] inline tl::unexpected<Error> fail(Error error) {
     return tl::unexpected<Error>(std::move(error));
 }
+[[nodiscard]] inline tl::unexpected<Error> fail(Fault fault) {
+    return tl::unexpected<Error>(Error(std::move(fault)));
+}
 
 /// A failed system call: message + strerror(saved_errno) as the reason, which names the fault, too
 /// ("no-space", "permission-denied"; "system-call-failed" for rare ones). EACCES, EPERM, ENOSPC and

@@ -231,10 +231,7 @@ std::vector<std::string> call_of(const fs::path& helper) {
 } // namespace
 
 Error http_failure(std::string_view kind, std::string_view message, const std::string& url) {
-    const auto* const found =
-        std::find_if(std::begin(kHttpFaults), std::end(kHttpFaults), [&](const HttpFault& known) {
-            return known.name == kind;
-        });
+    const auto* const found = std::ranges::find(kHttpFaults, kind, &HttpFault::name);
     const HttpFault& known = found == std::end(kHttpFaults) ? kHttpFaults[0] : *found;
     const std::string what = kind == "file"                          ? "cannot transfer "
                              : known.code == ErrorCode::kEnvironment ? "cannot reach "
@@ -250,9 +247,7 @@ bool is_passing_http_failure(std::string_view kind) {
 }
 
 std::string_view HttpResponse::header(std::string_view name) const {
-    const auto found = std::find_if(headers.begin(), headers.end(), [&](const HttpHeader& entry) {
-        return entry.name == name;
-    });
+    const auto found = std::ranges::find(headers, name, &HttpHeader::name);
     return found == headers.end() ? std::string_view() : std::string_view(found->value);
 }
 

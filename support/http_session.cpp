@@ -90,9 +90,7 @@ bool read_event(const Json& object, const std::string& url, HttpEvent& event) {
 } // namespace
 
 std::string_view HttpEvent::header(std::string_view name) const {
-    const auto found = std::find_if(headers.begin(), headers.end(), [&](const HttpHeader& entry) {
-        return entry.name == name;
-    });
+    const auto found = std::ranges::find(headers, name, &HttpHeader::name);
     return found == headers.end() ? std::string_view() : std::string_view(found->value);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/linter.hpp"
 
+#include "support/find.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -75,10 +76,8 @@ auto place_of(const Finding& finding) {
 
 const Rule* find_in(std::span<const Rule> rules, std::string_view id) {
     const std::string wanted = text::lowered(id);
-    const auto found = std::find_if(rules.begin(), rules.end(), [&wanted](const Rule& rule) {
-        return text::lowered(rule.id) == wanted;
-    });
-    return found == rules.end() ? nullptr : &*found;
+    return find_row(rules,
+                    [&wanted](const Rule& rule) { return text::lowered(rule.id) == wanted; });
 }
 
 std::string explain(const Rule& rule) {
@@ -127,10 +126,9 @@ void order(std::vector<Finding>& findings) {
 }
 
 std::size_t count(const std::vector<Finding>& findings, Severity severity, FindRule find_rule) {
-    return static_cast<std::size_t>(
-        std::count_if(findings.begin(), findings.end(), [&](const Finding& finding) {
-            return find_rule(finding.rule)->severity == severity;
-        }));
+    return static_cast<std::size_t>(std::ranges::count_if(findings, [&](const Finding& finding) {
+        return find_rule(finding.rule)->severity == severity;
+    }));
 }
 
 } // namespace cybele::lint

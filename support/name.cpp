@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/name.hpp"
 
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -21,7 +22,7 @@ bool is_upper(char c) {
 }
 
 bool is_store_word(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) {
         return is_lower(c) || is_upper(c) || is_digit(c) || c == '.' || c == '_' || c == '-' ||
                c == '/';
     });
@@ -45,8 +46,7 @@ bool is_name(std::string_view text) {
         text.back() == '-') {
         return false;
     }
-    return std::all_of(
-        text.begin(), text.end(), [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
+    return std::ranges::all_of(text, [](char c) { return is_lower(c) || is_digit(c) || c == '-'; });
 }
 
 std::string suggest_name(std::string_view text) {
@@ -73,9 +73,8 @@ bool is_variable_name(std::string_view text) {
     if (text.empty() || is_digit(text.front())) {
         return false;
     }
-    return std::all_of(text.begin(), text.end(), [](char c) {
-        return is_lower(c) || is_upper(c) || is_digit(c) || c == '_';
-    });
+    return std::ranges::all_of(
+        text, [](char c) { return is_lower(c) || is_upper(c) || is_digit(c) || c == '_'; });
 }
 
 bool is_sha256_digest(std::string_view text) {
@@ -112,7 +111,7 @@ std::string image_reference_fault(std::string_view text, std::string& help) {
         help = "look for the image in another registry, or build it from its definition file";
         return "Singularity Hub was closed in April 2021";
     }
-    if (std::find(kSchemes.begin(), kSchemes.end(), name) == kSchemes.end()) {
+    if (!contains(kSchemes, name)) {
         const std::string near = nearest(name, kSchemes);
         help = near.empty() ? "write `oras" + std::string(text.substr(scheme)) +
                                   "`, or download the file and name its path"
@@ -138,14 +137,13 @@ bool is_secret_name(std::string_view text) {
                                                        "private_key",
                                                        "credentials"};
     const std::string name = text::lowered(text);
-    return std::any_of(
-        kEnds.begin(), kEnds.end(), [&](std::string_view end) { return name.ends_with(end); });
+    return std::ranges::any_of(kEnds, [&](std::string_view end) { return name.ends_with(end); });
 }
 
 bool is_switch(std::string_view value) {
     constexpr std::array<std::string_view, 10> kSwitches = {
         "yes", "no", "true", "false", "on", "off", "0", "1", "none", "null"};
-    return std::find(kSwitches.begin(), kSwitches.end(), text::lowered(value)) != kSwitches.end();
+    return contains(kSwitches, text::lowered(value));
 }
 
 } // namespace cybele

@@ -95,19 +95,16 @@ std::optional<OtherFile> recognize_file(std::string_view text) {
     if (words.starts_with("from ") && words.find(" import ") != std::string::npos) {
         return OtherFile{"a program in Python", kFromFolder};
     }
-    const auto* const row =
-        std::find_if(std::begin(kStarts), std::end(kStarts), [&](const Start& start) {
-            return words.starts_with(start.begins);
-        });
+    const auto* const row = std::ranges::find_if(
+        kStarts, [&](const Start& start) { return words.starts_with(start.begins); });
     return row == std::end(kStarts) ? std::nullopt : std::optional(row->file);
 }
 
 std::optional<OtherFile> recognize_file(std::string_view text, std::string_view file) {
     const auto by_text = recognize_file(text);
     const std::string name = small_letters(file.substr(file.rfind('/') + 1));
-    const auto* const row = std::find_if(std::begin(kEnds), std::end(kEnds), [&](const Start& end) {
-        return name.ends_with(end.begins);
-    });
+    const auto* const row =
+        std::ranges::find_if(kEnds, [&](const Start& end) { return name.ends_with(end.begins); });
     const bool is_named = row != std::end(kEnds);
     const bool is_open = !by_text || by_text->command == "submit --script";
     return is_named && is_open ? std::optional(row->file) : by_text;

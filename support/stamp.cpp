@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/stamp.hpp"
 
-#include <algorithm>
+#include "support/find.hpp"
+
 #include <array>
 #include <ctime>
 
@@ -49,9 +50,7 @@ std::optional<FileStamp> stamp_of(int fd) {
     struct stat status {};
     struct statfs system {};
     if (::fstat(fd, &status) != 0 || !S_ISREG(status.st_mode) || ::fstatfs(fd, &system) != 0 ||
-        std::find(kKeepChangeTimes.begin(),
-                  kKeepChangeTimes.end(),
-                  static_cast<std::uint64_t>(system.f_type)) == kKeepChangeTimes.end()) {
+        !contains(kKeepChangeTimes, static_cast<std::uint64_t>(system.f_type))) {
         return std::nullopt;
     }
     return FileStamp{status.st_dev,

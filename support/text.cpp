@@ -59,9 +59,8 @@ std::string joined(const std::vector<std::string>& words, std::string_view betwe
 }
 
 bool contains_any(std::string_view text, std::initializer_list<std::string_view> words) {
-    return std::any_of(words.begin(), words.end(), [text](std::string_view word) {
-        return text.find(word) != std::string_view::npos;
-    });
+    return std::ranges::any_of(
+        words, [text](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
 std::optional<int> number(std::string_view text) {

@@ -2,6 +2,7 @@
 #include "support/trusted_folders.hpp"
 
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/lock.hpp"
 #include "support/own_folder.hpp"
 #include "support/own_path.hpp"
@@ -80,7 +81,7 @@ Result<TrustedFolders> TrustedFolders::load(const Environment& environment) {
 bool TrustedFolders::allows(const fs::path& folder) const {
     std::error_code error;
     const fs::path real = folders_.empty() ? fs::path() : fs::canonical(folder, error);
-    return !error && std::find(folders_.begin(), folders_.end(), real) != folders_.end();
+    return !error && contains(folders_, real);
 }
 
 Result<fs::path> TrustedFolders::add(const Environment& environment, const fs::path& folder) {
@@ -105,7 +106,7 @@ Result<fs::path> TrustedFolders::add(const Environment& environment, const fs::p
             "rename the folder");
     }
     CYBELE_TRY(ListChange change, begin_change(environment));
-    if (std::find(change.folders.begin(), change.folders.end(), real) == change.folders.end()) {
+    if (!contains(change.folders, real)) {
         change.folders.push_back(real);
         CYBELE_CHECK(write_list(environment, change.folders));
     }

@@ -326,7 +326,7 @@ Result<Document> parse(std::string text, std::string file) {
     const std::string& bytes = document.source.text();
     if (!is_utf8(bytes) || bytes.find('\0') != std::string::npos) {
         const Refusal refusal = not_text(bytes, document.source.file());
-        return fail(Error(fault_of(document.source.place(refusal.mark), refusal)));
+        return fail(fault_of(document.source.place(refusal.mark), refusal));
     }
     TreeBuilder builder(bytes);
     try {
@@ -349,7 +349,7 @@ Result<Document> parse(std::string text, std::string file) {
     } catch (const YAML::Exception& error) {
         const Stop stop{mark_of(error.mark), error.msg, builder.open_mark(), builder.last};
         const Refusal refusal = explain_stop(bytes, stop);
-        return fail(Error(fault_of(document.source.place(refusal.mark), refusal)));
+        return fail(fault_of(document.source.place(refusal.mark), refusal));
     }
     check_closed(bytes, builder);
     if (!builder.refusals.empty()) {

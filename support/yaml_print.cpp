@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/yaml_print.hpp"
 
+#include "support/find.hpp"
+
 #include <algorithm>
 #include <array>
 #include <utility>
@@ -18,7 +20,7 @@ bool is_plain(std::string_view text) {
     constexpr std::string_view kFirst = "-=:~@^";
     constexpr std::array<std::string_view, 4> kOthers{"null", "Null", "NULL", "---"};
     return kFirst.find(text.front()) == std::string_view::npos && text.back() != ':' &&
-           std::find(kOthers.begin(), kOthers.end(), text) == kOthers.end();
+           !contains(kOthers, text);
 }
 
 /// The same of a text of several words, as `make -C /src`: a value, not a key.
@@ -30,8 +32,7 @@ bool is_plain_phrase(std::string_view text) {
         !(is_letter(text.front()) || kFirst.find(text.front()) != std::string_view::npos)) {
         return false;
     }
-    return std::all_of(text.begin(), text.end(), is_safe) &&
-           std::any_of(text.begin(), text.end(), is_letter) &&
+    return std::ranges::all_of(text, is_safe) && std::ranges::any_of(text, is_letter) &&
            text.find(": ") == std::string_view::npos && text.find(" #") == std::string_view::npos;
 }
 
@@ -39,7 +40,7 @@ bool is_plain_phrase(std::string_view text) {
 bool is_block(std::string_view text) {
     return text.find('\n') != std::string_view::npos &&
            text.find_first_not_of(" \n\t") != std::string_view::npos &&
-           std::all_of(text.begin(), text.end(), [](char c) {
+           std::ranges::all_of(text, [](char c) {
                const auto byte = static_cast<unsigned char>(c);
                return c == '\n' || c == '\t' || (byte >= 0x20 && byte != 0x7f);
            });

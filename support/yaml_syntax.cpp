@@ -333,10 +333,9 @@ Refusal explain_stop(std::string_view text, const Stop& stop) {
             return std::move(*refusal);
         }
     }
-    const auto* const row =
-        std::find_if(std::begin(kSyntaxHelp), std::end(kSyntaxHelp), [&](const SyntaxHelp& known) {
-            return stop.message.starts_with(known.message);
-        });
+    const auto* const row = std::ranges::find_if(kSyntaxHelp, [&](const SyntaxHelp& known) {
+        return stop.message.starts_with(known.message);
+    });
     return {stop.mark,
             "not yaml: " + std::string(stop.message),
             "",
@@ -397,7 +396,7 @@ std::string flow_value(std::string_view text) {
         return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
                is_one_of("_./+=:~-^", c);
     };
-    const bool is_safe = !text.empty() && std::all_of(text.begin(), text.end(), is_plain) &&
+    const bool is_safe = !text.empty() && std::ranges::all_of(text, is_plain) &&
                          !is_one_of(":=", text.front()) && text.back() != ':' && text != "-" &&
                          text != "~";
     return is_safe ? std::string(text) : single_quoted(text);

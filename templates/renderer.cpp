@@ -246,7 +246,7 @@ Value list_of(std::span<const std::string> items) {
 }
 
 bool has_control_characters(std::string_view text) {
-    return std::any_of(text.begin(), text.end(), [](char character) {
+    return std::ranges::any_of(text, [](char character) {
         const auto byte = static_cast<unsigned char>(character);
         return byte < 0x20 || byte == 0x7f;
     });

@@ -57,10 +57,7 @@ fs::path record_of(const Object& object, const fs::path& workdir) {
 }
 
 std::unique_ptr<submission::Commands> commands_of(const std::string& dialect) {
-    const auto* const row =
-        std::find_if(std::begin(kCommands), std::end(kCommands), [&](const CommandsRow& one) {
-            return one.dialect == dialect;
-        });
+    const auto* const row = std::ranges::find(kCommands, dialect, &CommandsRow::dialect);
     return row == std::end(kCommands) ? nullptr : row->make();
 }
 

@@ -22,8 +22,7 @@ std::optional<std::uint64_t> leading_number(std::string_view text) {
 }
 
 LiveQueue& queue_named(std::vector<LiveQueue>& queues, std::string_view name) {
-    const auto known = std::find_if(
-        queues.begin(), queues.end(), [&](const LiveQueue& queue) { return queue.name == name; });
+    const auto known = std::ranges::find(queues, name, &LiveQueue::name);
     if (known != queues.end()) {
         return *known;
     }

@@ -4,6 +4,7 @@
 #include "bridge/objects/patterns.hpp"
 #include "bridge/objects/plain_words.hpp"
 #include "submission/records/record.hpp"
+#include "support/find.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -26,7 +27,7 @@ struct RecordText {
 
 bool is_file(std::string_view name) {
     constexpr std::string_view kFiles[] = {"answer", "end", "code", "output", "errors", "refusal"};
-    return std::find(std::begin(kFiles), std::end(kFiles), name) != std::end(kFiles);
+    return contains(kFiles, name);
 }
 
 RecordText split_record(std::string_view text) {

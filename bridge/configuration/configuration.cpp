@@ -6,6 +6,7 @@
 #include "launchers/documents/site.hpp"
 #include "support/document.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/presence.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -64,7 +65,7 @@ Result<void> check_queues(const launchers::Bridge& document, const launchers::Si
     for (std::size_t row = 0; row < document.accounts.size() && !known.empty(); ++row) {
         const std::vector<std::string>& queues = document.accounts[row].queues;
         for (std::size_t at = 0; at < queues.size(); ++at) {
-            if (std::find(known.begin(), known.end(), queues[at]) != known.end()) {
+            if (contains(known, queues[at])) {
                 continue;
             }
             const std::string near = nearest(queues[at], known);
@@ -121,9 +122,8 @@ Result<Configuration> read_configuration(const std::filesystem::path& file) {
     const auto uses_service = [](const launchers::BridgeAccount& row) {
         return !row.way.slurmrestd.empty();
     };
-    if (cluster.dialect != "slurm" && std::any_of(configuration.document.accounts.begin(),
-                                                  configuration.document.accounts.end(),
-                                                  uses_service)) {
+    if (cluster.dialect != "slurm" &&
+        std::ranges::any_of(configuration.document.accounts, uses_service)) {
         return fail(ErrorCode::kInput,
                     problem("bridge-service-unsupported",
                             "`slurmrestd` is set, and the scheduler is '" +

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/configuration/field_faults.hpp"
 #include "bridge/configuration/findings.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -115,9 +115,7 @@ void note_accounts(const launchers::Bridge& document, FieldFaults& notes) {
                       "whoever may create objects in the namespace would be root on the cluster",
                       "name an ordinary account");
         }
-        if (!document.namespaces.empty() &&
-            std::find(document.namespaces.begin(), document.namespaces.end(), row.name_space) ==
-                document.namespaces.end()) {
+        if (!document.namespaces.empty() && !contains(document.namespaces, row.name_space)) {
             notes.add(path + ".namespace",
                       problem("bridge-account-not-served",
                               "namespace '" + printable(row.name_space) + "' is not served"),

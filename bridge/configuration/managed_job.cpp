@@ -7,10 +7,10 @@
 #include "launchers/documents/job.hpp"
 #include "schedulers/reading/default_outputs.hpp"
 #include "schedulers/scripts/render.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -71,8 +71,7 @@ void add_unserved(const ManagedJson& spec,
     constexpr std::string_view kEverywhere[] = {"kubernetes.io/os", "kubernetes.io/arch"};
     for (const auto& [key, value] : document.kubernetes ? document.kubernetes->node_selector
                                                         : std::map<std::string, std::string>()) {
-        if (std::find(std::begin(kEverywhere), std::end(kEverywhere), key) ==
-            std::end(kEverywhere)) {
+        if (!contains(kEverywhere, key)) {
             into.push_back(
                 unserved(problem("managed-job-selector",
                                  "not converted: nodeSelector `" + printable(key) + "`"),

@@ -5,6 +5,7 @@
 #include "bridge/decide/trouble.hpp"
 #include "bridge/decide/written.hpp"
 #include "bridge/objects/refusals.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -191,9 +192,8 @@ void give_up(Decision& decision, const Case& one) {
 /// Whether the queue shows the id, and it came again for a job that is not the object's.
 bool is_of_another(const std::string& id, const Case& one) {
     const auto& seen = one.view.queue.jobs;
-    return std::any_of(seen.begin(), seen.end(), [&](const SeenJob& job) {
-        return job.id == id && !is_ours(job, one);
-    });
+    return std::ranges::any_of(
+        seen, [&](const SeenJob& job) { return job.id == id && !is_ours(job, one); });
 }
 
 void cancel(Decision& decision, const Case& one) {
@@ -242,7 +242,7 @@ void unreachable(Decision& decision, const Case& one) {
 bool needs_way(Step step) {
     constexpr Step kSteps[] = {
         Step::kSearch, Step::kClose, Step::kInquire, Step::kSubmit, Step::kRelease, Step::kCancel};
-    return std::find(std::begin(kSteps), std::end(kSteps), step) != std::end(kSteps);
+    return contains(kSteps, step);
 }
 
 void let_go(Decision& decision, const Case& one) {
@@ -261,9 +261,7 @@ void let_go(Decision& decision, const Case& one) {
 /// A copy that failed for a reason that may pass.
 bool may_be_repeated(const Condition& collected) {
     constexpr std::string_view kPassing[] = {"CopyFailed", "CollectorFailed", "CollectorRefused"};
-    return collected.status == "False" &&
-           std::find(std::begin(kPassing), std::end(kPassing), collected.reason) !=
-               std::end(kPassing);
+    return collected.status == "False" && contains(kPassing, collected.reason);
 }
 
 /// How long after the first failure results are given up.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/decide/ends.hpp"
 
-#include <algorithm>
+#include "support/find.hpp"
+
 #include <array>
 
 namespace cybele::bridge {
@@ -25,10 +26,9 @@ constexpr std::array kEnds{
 const EndRow* row_of_end(const SeenJob& job) {
     const std::string_view word =
         std::string_view(job.native).substr(0, job.native.find_first_of(" +"));
-    const auto* found = std::find_if(kEnds.begin(), kEnds.end(), [&](const EndRow& row) {
+    return find_row(kEnds, [&](const EndRow& row) {
         return row.state == job.state && (row.native.empty() || row.native == word);
     });
-    return found == kEnds.end() ? nullptr : found;
 }
 
 } // namespace

@@ -104,7 +104,7 @@ std::span<const StepRow> step_rows() {
 
 const StepRow& step_of(Stage stage, Wish wish, Sight sight) {
     static constexpr StepRow kNothing{kAny, kAny, kAny, Step::kWait, "no row of the table"};
-    const auto* found = std::find_if(kSteps.begin(), kSteps.end(), [&](const StepRow& row) {
+    const auto* found = std::ranges::find_if(kSteps, [&](const StepRow& row) {
         return fits(row.stage, stage) && fits(row.wish, wish) && fits(row.sight, sight);
     });
     return found == kSteps.end() ? kNothing : *found;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/decide/trouble.hpp"
 
+#include "support/find.hpp"
 #include "support/text.hpp"
 
-#include <algorithm>
 #include <array>
 
 namespace cybele::bridge {
@@ -33,8 +33,7 @@ std::string_view reason_of_error(const Error& error) {
                                                         "bridge-token-expired",
                                                         "bridge-token-of-another"};
     const Fault& fault = error.faults().front();
-    const bool is_of_token =
-        std::find(kOfTokens.begin(), kOfTokens.end(), fault.id) != kOfTokens.end();
+    const bool is_of_token = contains(kOfTokens, fault.id);
     return is_of_token ? kCredentialsFailed : reason_of_words(fault.message + ": " + fault.because);
 }
 

@@ -32,9 +32,7 @@ constexpr ReasonRow kReasons[] = {{"collect-results-missing", "ResultsMissing"},
                                   {"collect-results-ambiguous", "ResultsAmbiguous"}};
 
 std::string_view reason_of(const Fault& fault) {
-    const auto* const row = std::find_if(std::begin(kReasons),
-                                         std::end(kReasons),
-                                         [&](const ReasonRow& one) { return one.id == fault.id; });
+    const auto* const row = std::ranges::find(kReasons, fault.id, &ReasonRow::id);
     return row == std::end(kReasons) ? "CopyFailed" : row->reason;
 }
 

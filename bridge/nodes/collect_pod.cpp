@@ -27,7 +27,7 @@ bool is_name_below(std::string_view name) {
     const std::string path = "/" + std::string(name) + "/";
     return !name.empty() && name.size() <= 4096 && path.find("//") == std::string::npos &&
            path.find("/../") == std::string::npos && path.find("/./") == std::string::npos &&
-           std::none_of(name.begin(), name.end(), [](char letter) {
+           std::ranges::none_of(name, [](char letter) {
                return static_cast<unsigned char>(letter) < ' ' || letter == '\x7f';
            });
 }

@@ -92,8 +92,7 @@ void Collectors::serve_at(std::string address, std::string certificate) {
 
 /// Else a pod could be made that is there.
 bool Collectors::are_synced() const {
-    return std::all_of(
-        watches_.begin(), watches_.end(), [](const auto& watch) { return watch->is_settled(); });
+    return std::ranges::all_of(watches_, [](const auto& watch) { return watch->is_settled(); });
 }
 
 std::optional<Collected> Collectors::collect(const Object& object) {

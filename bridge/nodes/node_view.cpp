@@ -5,8 +5,8 @@
 #include "bridge/objects/times.hpp"
 #include "schedulers/reading/asked.hpp"
 #include "schedulers/reading/batch_script.hpp"
+#include "support/find.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <nlohmann/json.hpp>
@@ -62,10 +62,7 @@ std::string queue_of(const Configuration& configuration, const Object& object) {
         queue = script ? schedulers::what_is_asked(*script).queue : "";
     }
     const auto& queues = configuration.cluster.queues;
-    const bool is_known =
-        std::any_of(queues.begin(), queues.end(), [&](const launchers::SiteQueue& row) {
-            return row.name == queue;
-        });
+    const bool is_known = contains(queues, queue, &launchers::SiteQueue::name);
     return is_known ? queue : queues.front().name;
 }
 

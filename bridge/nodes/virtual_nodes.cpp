@@ -5,6 +5,7 @@
 #include "apiserver/patch.hpp"
 #include "bridge/nodes/pod_view.hpp"
 #include "support/boot_time.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 
 #include <algorithm>
@@ -181,9 +182,7 @@ void VirtualNodes::keep_node(const launchers::SiteQueue& queue, bool is_answered
 }
 
 const LiveQueue* VirtualNodes::live_queue(const std::string& name) const {
-    const auto found = std::find_if(
-        live_.begin(), live_.end(), [&](const LiveQueue& queue) { return queue.name == name; });
-    return found == live_.end() ? nullptr : &*found;
+    return find_row(live_, name, &LiveQueue::name);
 }
 
 void VirtualNodes::mark_stopped(const launchers::SiteQueue& queue, const ViewJson& node) {
@@ -254,8 +253,7 @@ void VirtualNodes::keep_lease(const std::string& node, const std::string& uid) {
 
 /// Else a pod could be made that is there.
 bool VirtualNodes::is_listed() const {
-    return std::all_of(
-        watches_.begin(), watches_.end(), [](const auto& watch) { return watch->is_settled(); });
+    return std::ranges::all_of(watches_, [](const auto& watch) { return watch->is_settled(); });
 }
 
 void VirtualNodes::show(const Object& object) {
@@ -379,7 +377,7 @@ void VirtualNodes::drop(const ViewJson& pod) {
 }
 
 bool VirtualNodes::has_pods(const std::string& space) const {
-    return std::any_of(pods_.begin(), pods_.end(), [prefix = prefix_of(space)](const auto& one) {
+    return std::ranges::any_of(pods_, [prefix = prefix_of(space)](const auto& one) {
         return one.second.path.starts_with(prefix);
     });
 }

@@ -5,6 +5,7 @@
 #include "bridge/objects/refused_directives.hpp"
 #include "schedulers/reading/asked.hpp"
 #include "schedulers/reading/option_table.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -19,10 +20,6 @@ namespace {
 
 std::optional<Refusal> refused(std::string_view reason, std::string message) {
     return Refusal{std::string(reason), std::move(message)};
-}
-
-bool is_among(const std::vector<std::string>& words, const std::string& word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 /// The row of the account; `refusal` says why there is none.
@@ -57,8 +54,7 @@ find_account(const Object& object, const Site& site, std::optional<Refusal>& ref
 /// Whether a job of the object may belong to the account in its status.
 bool has_account(const Object& object, const Site& site) {
     const std::string& account = object.status.account;
-    return account.empty() ||
-           std::any_of(site.accounts.begin(), site.accounts.end(), [&](const AccountRow& row) {
+    return account.empty() || std::ranges::any_of(site.accounts, [&](const AccountRow& row) {
                return row.space == object.space && row.account == account;
            });
 }
@@ -162,10 +158,7 @@ std::optional<Refusal> refusal_of_limits(const schedulers::Asked& asked, const Q
 }
 
 const QueueLimits* find_queue(const Site& site, const std::string& name) {
-    const auto found = std::find_if(site.queues.begin(),
-                                    site.queues.end(),
-                                    [&](const QueueLimits& queue) { return queue.name == name; });
-    return found == site.queues.end() ? nullptr : &*found;
+    return find_row(site.queues, name, &QueueLimits::name);
 }
 
 /// Refused where no queue of the list fits; the first says why.
@@ -180,7 +173,7 @@ std::optional<Refusal> refusal_of_queues(const std::vector<std::string>& queues,
                                    fmt::join(row.queues, ", ")));
     }
     for (const std::string& name : queues) {
-        if (!row.queues.empty() && !is_among(row.queues, name)) {
+        if (!row.queues.empty() && !contains(row.queues, name)) {
             return refused(
                 kQueueNotAdmitted,
                 fmt::format("account {} cannot use queue {}", row.account, printable(name)));
@@ -237,7 +230,7 @@ refusal_of_selector(const Object& object, std::vector<std::string> queues, const
 /// copy is made.
 bool is_below(const std::vector<std::string>& roots, const std::string& path) {
     const bool is_plain = path.starts_with('/') && (path + "/").find("/../") == std::string::npos;
-    return is_plain && std::any_of(roots.begin(), roots.end(), [&](const std::string& root) {
+    return is_plain && std::ranges::any_of(roots, [&](const std::string& root) {
                return path == root || path.starts_with(root.ends_with('/') ? root : root + "/");
            });
 }

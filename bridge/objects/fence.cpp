@@ -61,7 +61,7 @@ Stored stored_in(const Json& json, const Object& object) {
 }
 
 bool passes(const Json& tests, const Json& object) {
-    return std::all_of(tests.begin(), tests.end(), [&](const Json& one) {
+    return std::ranges::all_of(tests, [&](const Json& one) {
         const Json::json_pointer path(one.at("path").get<std::string>());
         const Json& value = one.at("value");
         if (object.contains(path)) {

@@ -3,6 +3,7 @@
 
 #include "bridge/objects/read_status.hpp"
 #include "bridge/objects/times.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 
 #include <algorithm>
@@ -22,10 +23,7 @@ constexpr std::array kEndings{Ending{"Complete", "SuccessCriteriaMet"},
                               Ending{"Failed", "FailureTarget"}};
 
 bool is_derived(std::string_view type) {
-    return type == kRecordCondition ||
-           std::any_of(kEndings.begin(), kEndings.end(), [type](const Ending& ending) {
-               return ending.before == type;
-           });
+    return type == kRecordCondition || contains(kEndings, type, &Ending::before);
 }
 
 JobJson condition_json(std::string_view type, const Condition& condition) {
@@ -113,9 +111,8 @@ std::int64_t job_start(const Object& object, const Status& status) {
 }
 
 JobRecord job_record(const Status& status) {
-    const auto ends = std::count_if(kEndings.begin(), kEndings.end(), [&](const Ending& ending) {
-        return status.find(ending.end) != nullptr;
-    });
+    const auto ends = std::ranges::count_if(
+        kEndings, [&](const Ending& ending) { return status.find(ending.end) != nullptr; });
     const std::size_t at = static_cast<std::size_t>(ends) + status.conditions.size();
     return {"/status/conditions/" + std::to_string(at) + "/message", status_fields_json(status)};
 }

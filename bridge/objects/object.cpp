@@ -7,6 +7,7 @@
 #include "bridge/objects/read_status.hpp"
 #include "bridge/objects/refusals.hpp"
 #include "bridge/objects/times.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
@@ -168,7 +169,7 @@ std::string_view kind_text(Kind kind) {
 }
 
 bool Object::has_finalizer() const {
-    return std::find(finalizers.begin(), finalizers.end(), kFinalizer) != finalizers.end();
+    return contains(finalizers, kFinalizer);
 }
 
 void forget_script(Object& object) {

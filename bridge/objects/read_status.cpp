@@ -3,8 +3,8 @@
 
 #include "bridge/objects/patterns.hpp"
 #include "bridge/objects/times.hpp"
+#include "support/find.hpp"
 
-#include <algorithm>
 #include <limits>
 
 #include <nlohmann/json.hpp>
@@ -87,10 +87,6 @@ private:
     bool is_sound_ = true;
 };
 
-bool is_one_of(std::string_view text, std::initializer_list<std::string_view> words) {
-    return std::find(words.begin(), words.end(), text) != words.end();
-}
-
 constexpr std::size_t kLongestWord = 1024;
 constexpr std::size_t kLongestStream = 4096;
 /// A byte that is not UTF-8 is read as U+FFFD, which has three bytes.
@@ -109,7 +105,7 @@ bool read_conditions(const StatusJson& list, Status& status) {
         condition.message = reader.text("message", kLongestRead);
         condition.changed = reader.time("lastTransitionTime");
         if (!reader.is_sound() || condition.type.empty() ||
-            !is_one_of(condition.status, {"True", "False", "Unknown"})) {
+            !contains({"True", "False", "Unknown"}, condition.status)) {
             return false;
         }
         status.conditions.push_back(std::move(condition));
@@ -149,7 +145,7 @@ bool is_ours(const Status& status, std::string_view uid) {
     const bool has_job = !status.job_id.empty();
     return (status.token.empty() || status.token == uid) && (!has_job || status.token == uid) &&
            (!has_job || is_job_id(status.job_id)) && (!has_job || is_batch_name(status.account)) &&
-           is_one_of(status.phase, {"", "Pending", "Running", "Succeeded", "Failed", "Unknown"}) &&
+           contains({"", "Pending", "Running", "Succeeded", "Failed", "Unknown"}, status.phase) &&
            !(status.holds("Complete") && status.holds("Failed"));
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/objects/refusals.hpp"
 
-#include <algorithm>
+#include "support/find.hpp"
+
 #include <array>
 
 namespace cybele::bridge {
@@ -35,11 +36,7 @@ std::span<const RefusalRow> refusal_rows() {
 }
 
 const RefusalRow* find_refusal(std::string_view reason) {
-    const auto* found =
-        std::find_if(kRefusals.begin(), kRefusals.end(), [reason](const RefusalRow& row) {
-            return row.reason == reason;
-        });
-    return found == kRefusals.end() ? nullptr : found;
+    return find_row(kRefusals, reason, &RefusalRow::reason);
 }
 
 } // namespace cybele::bridge

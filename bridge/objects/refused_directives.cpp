@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/objects/refused_directives.hpp"
 
-#include <algorithm>
+#include "support/find.hpp"
+
 #include <array>
 
 namespace cybele::bridge {
@@ -38,12 +39,10 @@ std::span<const RefusedDirective> refused_directives() {
 }
 
 const RefusedDirective* find_refused(const schedulers::Directive& directive) {
-    const auto* found = std::find_if(
-        kRefusedDirectives.begin(), kRefusedDirectives.end(), [&](const RefusedDirective& row) {
-            return row.need.empty() ? directive.option.starts_with(row.option)
-                                    : directive.need == row.need;
-        });
-    return found == kRefusedDirectives.end() ? nullptr : found;
+    return find_row(kRefusedDirectives, [&](const RefusedDirective& row) {
+        return row.need.empty() ? directive.option.starts_with(row.option)
+                                : directive.need == row.need;
+    });
 }
 
 } // namespace cybele::bridge

@@ -3,6 +3,7 @@
 
 #include "bridge/objects/plain_words.hpp"
 #include "bridge/objects/times.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 
@@ -105,11 +106,7 @@ OrderedJson fields_that_are_set(const Status& status) {
 } // namespace
 
 const Condition* Status::find(std::string_view type) const {
-    const auto found =
-        std::find_if(conditions.begin(), conditions.end(), [&](const Condition& condition) {
-            return condition.type == type;
-        });
-    return found == conditions.end() ? nullptr : &*found;
+    return find_row(conditions, type, &Condition::type);
 }
 
 bool Status::holds(std::string_view type) const {

@@ -143,12 +143,8 @@ void ObjectWatches::add(std::string space, std::string path, JobReader jobs) {
 
 /// A namespace that the bridge may not read does not keep it from the others.
 bool ObjectWatches::is_synced() const {
-    return std::any_of(watches_.begin(),
-                       watches_.end(),
-                       [](const auto& watch) { return watch->is_synced(); }) &&
-           std::all_of(watches_.begin(), watches_.end(), [](const auto& watch) {
-               return watch->is_settled();
-           });
+    return std::ranges::any_of(watches_, [](const auto& watch) { return watch->is_synced(); }) &&
+           std::ranges::all_of(watches_, [](const auto& watch) { return watch->is_settled(); });
 }
 
 bool ObjectWatches::is_synced(const std::string& space) const {

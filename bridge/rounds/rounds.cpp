@@ -86,7 +86,7 @@ void Rounds::each(const std::function<void(const Object&)>& take) const {
 }
 
 bool Rounds::has_claimed_in(const std::string& space) const {
-    return std::any_of(objects_.begin(), objects_.end(), [&](const auto& one) {
+    return std::ranges::any_of(objects_, [&](const auto& one) {
         const Object& object = one.second.object;
         return !one.second.is_gone && object.space == space && object.has_finalizer();
     });
@@ -309,10 +309,9 @@ Rounds::Urgency Rounds::urgency_of(const Tracked& tracked, const PollIndex& inde
         return Urgency::kOther;
     }
     const QueueSight sight = index.sight_of(object);
-    const bool has_ended =
-        std::any_of(sight.jobs.begin(), sight.jobs.end(), [&](const SeenJob& job) {
-            return job.id == status.job_id && submission::is_over(job.state);
-        });
+    const bool has_ended = std::ranges::any_of(sight.jobs, [&](const SeenJob& job) {
+        return job.id == status.job_id && submission::is_over(job.state);
+    });
     return has_ended ? Urgency::kEnded : Urgency::kLive;
 }
 

@@ -2,8 +2,8 @@
 #include "bridge/service/metrics.hpp"
 
 #include "support/file.hpp"
+#include "support/find.hpp"
 
-#include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <system_error>
@@ -75,8 +75,7 @@ constexpr std::string_view kPhases[] = {"Pending", "Running", "Succeeded", "Fail
 } // namespace
 
 void Metrics::add_object(const std::string& phase) {
-    const bool is_known =
-        std::find(std::begin(kPhases), std::end(kPhases), phase) != std::end(kPhases);
+    const bool is_known = contains(kPhases, phase);
     ++objects[phase.empty() ? "New" : is_known ? phase : "Unknown"];
 }
 

@@ -118,7 +118,7 @@ Result<std::vector<Orphan>> cancel_orphans(const ServiceRequest& request,
         std::this_thread::sleep_for(poll == 0 ? std::chrono::seconds(1) : kPause);
         CYBELE_TRY(const Poll seen, whole_queue(cluster));
         std::erase_if(left, [&](const Orphan& orphan) {
-            return std::none_of(seen.jobs.begin(), seen.jobs.end(), [&](const SeenJob& job) {
+            return std::ranges::none_of(seen.jobs, [&](const SeenJob& job) {
                 return job.id == orphan.id && job.token == orphan.uid &&
                        !submission::is_over(job.state);
             });

@@ -214,7 +214,7 @@ Result<void> ServerSession::patch(const std::string& what,
     } else if (reply->status == kUnprocessable) {
         fault.help = "run the command as an administrator, or with the bridge's service account";
     }
-    return fail(Error(std::move(fault)));
+    return fail(std::move(fault));
 }
 
 } // namespace cybele::bridge

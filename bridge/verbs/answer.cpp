@@ -14,6 +14,7 @@
 #include "submission/backends/command_backend.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -138,8 +139,7 @@ private:
             return std::optional<Asker>();
         }
         const std::vector<std::string> audiences = texts_of(member_of(status, "audiences"));
-        if (!audience.empty() &&
-            std::find(audiences.begin(), audiences.end(), audience) == audiences.end()) {
+        if (!audience.empty() && !contains(audiences, audience)) {
             return std::optional<Asker>(); // a server that does not know audiences
         }
         const AnswerJson& user = member_of(status, "user");

@@ -60,9 +60,7 @@ std::vector<std::string> documents_of(std::string_view manifest) {
 
 Applied applied_of(std::string_view document) {
     const std::string kind = after(document, "kind: ");
-    const auto* const row = std::find_if(std::begin(kApplied),
-                                         std::end(kApplied),
-                                         [&](const AppliedKind& one) { return one.kind == kind; });
+    const auto* const row = std::ranges::find(kApplied, kind, &AppliedKind::kind);
     if (row == std::end(kApplied)) {
         return {};
     }

@@ -84,8 +84,7 @@ private:
 
     const SeenJob* look_for(const std::string& id) {
         poll_ = cluster_.poll();
-        const auto found = std::find_if(
-            poll_.jobs.begin(), poll_.jobs.end(), [&](const SeenJob& job) { return job.id == id; });
+        const auto found = std::ranges::find(poll_.jobs, id, &SeenJob::id);
         if (found != poll_.jobs.end()) {
             return &*found;
         }

@@ -15,9 +15,9 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -70,16 +70,15 @@ Result<std::uint64_t> plan_local_image(StagePlan& plan, const BuildRequest& requ
     plan.source = from.empty() ? fs::path() : absolute_path(request.source.directory) / from;
     std::error_code error;
     if (from.empty() || !fs::exists(plan.source, error)) {
-        return fail(Error(
-            Fault(ErrorCode::kInput,
-                  problem(from.empty() ? "base-not-named" : "base-file-missing",
-                          from.empty()
-                              ? "the header names no image"
-                              : "the image " + printable(plan.source.native()) + " does not exist")
-                      .about(from),
-                  {},
-                  "give the path of a SIF file or of a folder as 'From: PATH'",
-                  plan.stage->fault_at_header(request.source.file.native(), "from").where)));
+        return fail(Fault(ErrorCode::kInput,
+                          problem(from.empty() ? "base-not-named" : "base-file-missing",
+                                  from.empty() ? "the header names no image"
+                                               : "the image " + printable(plan.source.native()) +
+                                                     " does not exist")
+                              .about(from),
+                          {},
+                          "give the path of a SIF file or of a folder as 'From: PATH'",
+                          plan.stage->fault_at_header(request.source.file.native(), "from").where));
     }
     const auto size = fs::file_size(plan.source, error);
     return error ? std::uint64_t{0} : kUnpackedPerPackedByte * size;
@@ -168,9 +167,7 @@ const std::vector<Agent>& agents() {
 }
 
 const Agent* find_agent(std::string_view name) {
-    const auto found = std::find_if(
-        agents().begin(), agents().end(), [&](const Agent& agent) { return agent.name == name; });
-    return found == agents().end() ? nullptr : &*found;
+    return find_row(agents(), name, &Agent::name);
 }
 
 } // namespace cybele::builder

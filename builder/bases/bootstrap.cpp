@@ -247,12 +247,11 @@ Result<DebianBase> debian_base(const definitions::Stage& stage, const BuildReque
     base.epoch = request.time.now;
     base.is_deterministic = request.time.is_deterministic;
     if (base.suite.empty()) {
-        return fail(
-            Error(Fault(ErrorCode::kInput,
-                        problem("header-without-osversion", "the header has no OSVersion"),
-                        "the agent 'debootstrap' needs the suite's name",
-                        "add 'OSVersion: bookworm' or another suite",
-                        stage.fault_at_header(request.source.file.native(), "bootstrap").where)));
+        return fail(Fault(ErrorCode::kInput,
+                          problem("header-without-osversion", "the header has no OSVersion"),
+                          "the agent 'debootstrap' needs the suite's name",
+                          "add 'OSVersion: bookworm' or another suite",
+                          stage.fault_at_header(request.source.file.native(), "bootstrap").where));
     }
     base.mirror =
         request.packages.mirror.empty() ? stage.header_value("mirrorurl") : request.packages.mirror;

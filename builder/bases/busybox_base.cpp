@@ -99,13 +99,13 @@ Result<std::uint64_t> plan_busybox(StagePlan& plan, const BuildRequest& request)
         return std::uint64_t{0};
     }
     return fail(
-        Error(Fault(ErrorCode::kInput,
-                    problem("busybox-mirror-unusable",
-                            address.empty() ? "the header has no MirrorURL"
-                                            : "MirrorURL is not an http or https address"),
-                    "the agent 'busybox' fetches the program itself from there",
-                    "add 'MirrorURL: https://HOST/…/busybox'",
-                    plan.stage->fault_at_header(request.source.file.native(), "mirrorurl").where)));
+        Fault(ErrorCode::kInput,
+              problem("busybox-mirror-unusable",
+                      address.empty() ? "the header has no MirrorURL"
+                                      : "MirrorURL is not an http or https address"),
+              "the agent 'busybox' fetches the program itself from there",
+              "add 'MirrorURL: https://HOST/…/busybox'",
+              plan.stage->fault_at_header(request.source.file.native(), "mirrorurl").where));
 }
 
 Result<std::string> key_of_busybox(const StagePlan& plan, const AgentContext& context) {

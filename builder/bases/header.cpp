@@ -49,10 +49,7 @@ check_header_keys(const Stage& stage, std::string_view file, Faults& faults) {
         if (value.empty() || definitions::agent_reads(agent, key) || !seen.insert(key).second) {
             continue;
         }
-        const auto* const deciding =
-            std::find_if(kDeciding.begin(), kDeciding.end(), [&, name = key](const Deciding& one) {
-                return one.key == name;
-            });
+        const auto* const deciding = std::ranges::find(kDeciding, key, &Deciding::key);
         Fault fault = stage.fault_at_header(file, key);
         fault.set(problem("header-key-without-effect",
                           fmt::format("'{}' has no effect with 'Bootstrap: {}'",
@@ -105,7 +102,7 @@ Result<std::vector<std::string>> base_signers(const Stage& stage, std::string_vi
                 fmt::format("'{}' is not a fingerprint", printable(definitions::trim(word)));
             fault.because = "an OpenPGP key's fingerprint has 40 hexadecimal digits";
             fault.help = "write those that `cybelectl key list` shows, with commas between them";
-            return fail(Error(std::move(fault)));
+            return fail(std::move(fault));
         }
     }
     return signers;

@@ -362,13 +362,12 @@ Result<std::uint64_t> plan_image_base(StagePlan& plan, const BuildRequest& reque
     if (!plan.stage->header_value("from").empty()) {
         return std::uint64_t{0};
     }
-    return fail(
-        Error(Fault(ErrorCode::kInput,
-                    problem("header-without-image", "the header names no image", plan.agent),
-                    "the agent '" + plan.agent + "' needs one",
-                    is_remote(plan.agent) ? "give it as 'From: HOST/NAME:TAG'"
-                                          : "give its path as 'From: PATH[:TAG]'",
-                    plan.stage->fault_at_header(request.source.file.native(), "from").where)));
+    return fail(Fault(ErrorCode::kInput,
+                      problem("header-without-image", "the header names no image", plan.agent),
+                      "the agent '" + plan.agent + "' needs one",
+                      is_remote(plan.agent) ? "give it as 'From: HOST/NAME:TAG'"
+                                            : "give its path as 'From: PATH[:TAG]'",
+                      plan.stage->fault_at_header(request.source.file.native(), "from").where));
 }
 
 Result<std::string> key_of_image_base(const StagePlan& plan, const AgentContext& /*context*/) {
@@ -453,7 +452,7 @@ std::vector<UsedBase> used_bases(const BuildPlan& plan) {
             const auto digest = sha256_file(stage.file ? fs::path(held) : stage.source);
             base.digest = digest ? "sha256:" + hex(*digest) : "";
         }
-        const bool is_new = std::none_of(bases.begin(), bases.end(), [&](const UsedBase& other) {
+        const bool is_new = std::ranges::none_of(bases, [&](const UsedBase& other) {
             return other.uri == base.uri && other.digest == base.digest;
         });
         if (!base.digest.empty() && is_new) {

@@ -19,7 +19,7 @@ constexpr std::uint64_t kMostLaid = std::uint64_t{1} << 30U;
 /// A name below a folder and nothing else, whatever the cache's file says.
 bool is_below(const fs::path& place) {
     return place.is_relative() && place.extension() == ".rpm" &&
-           std::none_of(place.begin(), place.end(), [](const fs::path& part) {
+           std::ranges::none_of(place, [](const fs::path& part) {
                return part.empty() || part == "." || part == "..";
            });
 }

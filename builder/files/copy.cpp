@@ -309,7 +309,7 @@ Result<Copy> find_sources(const definitions::FileLine& line,
                 fault.help = from.is_stage ? "make it in that stage's %post"
                                            : "correct the path; relative ones begin at " +
                                                  printable(from.directory.native());
-                return fail(Error(std::move(fault)));
+                return fail(std::move(fault));
             }
             copy.sources.push_back(std::move(source));
         }
@@ -337,7 +337,7 @@ Result<void> copy_files(const Copy& copy, const CopyFrom& from, const fs::path& 
     Copier copier(copy, from, source_root.get(), target_root.get());
     const fs::path destination = fs::path("/") / fs::path(copy.destination).relative_path();
     if (copy.ambiguous && !is_directory_in(target_root.get(), destination)) {
-        return fail(Error(*copy.ambiguous));
+        return fail(*copy.ambiguous);
     }
     for (const fs::path& source : copy.sources) {
         const bool into =

@@ -205,7 +205,7 @@ Result<IgnoreFile> IgnoreFile::parse(std::string_view text, const fs::path& file
         pattern = one.is_exception ? text::trimmed(pattern.substr(1)) : pattern;
         one.text = pattern.empty() ? std::string() : clean(pattern);
         if (one.text.empty() || is_broken(one.text)) {
-            return fail(Error(Fault(
+            return fail(Fault(
                 ErrorCode::kInput,
                 problem("ignore-pattern",
                         fmt::format("'{}' is not a valid pattern", printable(text::trimmed(line)))),
@@ -213,7 +213,7 @@ Result<IgnoreFile> IgnoreFile::parse(std::string_view text, const fs::path& file
                     ? "nothing follows '!'"
                     : "its '[' is not the beginning of a valid class, or a backslash ends it",
                 "correct or remove the line",
-                Place{file.native(), number, 1, std::string(line)})));
+                Place{file.native(), number, 1, std::string(line)}));
         }
         result.patterns_.push_back(std::move(one));
     }
@@ -253,9 +253,8 @@ std::optional<std::size_t> IgnoreFile::line_for(std::string_view path) const {
 }
 
 bool IgnoreFile::has_exceptions() const {
-    return std::any_of(patterns_.begin(), patterns_.end(), [](const Pattern& pattern) {
-        return pattern.is_exception;
-    });
+    return std::ranges::any_of(patterns_,
+                               [](const Pattern& pattern) { return pattern.is_exception; });
 }
 
 std::string IgnoreFile::name_of_line(std::size_t line) const {

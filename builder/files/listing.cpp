@@ -95,7 +95,7 @@ private:
 
     /// Whether the folder is one of those above it: a link leads back.
     [[nodiscard]] bool is_within(const CopiedNode& node) const {
-        return std::any_of(above_.begin(), above_.end(), [&](const struct stat* folder) {
+        return std::ranges::any_of(above_, [&](const struct stat* folder) {
             return folder->st_dev == node.status.st_dev && folder->st_ino == node.status.st_ino;
         });
     }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/files/secrets.hpp"
 
+#include "support/find.hpp"
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -125,8 +127,8 @@ const char* what_of_name(std::string_view path) {
     if (path.find(kGnupgKeys) != std::string_view::npos && name.ends_with(".key")) {
         return kPrivateKey;
     }
-    const bool is_example = std::any_of(
-        kExamples.begin(), kExamples.end(), [&](auto end) { return name.ends_with(end); });
+    const bool is_example =
+        std::ranges::any_of(kExamples, [&](auto end) { return name.ends_with(end); });
     return name.starts_with(".env.") && !is_example ? kSecretSettings : nullptr;
 }
 
@@ -162,7 +164,7 @@ bool is_binary_key(std::string_view text) {
     const std::string_view start = text.substr(1, kMostOfLength + 5);
     constexpr std::array kVersions = {
         "\x02\x01\x00\x30"sv, "\x02\x01\x01\x30"sv, "\x02\x01\x00\x02\x82"sv, "\x02\x01\x01\x04"sv};
-    return std::any_of(kVersions.begin(), kVersions.end(), [&](std::string_view version) {
+    return std::ranges::any_of(kVersions, [&](std::string_view version) {
         const std::size_t at = start.find(version);
         return at != std::string_view::npos && at >= 1 && at <= kMostOfLength;
     });
@@ -195,9 +197,7 @@ const char* what_of_content(std::string_view name, int fd, off_t bytes) {
     if (is_binary_key(text)) {
         return kPrivateKey;
     }
-    const bool has_addresses =
-        std::find(kSettingsWithAddresses.begin(), kSettingsWithAddresses.end(), name) !=
-        kSettingsWithAddresses.end();
+    const bool has_addresses = contains(kSettingsWithAddresses, name);
     if (has_addresses && has_password_in_address(text)) {
         return kSecretLogins;
     }

@@ -240,9 +240,8 @@ void Changes::walk(const std::string& folder) {
     for (const std::string& name : names) {
         const std::string path = (fs::path(folder) / name).native();
         struct stat status {};
-        if (std::any_of(kLeftBehind.begin(),
-                        kLeftBehind.end(),
-                        [&](std::string_view left) { return is_in_folder(path, left); }) ||
+        if (std::ranges::any_of(kLeftBehind,
+                                [&](std::string_view left) { return is_in_folder(path, left); }) ||
             ::lstat((upper_ / path).c_str(), &status) != 0) {
             continue;
         }

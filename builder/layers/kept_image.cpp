@@ -4,6 +4,7 @@
 #include "images/sif/image.hpp"
 #include "images/sif/sif.hpp"
 #include "support/file_copy.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -51,9 +52,7 @@ std::vector<NotedLayer> note_layers(const std::vector<LayerFile>& layers,
                                     const std::vector<images::CopiedRange>& ranges) {
     std::vector<NotedLayer> noted;
     for (const LayerFile& layer : layers) {
-        if (std::none_of(ranges.begin(), ranges.end(), [&](const images::CopiedRange& range) {
-                return range.fd == layer.fd;
-            })) {
+        if (!contains(ranges, layer.fd, &images::CopiedRange::fd)) {
             continue;
         }
         const auto digest = Cache::digest_of(step_entry(layer.entry));
@@ -86,9 +85,7 @@ Plan plan_kept(std::uint64_t size,
     }
     std::uint64_t at = 0;
     for (const images::CopiedRange& range : ranges) {
-        const auto layer = std::find_if(layers.begin(), layers.end(), [&](const NotedLayer& one) {
-            return one.fd == range.fd;
-        });
+        const auto layer = std::ranges::find(layers, range.fd, &NotedLayer::fd);
         if (layer == layers.end()) {
             continue;
         }

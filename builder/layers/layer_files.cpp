@@ -57,7 +57,7 @@ Result<void> remove_at(int folder, const std::string& name, const std::string& p
 
 Result<void>
 write_block(int fd, std::string_view bytes, std::int64_t offset, const std::string& path) {
-    const bool is_hole = std::all_of(bytes.begin(), bytes.end(), [](char c) { return c == '\0'; });
+    const bool is_hole = std::ranges::all_of(bytes, [](char c) { return c == '\0'; });
     while (!bytes.empty() && !is_hole) {
         const ssize_t count = ::pwrite(fd, bytes.data(), bytes.size(), offset);
         if (count < 0 && errno == EINTR) {

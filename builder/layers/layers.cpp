@@ -61,9 +61,7 @@ private:
 
 /// In the working directory, over "root".
 bool mount_overlay(const std::string& attributes, const std::string& folders) {
-    const auto* const style = std::find_if(kStyles.begin(), kStyles.end(), [&](const Style& one) {
-        return attributes == one.attributes;
-    });
+    const auto* const style = std::ranges::find(kStyles, attributes, &Style::attributes);
     for (const char* options : style->options) {
         const std::string all = folders + (*options == '\0' ? "" : ",") + options;
         if (::mount("cybelectl", "root", "overlay", 0, all.c_str()) == 0) {

@@ -6,10 +6,10 @@
 #include "builder/steps/step_log.hpp"
 #include "images/inspection/sources.hpp"
 #include "images/sif/change.hpp"
+#include "support/find.hpp"
 #include "support/own_program.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ constexpr std::size_t kShownBuilderLines = 20;
 
 Result<std::string> find_builder(const std::string& program, const Environment& environment) {
     const std::string name = fs::path(program).filename();
-    if (std::find(kPrograms.begin(), kPrograms.end(), name) == kPrograms.end()) {
+    if (!contains(kPrograms, name)) {
         return fail(
             ErrorCode::kUsage,
             problem("builder-unknown", fmt::format("'{}' is not a builder", printable(program))),

@@ -95,8 +95,7 @@ StepKey key_of_step(const Step& step,
 /// Without labels of its own, an image is the same whether or not they replace those of its base.
 bool has_labels(const BuildRequest& request) {
     const auto& stages = request.source.definition.stages;
-    return std::any_of(
-        stages.begin(), stages.end(), [](const auto& stage) { return stage.has("labels"); });
+    return std::ranges::any_of(stages, [](const auto& stage) { return stage.has("labels"); });
 }
 
 } // namespace

@@ -291,9 +291,7 @@ void Planner::plan_apps(const Stage& stage, StagePlan& plan) {
 
 /// They belong to %post, in the reference; behind one that stands for itself they are a step.
 void Planner::plan_installations(StagePlan& plan) {
-    const auto apps = std::find_if(plan.steps.begin(), plan.steps.end(), [](const Step& step) {
-        return step.kind == Step::Kind::kApps;
-    });
+    const auto apps = std::ranges::find(plan.steps, Step::Kind::kApps, &Step::kind);
     if (apps == plan.steps.end()) {
         return;
     }
@@ -313,10 +311,9 @@ void Planner::plan_installations(StagePlan& plan) {
 /// A generator that puts a self-contained %post before the first %files says that it needs none of
 /// them: it runs first, so that other files do not cost its kept result.
 void run_independent_scripts_first(const Stage& stage, StagePlan& plan) {
-    const auto files =
-        std::find_if(stage.sections.begin(), stage.sections.end(), [](const Section& section) {
-            return section.name == "files" || section.name == "setup";
-        });
+    const auto files = std::ranges::find_if(stage.sections, [](const Section& section) {
+        return section.name == "files" || section.name == "setup";
+    });
     std::stable_partition(plan.steps.begin(), plan.steps.end(), [&](const Step& step) {
         return step.kind == Step::Kind::kScript && step.section->is_self_contained &&
                std::any_of(stage.sections.begin(), files, [&](const Section& section) {

@@ -41,16 +41,12 @@ bool SideBySide::is_done(std::size_t stage) const {
 bool SideBySide::is_ready(std::size_t stage) const {
     const StageNeed& need = needs_[stage];
     return need.is_needed && !helpers_[stage] &&
-           std::all_of(need.copies_from.begin(), need.copies_from.end(), [&](std::size_t other) {
-               return is_done(other);
-           });
+           std::ranges::all_of(need.copies_from, [&](std::size_t other) { return is_done(other); });
 }
 
 std::size_t SideBySide::running() const {
-    return static_cast<std::size_t>(
-        std::count_if(helpers_.begin(), helpers_.end(), [](const auto& helper) {
-            return helper && !helper->has_ended();
-        }));
+    return static_cast<std::size_t>(std::ranges::count_if(
+        helpers_, [](const auto& helper) { return helper && !helper->has_ended(); }));
 }
 
 Result<void> SideBySide::start_one(std::size_t stage) {

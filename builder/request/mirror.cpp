@@ -3,6 +3,7 @@
 
 #include "builder/request/request.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -74,8 +75,7 @@ void add_stanza(const Stanza& stanza, std::vector<AptSource>& sources) {
     };
     const auto types = value("types");
     const auto enabled = value("enabled");
-    if (std::find(types.begin(), types.end(), "deb") == types.end() ||
-        (!enabled.empty() && enabled[0] == "no")) {
+    if (!contains(types, "deb") || (!enabled.empty() && enabled[0] == "no")) {
         return;
     }
     for (const std::string& uri : value("uris")) {
@@ -140,17 +140,14 @@ std::vector<AptSource> read_deb822_sources(std::string_view text) {
 Result<std::string> mirror_for_suite(const fs::path& apt_configuration, std::string_view suite) {
     const std::vector<AptSource> sources = read_sources(apt_configuration);
     const auto is_main = [](const AptSource& source) {
-        return is_reachable(source.uri) &&
-               std::find(source.components.begin(), source.components.end(), "main") !=
-                   source.components.end();
+        return is_reachable(source.uri) && contains(source.components, "main");
     };
-    const auto exact = std::find_if(sources.begin(), sources.end(), [&](const AptSource& source) {
-        return is_main(source) && source.suite == suite;
-    });
+    const auto exact = std::ranges::find_if(
+        sources, [&](const AptSource& source) { return is_main(source) && source.suite == suite; });
     if (exact != sources.end()) {
         return exact->uri;
     }
-    const auto whole = std::find_if(sources.begin(), sources.end(), [&](const AptSource& source) {
+    const auto whole = std::ranges::find_if(sources, [&](const AptSource& source) {
         return is_main(source) && source.suite.find_first_of("-/") == std::string::npos;
     });
     if (whole != sources.end()) {

@@ -147,8 +147,7 @@ Result<std::vector<App>> find_apps(const definitions::Stage& stage,
                     .where));
             continue;
         }
-        auto app = std::find_if(
-            apps.begin(), apps.end(), [&](const App& one) { return one.name == name; });
+        auto app = std::ranges::find(apps, name, &App::name);
         if (app == apps.end()) {
             app = apps.insert(apps.end(), App{name, {}});
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/steps/elf.hpp"
 
+#include "support/find.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -41,9 +42,7 @@ struct Headers {
     std::vector<Elf64_Phdr> all;
 
     [[nodiscard]] const Elf64_Phdr* find(Elf64_Word type) const {
-        const auto found = std::find_if(
-            all.begin(), all.end(), [&](const Elf64_Phdr& one) { return one.p_type == type; });
-        return found == all.end() ? nullptr : &*found;
+        return find_row(all, type, &Elf64_Phdr::p_type);
     }
     /// Where an address of the loaded file is in the file.
     [[nodiscard]] std::optional<std::uint64_t> offset_of(std::uint64_t address) const {
@@ -84,8 +83,7 @@ std::vector<Elf64_Dyn> read_dynamic(int fd, const Headers& headers) {
     if (!read_part(fd, part->p_offset, entries.data(), count * sizeof(Elf64_Dyn))) {
         return {};
     }
-    const auto end = std::find_if(
-        entries.begin(), entries.end(), [](const Elf64_Dyn& one) { return one.d_tag == DT_NULL; });
+    const auto end = std::ranges::find(entries, DT_NULL, &Elf64_Dyn::d_tag);
     entries.erase(end, entries.end());
     return entries;
 }
@@ -100,9 +98,7 @@ std::optional<ElfFile> read_elf(int fd) {
     ElfFile file;
     file.is_program = headers->find(PT_INTERP) != nullptr;
     const auto entries = read_dynamic(fd, *headers);
-    const auto table = std::find_if(entries.begin(), entries.end(), [](const Elf64_Dyn& one) {
-        return one.d_tag == DT_STRTAB;
-    });
+    const auto table = std::ranges::find(entries, DT_STRTAB, &Elf64_Dyn::d_tag);
     if (table == entries.end()) {
         return file; // static
     }

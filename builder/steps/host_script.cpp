@@ -5,6 +5,7 @@
 #include "runtime/namespaces/build_step.hpp"
 #include "runtime/namespaces/sandbox.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ Result<std::vector<ns::Mount>> machine_folders(const fs::path& tree) {
          entry.increment(error)) {
         const fs::path path = entry->path();
         const std::string name = path.filename();
-        if (std::find(kEnclosed.begin(), kEnclosed.end(), name) != kEnclosed.end()) {
+        if (contains(kEnclosed, name)) {
             continue;
         }
         if (entry->is_symlink(error)) {

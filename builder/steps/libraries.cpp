@@ -110,17 +110,15 @@ bool is_library_like(std::string_view name, std::string_view pattern) {
 }
 
 std::string package_of(std::string_view library) {
-    const auto* const row =
-        std::find_if(std::begin(kLibraries), std::end(kLibraries), [&](const LibraryRow& known) {
-            return is_library_like(library, known.library);
-        });
+    const auto* const row = std::ranges::find_if(kLibraries, [&](const LibraryRow& known) {
+        return is_library_like(library, known.library);
+    });
     return row == std::end(kLibraries) ? std::string() : std::string(row->package);
 }
 
 bool is_from_host(std::string_view library) {
-    return std::any_of(std::begin(kFromHost), std::end(kFromHost), [&](std::string_view pattern) {
-        return is_library_like(library, pattern);
-    });
+    return std::ranges::any_of(
+        kFromHost, [&](std::string_view pattern) { return is_library_like(library, pattern); });
 }
 
 /// An image's tree, of which links never lead out.

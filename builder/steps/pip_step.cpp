@@ -32,9 +32,8 @@ bool is_pip_folder(std::string_view name) {
 bool is_archive(std::string_view name) {
     constexpr std::array<std::string_view, 5> kEndings = {
         ".whl", ".tar.gz", ".zip", ".tar.bz2", ".tgz"};
-    return std::any_of(kEndings.begin(), kEndings.end(), [&](std::string_view ending) {
-        return name.ends_with(ending);
-    });
+    return std::ranges::any_of(kEndings,
+                               [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
 constexpr const char* kNameLetters =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/steps/shell_state.hpp"
 
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -75,7 +76,7 @@ bool is_of_bash(const ShellInside& shell) {
 
 std::string recording_script(const std::string& arguments, std::string text) {
     const std::string interpreter = interpreter_of_section(arguments);
-    if (std::find(kShells.begin(), kShells.end(), interpreter) == kShells.end()) {
+    if (!contains(kShells, interpreter)) {
         return text;
     }
     const std::string words = recording_words();
@@ -99,10 +100,9 @@ std::string readable_state(std::string_view recorded) {
         if (name.starts_with("export ")) {
             name.remove_prefix(std::string_view("export ").size());
         }
-        const bool is_own =
-            std::any_of(kOwnVariables.begin(), kOwnVariables.end(), [&](std::string_view own) {
-                return name.starts_with(own) || line.starts_with("readonly ");
-            });
+        const bool is_own = std::ranges::any_of(kOwnVariables, [&](std::string_view own) {
+            return name.starts_with(own) || line.starts_with("readonly ");
+        });
         if (!is_own) {
             state += std::string(line) + "\n";
         }

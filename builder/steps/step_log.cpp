@@ -231,7 +231,7 @@ namespace {
 template <class Test>
 bool has_line(std::string_view output, const Test& is_meant) {
     const auto lines = text::split_terminated(output, '\n');
-    return std::any_of(lines.begin(), lines.end(), [&](std::string_view line) {
+    return std::ranges::any_of(lines, [&](std::string_view line) {
         line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
         return is_meant(line);
     });
@@ -254,7 +254,7 @@ bool differs_from_lock(std::string_view output) {
 }
 
 bool is_network_fault(std::string_view output) {
-    return std::any_of(kNetworkFaults.begin(), kNetworkFaults.end(), [&](std::string_view words) {
+    return std::ranges::any_of(kNetworkFaults, [&](std::string_view words) {
         return output.find(words) != std::string_view::npos;
     });
 }
@@ -270,7 +270,7 @@ std::string refused_repository(std::string_view output) {
                                                            "GPG check FAILED"};
     for (std::string_view line : text::split_terminated(output, '\n')) {
         line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
-        if (std::any_of(kRefusals.begin(), kRefusals.end(), [&](std::string_view words) {
+        if (std::ranges::any_of(kRefusals, [&](std::string_view words) {
                 return line.find(words) != std::string_view::npos;
             })) {
             line.remove_prefix(line.starts_with("E: ") || line.starts_with("W: ") ? 3 : 0);
@@ -281,10 +281,9 @@ std::string refused_repository(std::string_view output) {
 }
 
 bool is_certificate_fault(std::string_view output) {
-    return std::any_of(
-        kCertificateFaults.begin(), kCertificateFaults.end(), [&](std::string_view words) {
-            return output.find(words) != std::string_view::npos;
-        });
+    return std::ranges::any_of(kCertificateFaults, [&](std::string_view words) {
+        return output.find(words) != std::string_view::npos;
+    });
 }
 
 std::string output_because(const std::string& who, std::string_view output) {

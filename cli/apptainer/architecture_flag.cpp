@@ -2,9 +2,9 @@
 #include "cli/apptainer/architecture_flag.hpp"
 
 #include "images/sif/sif.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <iterator>
 #include <string_view>
 
@@ -75,7 +75,7 @@ Result<std::string> read_architecture(const OtherCall& call) {
     if ((wanted.empty() && !call.has("--arch")) || wanted == images::host_architecture()) {
         return std::string();
     }
-    if (std::find(std::begin(kKnown), std::end(kKnown), wanted) == std::end(kKnown)) {
+    if (!contains(kKnown, wanted)) {
         return refuse_architecture(fmt::format("arch: {} is not valid, supported archs are: {}",
                                                printable(wanted),
                                                kKnownArchitectures));

@@ -25,7 +25,7 @@ bool may_be_replaced(const fs::path& directory) {
     constexpr std::string_view kMarks[] = {".singularity.d", "dev", "proc", "sys"};
     std::error_code failed;
     return fs::is_empty(directory, failed) ||
-           std::all_of(std::begin(kMarks), std::end(kMarks), [&](std::string_view mark) {
+           std::ranges::all_of(kMarks, [&](std::string_view mark) {
                return fs::exists(fs::symlink_status(directory / mark, failed));
            });
 }

@@ -127,7 +127,7 @@ changed_values(const OtherCall& call, const SiteDirective& directive, Values pre
         return values;
     }
     for (const std::string& value : given) {
-        const auto at = std::find(present.begin(), present.end(), value);
+        const auto at = std::ranges::find(present, value);
         if (at == present.end()) {
             return refuse_directive(
                 fmt::format("value '{}' not found for directive \"{}\"", value, directive.name));
@@ -147,9 +147,7 @@ Result<int> configure(const OtherCall& call) {
             problem("apptainer-command-line", "you must specify an option (eg: --set/--unset)"));
     }
     const auto* const directive =
-        std::find_if(std::begin(runtime::kSiteDirectives),
-                     std::end(runtime::kSiteDirectives),
-                     [&](const SiteDirective& one) { return one.name == call.words.front(); });
+        std::ranges::find(runtime::kSiteDirectives, call.words.front(), &SiteDirective::name);
     if (directive == std::end(runtime::kSiteDirectives)) {
         return refuse_directive("\"" + call.words.front() +
                                 "\" is not a valid configuration directive");

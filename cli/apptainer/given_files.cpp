@@ -5,9 +5,9 @@
 #include "images/sif/start.hpp"
 #include "runtime/containers/extended_file.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 
@@ -43,9 +43,7 @@ bool is_missing(const std::string& file) {
 
 bool has_transport(const std::string& source) {
     const std::size_t colon = source.find(':');
-    return colon != std::string::npos &&
-           std::find(kTransports.begin(), kTransports.end(), source.substr(0, colon)) !=
-               kTransports.end();
+    return colon != std::string::npos && contains(kTransports, source.substr(0, colon));
 }
 
 /// A file that is neither a SIF nor a file system.

@@ -141,9 +141,8 @@ Result<int> pull_key(const Session& session, const OtherCall& call) {
     pgp::Keyring only;
     only.add(*found);
     CYBELE_TRY(const auto imported, pgp::KeyDirectory::of(session.environment).import(only));
-    const auto added = std::count_if(imported.begin(), imported.end(), [](const auto& one) {
-        return one.added != pgp::Keyring::Added::kKnown;
-    });
+    const auto added = std::ranges::count_if(
+        imported, [](const auto& one) { return one.added != pgp::Keyring::Added::kKnown; });
     Session::print(fmt::format("{} key(s) added to keyring of trust {}\n",
                                added,
                                pgp::KeyDirectory::of(session.environment).public_file().native()));

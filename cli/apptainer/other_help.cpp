@@ -4,9 +4,8 @@
 #include "cli/apptainer/verb_table.hpp"
 #include "cli/apptainer/verb_texts.hpp"
 #include "cli/run/start_as.hpp"
+#include "support/find.hpp"
 #include "support/text.hpp"
-
-#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -82,7 +81,7 @@ std::string verb_rows(std::string_view group, std::string_view hidden = "buildcf
     for (const VerbText& one : verb_texts()) {
         const bool is_first = one.verb.find(' ') == std::string_view::npos;
         const auto words = text::split_terminated(hidden, ',');
-        const bool is_hidden = std::find(words.begin(), words.end(), one.verb) != words.end();
+        const bool is_hidden = contains(words, one.verb);
         if (group.empty() ? is_first && !is_hidden : is_below(one.verb, group)) {
             rows += fmt::format("  {:<11} {}\n",
                                 group.empty() ? one.verb : one.verb.substr(group.size() + 1),

@@ -285,8 +285,7 @@ std::vector<std::string> OtherCall::own_words() const {
 }
 
 bool OtherCall::has(std::string_view name) const {
-    return std::any_of(
-        flags.begin(), flags.end(), [&](const auto& one) { return one.first->has_name(name); });
+    return std::ranges::any_of(flags, [&](const auto& one) { return one.first->has_name(name); });
 }
 
 std::vector<std::string> OtherCall::values(std::string_view name) const {

@@ -10,6 +10,7 @@
 #include "cli/run/flag_words.hpp"
 #include "cli/run/start_as.hpp"
 #include "images/sif/sif.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -77,12 +78,12 @@ std::string verb_at(const std::vector<std::string>& words, std::size_t at) {
 
 bool has_listed(std::string_view list, std::string_view verb) {
     const auto words = text::split_terminated(list, ',');
-    return std::find(words.begin(), words.end(), verb) != words.end();
+    return contains(words, verb);
 }
 
 bool is_group(std::string_view word) {
     const auto verbs = other_verbs();
-    return std::any_of(verbs.begin(), verbs.end(), [&](const OtherVerb& one) {
+    return std::ranges::any_of(verbs, [&](const OtherVerb& one) {
         return one.verb.starts_with(word) && one.verb.size() > word.size() &&
                one.verb[word.size()] == ' ';
     });
@@ -107,7 +108,7 @@ Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const S
             Fault refused = fault;
             refused.code = ErrorCode::kInput; // without the usage
             refused.set(problem("apptainer-variable-refused", fault.message));
-            return fail(Error(std::move(refused)));
+            return fail(std::move(refused));
         }
         return wrong_usage(session, std::string(verb.name), read.error());
     }
@@ -142,10 +143,8 @@ Result<void> check_number(const OtherVerb& verb, const OtherFlag& flag, const Fl
                                 {"sif add", "--groupid"},
                                 {"sif add", "--link"},
                                 {"instance stop", "--timeout"}};
-    const bool is_number =
-        std::any_of(std::begin(kNumbers), std::end(kNumbers), [&](const Row& row) {
-            return row.verb == verb.verb && flag.has_name(row.name);
-        });
+    const bool is_number = std::ranges::any_of(
+        kNumbers, [&](const Row& row) { return row.verb == verb.verb && flag.has_name(row.name); });
     const bool is_signed = flag.has_name("--keyidx") || flag.has_name("--bit-length") ||
                            flag.has_name("--alignment") || flag.has_name("--size") ||
                            flag.has_name("--timeout");
@@ -338,8 +337,7 @@ group_words(const Session& session, const GlobalFlags& flags, const std::string&
     if (is_flag && !is_help) {
         return wrong_usage(session, verb, unknown_flag(session.words[next]));
     }
-    if (!is_help &&
-        std::find(std::begin(kWithHelp), std::end(kWithHelp), verb) == std::end(kWithHelp)) {
+    if (!is_help && !contains(kWithHelp, verb)) {
         return wrong_usage(
             session,
             verb,

@@ -2,6 +2,7 @@
 #include "cli/apptainer/refused_verbs.hpp"
 
 #include "cli/run/flag_words.hpp"
+#include "support/find.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ constexpr RefusedFlags kRefusedFlags[] = {
 
 bool has_flag(std::string_view list, std::string_view name) {
     const auto words = text::split_terminated(list, ',');
-    return std::find(words.begin(), words.end(), name) != words.end();
+    return contains(words, name);
 }
 
 std::optional<bool> takes_value(std::string_view verb, std::string_view name) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apptainer/refused_words.hpp"
 
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -72,10 +73,6 @@ Result<int> refuse_verb(const std::string& why) {
     return fail(ErrorCode::kEnvironment, problem("apptainer-refusal", why));
 }
 
-bool has_word_of(const std::vector<std::string>& words, std::string_view flag) {
-    return std::find(words.begin(), words.end(), flag) != words.end();
-}
-
 /// An image of a library, after a question: only a yes is refused here.
 std::optional<Result<int>> refuse_delete(const std::vector<std::string>& words) {
     constexpr std::string_view kScheme = "library://";
@@ -85,7 +82,7 @@ std::optional<Result<int>> refuse_delete(const std::vector<std::string>& words) 
         return refuse_verb("unsupported protocol scheme \"" + printable(image.substr(0, colon)) +
                            "\" for delete");
     }
-    if (has_word_of(words, "--force") || has_word_of(words, "-F")) {
+    if (contains(words, "--force") || contains(words, "-F")) {
         return std::nullopt;
     }
     const std::string name = image.substr(colon == std::string::npos ? 0 : kScheme.size());
@@ -111,12 +108,10 @@ std::optional<Result<int>> refused_as_reference(const Session& session, const st
     if (verb == "plugin install" && std::filesystem::exists(words.back(), failed)) {
         return std::nullopt;
     }
-    const auto* const row =
-        std::find_if(std::begin(kRefusals), std::end(kRefusals), [&](const Refusal& one) {
-            const bool is_of =
-                one.verb.ends_with(' ') ? verb.starts_with(one.verb) : verb == one.verb;
-            return is_of && (!one.is_of_users || ::geteuid() != 0);
-        });
+    const auto* const row = std::ranges::find_if(kRefusals, [&](const Refusal& one) {
+        const bool is_of = one.verb.ends_with(' ') ? verb.starts_with(one.verb) : verb == one.verb;
+        return is_of && (!one.is_of_users || ::geteuid() != 0);
+    });
     return row == std::end(kRefusals)
                ? std::nullopt
                : std::optional(refuse_verb(filled_refusal(*row, verb, words.back())));

@@ -163,10 +163,8 @@ Result<int> registry_list(const Session& session, const OtherCall& call) {
     CYBELE_TRY(const std::vector<std::string> hosts,
                registry::login_hosts(registry::login_file({}, session.environment)));
     for (const std::string& host : hosts) { // what other programs have logged in to
-        const bool is_noted =
-            std::any_of(addresses.begin(), addresses.end(), [&](const std::string& one) {
-                return one.ends_with("://" + host);
-            });
+        const bool is_noted = std::ranges::any_of(
+            addresses, [&](const std::string& one) { return one.ends_with("://" + host); });
         if (!is_noted) {
             addresses.push_back("docker://" + host);
         }

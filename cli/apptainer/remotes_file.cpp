@@ -88,9 +88,8 @@ std::string address_of(const yaml::Node& login) {
 constexpr std::string_view kLogins = "Credentials";
 
 auto find_logins(std::vector<yaml::Entry>& entries) {
-    return std::find_if(entries.begin(), entries.end(), [](const yaml::Entry& entry) {
-        return entry.first.scalar == kLogins;
-    });
+    return std::ranges::find_if(
+        entries, [](const yaml::Entry& entry) { return entry.first.scalar == kLogins; });
 }
 
 } // namespace

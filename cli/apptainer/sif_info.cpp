@@ -95,7 +95,7 @@ Result<int> show_object(const OtherCall& call) {
     const auto as_usage = [](const Error& error) { // Apptainer's code of it
         Fault fault = error.faults().front();
         fault.code = ErrorCode::kUsage;
-        return fail(Error(std::move(fault)));
+        return fail(std::move(fault));
     };
     const auto image = images::Image::open(call.words.back());
     if (!image) {

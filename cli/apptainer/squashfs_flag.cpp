@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apptainer/squashfs_flag.hpp"
 
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
-#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -17,11 +17,6 @@ constexpr std::string_view kWithValue[] = {
     "-b", "-mem", "-mem-percent", "-processors", "-Xcompression-level"};
 constexpr std::string_view kAlone[] = {
     "-info", "-no-duplicates", "-no-progress", "-noappend", "-progress", "-quiet"};
-
-template <typename Words>
-bool has(const Words& words, std::string_view word) {
-    return std::find(std::begin(words), std::end(words), word) != std::end(words);
-}
 
 tl::unexpected<Error> refuse(std::string_view word) {
     return fail(ErrorCode::kEnvironment,
@@ -47,10 +42,10 @@ Result<std::string> read_squashfs_arguments(const OtherCall& call) {
     }
     for (std::size_t i = 0; i < words.size(); ++i) {
         const bool is_compression = words[i] == "-comp";
-        if (!is_compression && has(kAlone, words[i])) {
+        if (!is_compression && contains(kAlone, words[i])) {
             continue;
         }
-        if ((!is_compression && !has(kWithValue, words[i])) || i + 1 == words.size()) {
+        if ((!is_compression && !contains(kWithValue, words[i])) || i + 1 == words.size()) {
             return refuse(words[i]);
         }
         ++i;

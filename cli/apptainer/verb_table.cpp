@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apptainer/verb_table.hpp"
 
+#include "support/find.hpp"
 #include "support/text.hpp"
-
-#include <algorithm>
 
 namespace cybele::cli {
 
@@ -346,7 +345,7 @@ constexpr OtherVariable kVariables[] = {
 
 bool has_word(std::string_view list, std::string_view word) {
     const auto words = text::split_terminated(list, ',');
-    return std::find(words.begin(), words.end(), word) != words.end();
+    return contains(words, word);
 }
 
 } // namespace
@@ -372,18 +371,12 @@ std::span<const OtherVerb> other_verbs() {
 }
 
 const OtherFlag* find_flag(std::string_view verb, std::string_view name) {
-    const auto* const row =
-        std::find_if(std::begin(kFlags), std::end(kFlags), [&](const OtherFlag& one) {
-            return one.is_of(verb) && one.has_name(name);
-        });
-    return row == std::end(kFlags) ? nullptr : row;
+    return find_row(kFlags,
+                    [&](const OtherFlag& one) { return one.is_of(verb) && one.has_name(name); });
 }
 
 const OtherVerb* find_verb(std::string_view verb) {
-    const auto* const row = std::find_if(std::begin(kVerbs),
-                                         std::end(kVerbs),
-                                         [&](const OtherVerb& one) { return one.verb == verb; });
-    return row == std::end(kVerbs) ? nullptr : row;
+    return find_row(kVerbs, verb, &OtherVerb::verb);
 }
 
 } // namespace cybele::cli

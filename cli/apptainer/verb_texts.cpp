@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/apptainer/verb_texts.hpp"
 
-#include <algorithm>
+#include "support/find.hpp"
+
 #include <iterator>
 
 namespace cybele::cli {
@@ -122,10 +123,7 @@ constexpr VerbText kTexts[] = {
 } // namespace
 
 const VerbText* verb_text(std::string_view verb) {
-    const auto* const row = std::find_if(std::begin(kTexts),
-                                         std::end(kTexts),
-                                         [&](const VerbText& one) { return one.verb == verb; });
-    return row == std::end(kTexts) ? nullptr : row;
+    return find_row(kTexts, verb, &VerbText::verb);
 }
 
 std::span<const VerbText> verb_texts() {

@@ -45,7 +45,7 @@ std::string dockerfile_text(const fs::path& source) {
 
 std::string account_of(const recipes::Imported& imported) {
     const auto count = [&](bool is_carried) {
-        return std::count_if(imported.lines.begin(), imported.lines.end(), [&](const auto& line) {
+        return std::ranges::count_if(imported.lines, [&](const auto& line) {
             return !line.is_blank && line.is_carried == is_carried;
         });
     };

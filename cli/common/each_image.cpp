@@ -51,10 +51,8 @@ void EachImage::print(const std::string& line) const {
 }
 
 void EachImage::fail(const std::string& image, const Error& error, bool is_alone) {
-    const auto same =
-        std::find_if(failures_.begin(), failures_.end(), [&error](const Failure& known) {
-            return is_same_reason(known.error, error);
-        });
+    const auto same = std::ranges::find_if(
+        failures_, [&error](const Failure& known) { return is_same_reason(known.error, error); });
     const bool is_repeated = same != failures_.end();
     if (is_alone) {
         add({{"image", image}, {"error", error.message()}});

@@ -2,6 +2,7 @@
 #include "cli/common/reference_build.hpp"
 
 #include "builder/request/step_line.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -143,7 +144,7 @@ void ReferenceBuild::tell_metadata() {
     has_metadata_ = true;
     for (const auto& [section, text] : kMetadata) {
         const auto& all = stages_[at_].sections;
-        if (std::find(all.begin(), all.end(), section) != all.end()) {
+        if (contains(all, section)) {
             session_->inform_as_other(text);
         }
     }
@@ -158,10 +159,9 @@ void ReferenceBuild::tell_copies(std::string_view step) {
 }
 
 bool ReferenceBuild::runs_scripts() const {
-    return std::any_of(stages_.begin(), stages_.end(), [](const PlannedStage& stage) {
+    return std::ranges::any_of(stages_, [](const PlannedStage& stage) {
         const auto has = [&stage](std::string_view section) {
-            return std::find(stage.sections.begin(), stage.sections.end(), section) !=
-                   stage.sections.end();
+            return contains(stage.sections, section);
         };
         return has("pre") || has("setup") || has("post") || has("test") || has("appinstall");
     });

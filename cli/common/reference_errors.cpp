@@ -276,10 +276,8 @@ std::string filled(const KnownError& row, const Fault& fault) {
     };
     std::string text;
     for (std::size_t at = 0; at < row.words.size();) {
-        const auto* const value =
-            std::find_if(std::begin(values), std::end(values), [&](const auto& one) {
-                return row.words.substr(at).starts_with(one.first);
-            });
+        const auto* const value = std::ranges::find_if(
+            values, [&](const auto& one) { return row.words.substr(at).starts_with(one.first); });
         if (value == std::end(values)) {
             text += row.words[at++];
         } else {
@@ -301,12 +299,11 @@ std::optional<std::string> reference_error_text(const Fault& fault, bool is_star
     if (fault.is_warning) {
         return std::nullopt;
     }
-    const auto* const row =
-        std::find_if(std::begin(kKnownErrors), std::end(kKnownErrors), [&](const KnownError& one) {
-            return one.id == fault.id && (one.verbs == Verbs::kAny || is_start) &&
-                   (one.detail.empty() || one.detail == fault.detail) &&
-                   (one.words != kNoSystemd || !has_systemd());
-        });
+    const auto* const row = std::ranges::find_if(kKnownErrors, [&](const KnownError& one) {
+        return one.id == fault.id && (one.verbs == Verbs::kAny || is_start) &&
+               (one.detail.empty() || one.detail == fault.detail) &&
+               (one.words != kNoSystemd || !has_systemd());
+    });
     return row == std::end(kKnownErrors) ? std::nullopt : std::optional(filled(*row, fault));
 }
 

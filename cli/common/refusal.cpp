@@ -73,10 +73,7 @@ constexpr ReferenceWords kReferenceWords[] = {
 
 /// Nothing where Apptainer's callers look for nothing.
 std::string reference_words(const Fault& fault) {
-    const auto* const row =
-        std::find_if(std::begin(kReferenceWords),
-                     std::end(kReferenceWords),
-                     [&](const ReferenceWords& known) { return known.id == fault.id; });
+    const auto* const row = std::ranges::find(kReferenceWords, fault.id, &ReferenceWords::id);
     if (row == std::end(kReferenceWords) || fault.is_warning) {
         return {};
     }
@@ -104,10 +101,7 @@ std::string_view page_about(const Fault& fault) {
     if (fault.is_warning) {
         return {};
     }
-    const auto* const row =
-        std::find_if(std::begin(kPages), std::end(kPages), [&](const PageRow& known) {
-            return known.id == fault.id;
-        });
+    const auto* const row = std::ranges::find(kPages, fault.id, &PageRow::id);
     if (row != std::end(kPages)) {
         return row->page;
     }

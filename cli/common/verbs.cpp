@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/verbs.hpp"
 
+#include "support/find.hpp"
+
 #include <algorithm>
 
 namespace cybele::cli {
@@ -9,10 +11,8 @@ void install_called(const std::vector<VerbGroup>& all,
                     std::string_view called,
                     CLI::App& parent,
                     Session& session) {
-    const auto is_called = [&](const VerbGroup& verbs) {
-        return std::find(verbs.names.begin(), verbs.names.end(), called) != verbs.names.end();
-    };
-    const bool is_alone = std::any_of(all.begin(), all.end(), is_called);
+    const auto is_called = [&](const VerbGroup& verbs) { return contains(verbs.names, called); };
+    const bool is_alone = std::ranges::any_of(all, is_called);
     for (const VerbGroup& verbs : all) {
         if (!is_alone || is_called(verbs)) {
             verbs.install(parent, session);

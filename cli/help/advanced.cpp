@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/help/advanced.hpp"
 
-#include <algorithm>
+#include "support/find.hpp"
+
 #include <iterator>
 
 namespace cybele::cli {
@@ -19,7 +20,7 @@ constexpr std::string_view kAdvanced[] = {
 } // namespace
 
 bool is_advanced(std::string_view command) {
-    return std::find(std::begin(kAdvanced), std::end(kAdvanced), command) != std::end(kAdvanced);
+    return contains(kAdvanced, command);
 }
 
 } // namespace cybele::cli

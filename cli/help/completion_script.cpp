@@ -76,9 +76,8 @@ std::string zsh_script(const std::string& program, const std::vector<VerbWords>&
 }
 
 std::string values_of(const VerbWords& words, std::string_view option) {
-    const auto found = std::find_if(words.values.begin(), words.values.end(), [&](const auto& row) {
-        return row.first == option;
-    });
+    const auto found =
+        std::ranges::find_if(words.values, [&](const auto& row) { return row.first == option; });
     return found == words.values.end() ? std::string() : found->second;
 }
 

@@ -38,9 +38,8 @@ std::string_view page_name(std::string_view file) {
 
 bool is_page(std::string_view name) {
     const auto pages = embedded::reference_pages();
-    return std::any_of(pages.begin(), pages.end(), [&](const EmbeddedFile& page) {
-        return page_name(page.name) == name;
-    });
+    return std::ranges::any_of(
+        pages, [&](const EmbeddedFile& page) { return page_name(page.name) == name; });
 }
 
 std::string_view page_text(std::string_view name) {

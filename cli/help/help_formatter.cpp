@@ -148,9 +148,8 @@ public:
     std::string make_subcommands(const CLI::App* app, CLI::AppFormatMode /*mode*/) const override {
         const auto commands = app->get_subcommands({});
         const auto task_of = [&](const CLI::App* command) {
-            const auto* task = std::find_if(kTasks.begin(), kTasks.end(), [&](const auto& known) {
-                return known.first == command->get_name();
-            });
+            const auto* task = std::ranges::find_if(
+                kTasks, [&](const auto& known) { return known.first == command->get_name(); });
             return app->get_parent() != nullptr ? std::string_view("Commands")
                    : task == kTasks.end()       ? kOtherTask
                                                 : task->second;

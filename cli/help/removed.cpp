@@ -111,10 +111,7 @@ std::string help_of(const RemovedOption& row, const std::vector<std::string>& wo
 
 std::optional<RemovedUsage> removed_command(std::string_view command,
                                             const std::vector<std::string>& following) {
-    const auto* const row =
-        std::find_if(std::begin(kCommands), std::end(kCommands), [&](const RemovedCommand& one) {
-            return one.command == command;
-        });
+    const auto* const row = std::ranges::find(kCommands, command, &RemovedCommand::command);
     if (row == std::end(kCommands)) {
         return std::nullopt;
     }

@@ -5,6 +5,7 @@
 #include "cli/help/verb_hints.hpp"
 #include "pipeline/schemas.hpp"
 #include "support/document_help.hpp"
+#include "support/find.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -58,7 +59,7 @@ std::string fields_text(std::string_view word) {
     for (const FoundField& one : fields) {
         names.push_back(one.field->name);
     }
-    const bool is_name = std::find(names.begin(), names.end(), word) != names.end();
+    const bool is_name = contains(names, word);
     const std::string_view ours = is_name ? word : document::synonym_of(word, names);
     std::string text;
     for (const FoundField& one : fields) {
@@ -117,9 +118,8 @@ bool is_command(const CLI::App& all, std::string_view words) {
     const CLI::App* verb = &all;
     for (const std::string_view word : text::split(words, ' ')) {
         const auto verbs = verb->get_subcommands({});
-        const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const CLI::App* each) {
-            return each->get_name() == word;
-        });
+        const auto found = std::ranges::find_if(
+            verbs, [&](const CLI::App* each) { return each->get_name() == word; });
         if (found == verbs.end()) {
             return false;
         }

@@ -7,6 +7,7 @@
 #include "cli/help/usage_values.hpp"
 #include "cli/help/verb_hints.hpp"
 #include "support/document_help.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -38,9 +39,8 @@ Called called_by(const CLI::App& app, const std::vector<std::string>& words) {
         if (verbs.empty()) {
             break;
         }
-        const auto found = std::find_if(verbs.begin(), verbs.end(), [&](const CLI::App* verb) {
-            return verb->get_name() == word;
-        });
+        const auto found = std::ranges::find_if(
+            verbs, [&](const CLI::App* verb) { return verb->get_name() == word; });
         if (found == verbs.end()) {
             called.unknown = word;
             called.following.assign(at + 1, words.end());
@@ -72,7 +72,7 @@ std::string nearest_of(std::string_view word, const std::vector<std::string>& na
 /// `--verify-key` for `--verify`, `--sign-key` for `--key`, `--key` for `--sign-key`.
 std::string related_of(std::string_view word, const std::vector<std::string>& names) {
     constexpr std::size_t kShortest = 5; // with its two hyphens
-    const auto found = std::find_if(names.begin(), names.end(), [&](const std::string& name) {
+    const auto found = std::ranges::find_if(names, [&](const std::string& name) {
         return word.size() >= kShortest && name.size() >= kShortest &&
                (name.starts_with(std::string(word) + "-") || name.ends_with(word.substr(1)) ||
                 word.ends_with(name.substr(1)));
@@ -85,7 +85,7 @@ Usage unknown_verb(const CLI::App& app, const Called& called) {
     auto commands = commands_for(app, called.unknown);
     const std::string group = called.verb->get_name() + " "; // `job delete`: a verb of jobs first
     const auto is_of_group = [&](const std::string& command) { return command.starts_with(group); };
-    if (std::any_of(commands.begin(), commands.end(), is_of_group)) {
+    if (std::ranges::any_of(commands, is_of_group)) {
         std::erase_if(commands, [&](const std::string& command) { return !is_of_group(command); });
     }
     if (!commands.empty()) {
@@ -151,7 +151,7 @@ constexpr std::pair<std::string_view, std::string_view> kJobFields[] = {
 };
 
 std::string_view field_for(const std::vector<std::string>& names, std::string_view option) {
-    const bool has_overrides = std::find(names.begin(), names.end(), "--ntasks") != names.end();
+    const bool has_overrides = contains(names, "--ntasks");
     for (const auto& [theirs, help] : kJobFields) {
         if (has_overrides && theirs == option) {
             return help;
@@ -161,10 +161,9 @@ std::string_view field_for(const std::vector<std::string>& names, std::string_vi
 }
 
 std::string_view hint_for(std::string_view command, std::string_view option) {
-    const auto* const found =
-        std::find_if(std::begin(kOptionHints), std::end(kOptionHints), [&](const OptionHint& row) {
-            return row.command == command && row.option == option;
-        });
+    const auto* const found = std::ranges::find_if(kOptionHints, [&](const OptionHint& row) {
+        return row.command == command && row.option == option;
+    });
     return found == std::end(kOptionHints) ? "" : found->help;
 }
 
@@ -178,9 +177,8 @@ std::optional<Usage> unknown_option(const Called& called, std::string_view messa
     // An option that is unknown makes an argument of its value: `demo.pub --kye`.
     const std::vector<std::string_view> words =
         text::split_terminated(message.substr(at + kSays.size()), ' ');
-    const auto found = std::find_if(words.begin(), words.end(), [](std::string_view word) {
-        return word.size() > 1 && word.front() == '-';
-    });
+    const auto found = std::ranges::find_if(
+        words, [](std::string_view word) { return word.size() > 1 && word.front() == '-'; });
     if (found == words.end()) {
         return std::nullopt;
     }
@@ -193,7 +191,7 @@ std::optional<Usage> unknown_option(const Called& called, std::string_view messa
             }
         }
     }
-    const bool has_format = std::find(names.begin(), names.end(), "--format") != names.end();
+    const bool has_format = contains(names, "--format");
     const std::string_view own =
         word == "--json" && has_format ? "write --format json" : hint_for(called.path, word);
     if (const auto hint = own.empty() ? field_for(names, word) : own; !hint.empty()) {

@@ -2,6 +2,7 @@
 #include "cli/image/cache_entries.hpp"
 
 #include "runtime/containers/unpacked_trees.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -44,7 +45,7 @@ entries_of(const Session& session, const Cache& cache, const std::string& kind) 
 Result<void> check_kind(const std::string& kind) {
     constexpr std::array<std::string_view, 7> kKinds = {
         "", "bases", "steps", "failed", "images", "packages", kUnpacked};
-    if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end()) {
+    if (contains(kKinds, kind)) {
         return {};
     }
     return fail(ErrorCode::kUsage,

@@ -6,6 +6,7 @@
 #include "cli/common/image_store.hpp"
 #include "cli/common/session.hpp"
 #include "cli/image/inspect_print.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -46,8 +47,7 @@ constexpr std::array kMarks = {
 };
 
 const Mark& mark_of(images::Change change) {
-    return *std::find_if(
-        kMarks.begin(), kMarks.end(), [&](const Mark& mark) { return mark.change == change; });
+    return *std::ranges::find(kMarks, change, &Mark::change);
 }
 
 std::string or_nothing(const std::string& text) {
@@ -74,9 +74,9 @@ std::string shown_value(const std::string& text, bool is_time) {
 bool is_time_only(const images::Difference& difference) {
     return difference.section == "file" && difference.change == images::Change::kChanged &&
            difference.lines.empty() &&
-           std::all_of(difference.fields.begin(),
-                       difference.fields.end(),
-                       [](const images::FieldChange& field) { return field.field == "time"; });
+           std::ranges::all_of(difference.fields, [](const images::FieldChange& field) {
+               return field.field == "time";
+           });
 }
 
 /// How many things of each section differ.
@@ -206,17 +206,14 @@ images::DiffOptions ignored_of(const DiffOptions& options) {
 }
 
 bool is_wanted_section(const DiffOptions& options, const std::string& section) {
-    return options.sections.empty() ||
-           std::find(options.sections.begin(), options.sections.end(), section) !=
-               options.sections.end();
+    return options.sections.empty() || contains(options.sections, section);
 }
 
 /// An image without files and a folder: "equal" would say that something was compared.
 bool is_incomparable(const std::vector<std::string>& notes) {
     const auto says = [&](std::string_view begin) {
-        return std::any_of(notes.begin(), notes.end(), [&](const std::string& note) {
-            return note.starts_with(begin);
-        });
+        return std::ranges::any_of(
+            notes, [&](const std::string& note) { return note.starts_with(begin); });
     };
     return says("header and objects are not compared") &&
            says("files and packages are not compared");

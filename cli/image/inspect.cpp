@@ -148,8 +148,7 @@ Result<int> show_metadata(const Session& session,
 }
 
 bool is_wanted_app(const InspectOptions& options, const std::string& path) {
-    return options.globs.empty() ||
-           std::any_of(options.globs.begin(), options.globs.end(), [&](const auto& glob) {
+    return options.globs.empty() || std::ranges::any_of(options.globs, [&](const auto& glob) {
                return images::matches_glob(glob, path);
            });
 }

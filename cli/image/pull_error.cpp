@@ -89,9 +89,8 @@ std::string why_of_registry(const Fault& fault, const ImageAddress& address) {
                          : unauthorized_answer(fault, address.repository, address.tag);
     }
     if (fault.id == "reference-malformed" && is_docker) {
-        const bool has_capital = std::any_of(address.repository.begin(),
-                                             address.repository.end(),
-                                             [](char c) { return c >= 'A' && c <= 'Z'; });
+        const bool has_capital =
+            std::ranges::any_of(address.repository, [](char c) { return c >= 'A' && c <= 'Z'; });
         return fmt::format("unable to parse image name docker://{}: invalid reference format{}",
                            address.rest,
                            has_capital ? ": repository name must be lowercase" : "");

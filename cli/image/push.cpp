@@ -6,6 +6,7 @@
 #include "images/inspection/sbom.hpp"
 #include "images/signatures/signed.hpp"
 #include "registry/oci/attached.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -209,7 +210,7 @@ bool is_of_registry(const Error& error) {
                                                    "registry-without-https",
                                                    "registry-login-missing",
                                                    "registry-login-refused"};
-    return std::find(kIds.begin(), kIds.end(), error.faults().front().id) != kIds.end();
+    return contains(kIds, error.faults().front().id);
 }
 
 /// Several images into a folder of a registry, each by the name of its file.

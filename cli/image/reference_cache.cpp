@@ -5,6 +5,7 @@
 #include "cli/common/image_store.hpp"
 #include "cli/image/cache_entries.hpp"
 #include "registry/store/layers.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -39,12 +40,9 @@ constexpr std::string_view kBlobs = "blob"; ///< what images are made from
 std::vector<std::string_view> types_of(const registry::StoredImage& image) {
     std::vector<std::string_view> types;
     for (const std::string& name : image.record.names) {
-        const auto* const row =
-            std::find_if(std::begin(kCacheTypes), std::end(kCacheTypes), [&](const auto& one) {
-                return name.starts_with(one.name);
-            });
-        if (row != std::end(kCacheTypes) &&
-            std::find(types.begin(), types.end(), row->type) == types.end()) {
+        const auto* const row = std::ranges::find_if(
+            kCacheTypes, [&](const auto& one) { return name.starts_with(one.name); });
+        if (row != std::end(kCacheTypes) && !contains(types, row->type)) {
             types.push_back(row->type);
         }
     }
@@ -112,15 +110,14 @@ void print_cache_row(const std::string& name,
 } // namespace
 
 bool has_cache_type(const std::vector<std::string>& types, std::string_view type) {
-    return types.empty() || std::any_of(types.begin(), types.end(), [&](const std::string& one) {
+    return types.empty() || std::ranges::any_of(types, [&](const std::string& one) {
                return one == type || one == "all";
            });
 }
 
 bool is_image_type(std::string_view type) {
-    return type == "all" || std::any_of(std::begin(kCacheTypes),
-                                        std::end(kCacheTypes),
-                                        [&](const auto& row) { return row.type == type; });
+    return type == "all" ||
+           std::ranges::any_of(kCacheTypes, [&](const auto& row) { return row.type == type; });
 }
 
 std::vector<std::string>
@@ -199,7 +196,7 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
         }
     }
     std::vector<std::string> counts;
-    if (types.empty() || std::any_of(types.begin(), types.end(), is_image_type)) {
+    if (types.empty() || std::ranges::any_of(types, is_image_type)) {
         counts.push_back(
             fmt::format("{} container file(s) using {}", images.size(), cache_size(of_images)));
     }
@@ -247,8 +244,8 @@ tell_reference_cleaning(const Session& session, int days, const std::vector<std:
                 entries.push_back(digest.substr(digest.find(':') + 1));
             }
         }
-        const bool has_layers = std::any_of(
-            layers.begin(), layers.end(), [&](const auto& one) { return is_old(one.used); });
+        const bool has_layers =
+            std::ranges::any_of(layers, [&](const auto& one) { return is_old(one.used); });
         if (type == kBlobs && has_layers) {
             entries = {"blobs", "index.json", "oci-layout"};
         }

@@ -17,6 +17,7 @@
 #include "registry/store/record.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -59,11 +60,7 @@ constexpr SchemeRow kSchemes[] = {
 };
 
 const SchemeRow* scheme_of(std::string_view image) {
-    const auto* const row =
-        std::find_if(std::begin(kSchemes), std::end(kSchemes), [&](const SchemeRow& one) {
-            return image.starts_with(one.scheme);
-        });
-    return row == std::end(kSchemes) ? nullptr : row;
+    return find_row(kSchemes, [&](const SchemeRow& one) { return image.starts_with(one.scheme); });
 }
 
 std::string short_hash(std::string_view text) {

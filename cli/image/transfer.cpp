@@ -10,6 +10,7 @@
 #include "images/sif/sif.hpp"
 #include "registry/cache/trusted.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -57,7 +58,7 @@ std::vector<std::string> signers_of(const images::Verification& verification) {
     std::vector<std::string> signers;
     for (const images::SignatureState& state : verification.signatures) {
         const std::string signer = state.is_valid ? images::signer_text(state) : "";
-        if (!signer.empty() && std::find(signers.begin(), signers.end(), signer) == signers.end()) {
+        if (!signer.empty() && !contains(signers, signer)) {
             signers.push_back(signer);
         }
     }

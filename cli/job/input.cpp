@@ -54,10 +54,7 @@ constexpr std::array kValueNames{ValueName{"--gpus", "N"},
                                  ValueName{"--comment", "TEXT"}};
 
 const char* value_name(std::string_view option) {
-    const auto* const found =
-        std::find_if(kValueNames.begin(), kValueNames.end(), [option](const ValueName& row) {
-            return row.option == option;
-        });
+    const auto* const found = std::ranges::find(kValueNames, option, &ValueName::option);
     return found == kValueNames.end() ? "VALUE" : found->value;
 }
 
@@ -67,7 +64,7 @@ std::string of_job(std::string_view description) {
 }
 
 bool is_count_word(const std::string& text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), is_digit);
+    return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
 } // namespace
@@ -131,7 +128,7 @@ Result<void> check_scheduler_setting(const pipeline::Settings& settings) {
     fault.where = settings.place("scheduler");
     fault.because = "the setting `scheduler` is from " + printable(settings.origin("scheduler")) +
                     "; " + fault.because;
-    return fail(Error(std::move(fault)));
+    return fail(std::move(fault));
 }
 
 /// `-q gpu job.yaml`, as qsub names a queue.

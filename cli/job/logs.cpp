@@ -147,7 +147,7 @@ Result<int> print_row(Session& session,
 
 Result<int> logs(Session& session, const LogsOptions& options) {
     CYBELE_TRY(submission::JobContext context, open_context(session));
-    CYBELE_TRY(const auto row, submission::find_row(context.journal(), options.name));
+    CYBELE_TRY(const auto row, submission::find_sweep_row(context.journal(), options.name));
     if (row) {
         return print_row(session, context, *row, options);
     }

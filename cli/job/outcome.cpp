@@ -88,7 +88,7 @@ std::string list_line(const std::vector<submission::Entry>& entries, bool has_el
     const std::string_view noun = has_elements ? "element" : "job";
     std::string line = fmt::format(
         "{} {}{}: {}", entries.size(), noun, entries.size() == 1 ? "" : "s", counts(entries));
-    const auto failed = std::find_if(entries.begin(), entries.end(), [](const auto& entry) {
+    const auto failed = std::ranges::find_if(entries, [](const auto& entry) {
         return entry.ended != 0 && entry.state != submission::State::kDone;
     });
     if (failed == entries.end()) {

@@ -18,6 +18,7 @@
 #include "submission/submit/resubmit.hpp"
 #include "submission/submit/submit.hpp"
 #include "submission/submit/verification.hpp"
+#include "support/find.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -322,10 +323,9 @@ continued(const SubmitOptions& options, const Turn& turn, std::uint32_t times) {
     const auto elements = submission::elements_of(job);
     const auto& on = turn.continuation->on;
     const auto is_continued = [&on](const submission::Entry& element) {
-        return std::find(on.begin(), on.end(), submission::continued_end(element)) != on.end();
+        return contains(on, submission::continued_end(element));
     };
-    if (times >= turn.continuation->most ||
-        std::none_of(elements.begin(), elements.end(), is_continued)) {
+    if (times >= turn.continuation->most || std::ranges::none_of(elements, is_continued)) {
         return std::optional<SubmitOptions>();
     }
     submission::RepeatChoice choice;

@@ -106,33 +106,33 @@ Result<std::optional<int>> submit_elsewhere(Session& session,
         return std::optional(0);
     }
     if (!placement.target) {
-        return fail(Error(input.job.fault_at(
+        return fail(input.job.fault_at(
             "target",
             problem("no-target-fits", "neither the cluster nor Kubernetes can run this Job"),
             placement.table[placement.decided].because,
-            "see the complete table with --explain")));
+            "see the complete table with --explain"));
     }
     if (*placement.target == submission::Target::kCluster) {
         return std::optional<int>();
     }
     if (target == "auto" && !has_own_image(input)) {
-        return fail(Error(input.job.fault_at(
+        return fail(input.job.fault_at(
             "target",
             problem("target-kubernetes-without-image",
                     "`target: auto` chose Kubernetes, and the Job has no image for it"),
             placement.table[placement.decided].because,
-            "add `kubernetes: {image: REGISTRY/NAME:TAG}`, or write `--target cluster`")));
+            "add `kubernetes: {image: REGISTRY/NAME:TAG}`, or write `--target cluster`"));
     }
     if (target == "auto") {
         session.note(placement_note(placement));
     }
     if (!submission::has_bridge(input) && options.kind.empty() && !has_own_image(input)) {
-        return fail(Error(input.job.fault_at(
+        return fail(input.job.fault_at(
             "target",
             problem("kubernetes-kind-unknown",
                     "it is not known which object Kubernetes is to have"),
             "no Site says which bridge is there, and without one nothing would run the object",
-            "name a Site with `kubernetes: {bridge: NAME}`, or the object's kind: --kind")));
+            "name a Site with `kubernetes: {bridge: NAME}`, or the object's kind: --kind"));
     }
     CYBELE_TRY(const int code, submit_yaml(session, input, options));
     return std::optional(code);

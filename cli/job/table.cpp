@@ -70,9 +70,8 @@ namespace {
 constexpr std::size_t kShortId = 8; ///< characters of a UUID that stand for it
 
 bool is_ascii(std::string_view text) {
-    return std::all_of(text.begin(), text.end(), [](char byte) {
-        return static_cast<unsigned char>(byte) < 0x80;
-    });
+    return std::ranges::all_of(text,
+                               [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
 }
 
 std::string_view short_id(const submission::Entry& entry) {
@@ -195,7 +194,7 @@ Result<std::vector<submission::Entry>> named(const Session& session,
     std::vector<std::pair<std::size_t, submission::Entry>>
         rows; // what is known of one is its record
     for (const std::string& name : names) {
-        CYBELE_TRY(auto row, submission::find_row(context.journal(), name));
+        CYBELE_TRY(auto row, submission::find_sweep_row(context.journal(), name));
         if (row) {
             rows.emplace_back(entries.size() + rows.size(), std::move(*row));
             continue;

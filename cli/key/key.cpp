@@ -192,9 +192,8 @@ void note_unusable(const Session& session, const pgp::CertificateState& state, s
 /// By the name of Apptainer, keys that are all there already are an error.
 Result<void> check_is_new(const Session& session,
                           const std::vector<pgp::KeyDirectory::Imported>& imported) {
-    const bool is_known = std::all_of(imported.begin(), imported.end(), [](const auto& one) {
-        return import_word(one) == "already there:";
-    });
+    const bool is_known = std::ranges::all_of(
+        imported, [](const auto& one) { return import_word(one) == "already there:"; });
     if (session.other_name.empty() || !is_known) {
         return {};
     }

@@ -2,6 +2,7 @@
 #include "cli/key/reference_words.hpp"
 
 #include "images/sif/types.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -37,8 +38,7 @@ std::vector<Descriptor> covered_objects(const images::Verification& verification
     }
     std::vector<Descriptor> objects;
     for (const Descriptor& one : image.descriptors()) {
-        const bool is_asked =
-            asked.empty() || std::find(asked.begin(), asked.end(), one.id) != asked.end();
+        const bool is_asked = asked.empty() || contains(asked, one.id);
         if (is_asked && ids.contains(one.id)) {
             objects.push_back(one);
         }
@@ -49,7 +49,7 @@ std::vector<Descriptor> covered_objects(const images::Verification& verification
 const SignatureState* signer_of(const images::Verification& verification, std::uint32_t object) {
     for (const SignatureState& state : verification.signatures) {
         const auto& covers = state.covers;
-        if (state.is_valid && std::find(covers.begin(), covers.end(), object) != covers.end()) {
+        if (state.is_valid && contains(covers, object)) {
             return &state;
         }
     }
@@ -82,9 +82,7 @@ std::string key_material(const std::vector<std::string>& keys,
 
 std::string reference_reason(const images::Verification& verification) {
     const auto lacks = [&verification](SignerGap gap) {
-        return std::any_of(verification.groups.begin(),
-                           verification.groups.end(),
-                           [gap](const images::GroupState& group) { return group.gap == gap; });
+        return contains(verification.groups, gap, &images::GroupState::gap);
     };
     if (lacks(SignerGap::kAnyPemKey)) {
         return std::string(kWithoutKey);
@@ -125,10 +123,8 @@ std::string reference_text(const images::Verification& verification,
         }
     }
     if (!verification.is_verified) {
-        const bool is_of_signature =
-            std::any_of(verification.signatures.begin(),
-                        verification.signatures.end(),
-                        [](const SignatureState& state) { return !state.is_valid; });
+        const bool is_of_signature = std::ranges::any_of(
+            verification.signatures, [](const SignatureState& state) { return !state.is_valid; });
         return is_of_signature
                    ? text + "\nError encountered during signature verification: " + reason + "\n"
                    : text;

@@ -207,7 +207,7 @@ verify_alone(const Session& session, const VerifyVerbOptions& options, const ima
     Session::print(session.is_json() ? verification_json(found, name, trust.require)
                                      : verification_text(found, name));
     if (!found.is_verified) {
-        return fail(Error(not_verified(found, name)));
+        return fail(not_verified(found, name));
     }
     return 0;
 }
@@ -262,7 +262,7 @@ Result<int> verify_as_reference(const Session& session,
                           std::string(kFailed) +
                               (why.starts_with("x509:") ? ": " : ": integrity: ") + why));
         fault.because.clear();
-        return fail(Error(std::move(fault)));
+        return fail(std::move(fault));
     }
     if (session.is_json()) {
         return 0;

@@ -125,7 +125,7 @@ Result<int> check_definition(Session& session, const DefinitionOptions& options)
             return kSignals + file.report.stopped_by; // what was found so far is not all
         }
     }
-    const bool is_good = std::all_of(files.begin(), files.end(), [&](const auto& file) {
+    const bool is_good = std::ranges::all_of(files, [&](const auto& file) {
         return file.report.is_accepted && file.report.errors() == 0 &&
                (!options.is_strict || file.report.is_clean());
     });

@@ -136,7 +136,7 @@ void add_once(Faults& faults, const Error& error) {
             return !known.where && !fault.where && known.message == fault.message &&
                    known.because == fault.because;
         };
-        if (std::none_of(faults.all().begin(), faults.all().end(), is_same)) {
+        if (std::ranges::none_of(faults.all(), is_same)) {
             faults.add(fault);
         }
     }

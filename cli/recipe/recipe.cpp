@@ -68,8 +68,8 @@ Result<recipes::Recipe> read_one(const RecipeOptions& options) {
 
 Result<int> check_recipe(Session& session, const RecipeOptions& options) {
     CYBELE_TRY(const auto all, check_each(options.files, options.arguments, options.is_unlocked));
-    const bool has_warnings = std::any_of(
-        all.begin(), all.end(), [](const CheckedRecipe& one) { return !one.warnings.empty(); });
+    const bool has_warnings =
+        std::ranges::any_of(all, [](const CheckedRecipe& one) { return !one.warnings.empty(); });
     if (session.is_json()) {
         nlohmann::json document{{"format", 1}};
         if (all.size() == 1) {

@@ -2,9 +2,8 @@
 #include "cli/run/flag_words.hpp"
 
 #include "runtime/containers/csv.hpp"
+#include "support/find.hpp"
 #include "support/text.hpp"
-
-#include <algorithm>
 
 namespace cybele::cli {
 
@@ -119,10 +118,10 @@ Result<bool> read_switch(const FlagWord& flag, std::string_view names) {
     constexpr std::string_view kYes[] = {"1", "t", "T", "true", "TRUE", "True"};
     constexpr std::string_view kNo[] = {"0", "f", "F", "false", "FALSE", "False"};
     const std::string value = flag.value.value_or("true");
-    if (std::find(std::begin(kYes), std::end(kYes), value) != std::end(kYes)) {
+    if (contains(kYes, value)) {
         return true;
     }
-    if (std::find(std::begin(kNo), std::end(kNo), value) != std::end(kNo)) {
+    if (contains(kNo, value)) {
         return false;
     }
     return refuse_flag("invalid argument \"" + value + "\" for \"" +

@@ -4,6 +4,7 @@
 #include "cli/run/flag_words.hpp"
 #include "runtime/containers/environment_option.hpp"
 #include "runtime/containers/root_image.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -27,19 +28,17 @@ constexpr StartVerb kStartVerbs[] = {{"exec", runtime::Action::kExec, 2},
 /// Apptainer's option of this name.
 const StartOption* option_named(std::string_view name, runtime::Action action, bool is_instance) {
     const auto rows = start_options();
-    const auto row = std::find_if(rows.begin(), rows.end(), [&](const StartOption& one) {
+    return find_row(rows, [&](const StartOption& one) {
         return !one.is_ours && one.has_name(name) && one.is_of(action, is_instance);
     });
-    return row == rows.end() ? nullptr : &*row;
 }
 
 /// Of those that take a value: an empty one is none but for these.
 bool reads_empty(const StartOption& option) {
     constexpr std::string_view kNames[] = {
         "--home", "--env", "--cpu-shares", "--pids-limit", "--blkio-weight", "--pem-path"};
-    return std::any_of(std::begin(kNames), std::end(kNames), [&](std::string_view name) {
-        return option.has_name(name);
-    });
+    return std::ranges::any_of(kNames,
+                               [&](std::string_view name) { return option.has_name(name); });
 }
 
 /// "1h30m", "1.5s", "-2ms", "0".
@@ -55,9 +54,7 @@ bool is_duration(std::string_view text) {
         const std::string_view digits = text.substr(0, number);
         text.remove_prefix(number);
         const std::size_t letters = std::min(text.find_first_of("0123456789."), text.size());
-        const bool is_unit =
-            std::find(std::begin(kUnits), std::end(kUnits), text.substr(0, letters)) !=
-            std::end(kUnits);
+        const bool is_unit = contains(kUnits, text.substr(0, letters));
         if (!is_unit || digits.find_first_of("0123456789") == std::string_view::npos ||
             std::count(digits.begin(), digits.end(), '.') > 1) {
             return false;
@@ -192,10 +189,7 @@ Result<void> take_flag(StartAs& read, const StartOption& option, const FlagWord&
 } // namespace
 
 const StartVerb* start_verb(std::string_view name) {
-    const auto* const row = std::find_if(std::begin(kStartVerbs),
-                                         std::end(kStartVerbs),
-                                         [&](const StartVerb& one) { return one.name == name; });
-    return row == std::end(kStartVerbs) ? nullptr : row;
+    return find_row(kStartVerbs, name, &StartVerb::name);
 }
 
 namespace {
@@ -249,7 +243,7 @@ Result<GlobalFlags> read_global_flags(const std::vector<std::string>& words,
                                {"--build-config", "", false},
                                {"--config", "-c", true}};
     const auto row_of = [&](std::string_view name) {
-        return std::find_if(std::begin(kGlobal), std::end(kGlobal), [&](const Row& one) {
+        return std::ranges::find_if(kGlobal, [&](const Row& one) {
             return one.name == name || (!name.empty() && one.letter == name);
         });
     };
@@ -309,9 +303,7 @@ void take_directory(StartOptions& options, const FlagWords& words, const Environ
     };
     constexpr Row kRows[] = {{"--cwd", {"CWD", "TARGET_CWD"}}, {"--pwd", {"PWD", "TARGET_PWD"}}};
     for (const Row& row : kRows) {
-        if (std::any_of(words.flags.begin(), words.flags.end(), [&](const FlagWord& flag) {
-                return flag.name == row.option;
-            })) {
+        if (contains(words.flags, row.option, &FlagWord::name)) {
             continue;
         }
         std::string value;
@@ -352,8 +344,7 @@ void warn_of_unknown_mounts(StartAs& read) {
         "proc", "sys", "dev", "devpts", "home", "tmp", "hostfs", "cwd", "bind-paths"};
     for (const std::string& text : read.options.request.files.no_mount) {
         for (const std::string& word : read_list(text)) {
-            const bool is_known =
-                std::find(std::begin(kKnown), std::end(kKnown), word) != std::end(kKnown);
+            const bool is_known = contains(kKnown, word);
             if (!is_known && !word.starts_with('/')) {
                 read.warnings.push_back("Ignoring unknown mount type '" + printable(word) + "'");
             }

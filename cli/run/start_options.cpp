@@ -6,6 +6,7 @@
 #include "runtime/containers/environment_option.hpp"
 #include "runtime/containers/root_image.hpp"
 #include "runtime/containers/site_settings.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -56,10 +57,10 @@ tl::unexpected<Error> refuse_variable(const std::string& variable,
 std::optional<bool> read_switch(std::string_view value) {
     constexpr std::string_view kYes[] = {"1", "t", "T", "true", "TRUE", "True"};
     constexpr std::string_view kNo[] = {"0", "f", "F", "false", "FALSE", "False"};
-    if (std::find(std::begin(kYes), std::end(kYes), value) != std::end(kYes)) {
+    if (contains(kYes, value)) {
         return true;
     }
-    if (std::find(std::begin(kNo), std::end(kNo), value) != std::end(kNo)) {
+    if (contains(kNo, value)) {
         return false;
     }
     return std::nullopt;
@@ -118,9 +119,8 @@ Result<void> take_variables(StartOptions& options,
     for (const std::string_view prefix : kPrefixes) {
         for (const auto& [name, value] : variables_of(environment, prefix)) {
             const auto rows = start_options();
-            const auto row = std::find_if(rows.begin(), rows.end(), [&](const StartOption& one) {
-                return has_variable(one, name);
-            });
+            const auto row = std::ranges::find_if(
+                rows, [&](const StartOption& one) { return has_variable(one, name); });
             if (row == rows.end() || text::trimmed(value, " \t").empty() ||
                 is_read_elsewhere(*row) ||
                 !row->is_of(options.request.program.action, options.is_instance)) {

@@ -3,8 +3,8 @@
 
 #include "cli/run/start_as.hpp"
 #include "cli/run/start_options.hpp"
+#include "support/find.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <set>
@@ -43,10 +43,9 @@ std::optional<runtime::Action> action_of(std::string_view verb) {
 
 const StartOption* find_option(std::string_view name, runtime::Action action) {
     const auto options = start_options();
-    const auto found = std::find_if(options.begin(), options.end(), [&](const StartOption& one) {
+    return find_row(options, [&](const StartOption& one) {
         return one.has_name(name) && one.is_of(action, false);
     });
-    return found == options.end() ? nullptr : &*found;
 }
 
 /// The options that every verb takes.

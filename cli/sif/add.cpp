@@ -73,7 +73,7 @@ Result<Choice> choose_word(std::span<const Choice> choices,
                            const std::string& option,
                            const std::string& given,
                            const std::string& needed_for) {
-    const auto found = std::find_if(choices.begin(), choices.end(), [&](const Choice& choice) {
+    const auto found = std::ranges::find_if(choices, [&](const Choice& choice) {
         return choice.number == given || choice.name == given;
     });
     if (found != choices.end()) {

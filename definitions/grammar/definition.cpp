@@ -3,6 +3,7 @@
 
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/grammar/scan.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 
@@ -44,9 +45,7 @@ std::string Stage::joined(std::string_view section) const {
 }
 
 bool Stage::has(std::string_view section) const {
-    return std::any_of(sections.begin(), sections.end(), [&](const Section& candidate) {
-        return candidate.name == section;
-    });
+    return contains(sections, section, &Section::name);
 }
 
 namespace {
@@ -67,9 +66,8 @@ std::string continued(const std::string& value) {
 
 std::size_t rank(const Section& section) {
     const auto names = section_names();
-    const auto found = std::find_if(names.begin(), names.end(), [&](const SectionName& row) {
-        return !row.is_app && row.name == section.name;
-    });
+    const auto found = std::ranges::find_if(
+        names, [&](const SectionName& row) { return !row.is_app && row.name == section.name; });
     return static_cast<std::size_t>(found - names.begin());
 }
 

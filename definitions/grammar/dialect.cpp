@@ -179,9 +179,7 @@ std::span<const FeatureRow> features() {
 }
 
 const FeatureRow& feature_row(Feature feature) {
-    return *std::find_if(kFeatures.begin(), kFeatures.end(), [&](const FeatureRow& row) {
-        return row.feature == feature;
-    });
+    return *std::ranges::find(kFeatures, feature, &FeatureRow::feature);
 }
 
 bool has(const Dialect& dialect, Feature feature) {
@@ -190,10 +188,7 @@ bool has(const Dialect& dialect, Feature feature) {
 
 Result<Dialect> parse_dialect(std::string_view text) {
     const auto [word, rest] = split_word(text);
-    const auto* const known =
-        std::find_if(kWords.begin(), kWords.end(), [&, name = word](const DialectWord& w) {
-            return w.word == name;
-        });
+    const auto* const known = std::ranges::find(kWords, word, &DialectWord::word);
     if (word.empty() || known == kWords.end()) {
         return no_dialect(text);
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/grammar/grammar.hpp"
 
-#include <algorithm>
+#include "support/find.hpp"
+
 #include <array>
 
 namespace cybele::definitions {
@@ -92,13 +93,6 @@ constexpr std::array kAgents = {
     Agent{"zypper", kAlways},
 };
 
-template <class Rows, class Field>
-const typename Rows::value_type* find_row(const Rows& rows, Field field, std::string_view word) {
-    const auto found =
-        std::find_if(rows.begin(), rows.end(), [&](const auto& row) { return row.*field == word; });
-    return found == rows.end() ? nullptr : &*found;
-}
-
 bool is_numbered_key(std::string_view key) {
     if (!key.starts_with(kNumberedKey)) {
         return false;
@@ -139,7 +133,7 @@ std::span<const HeaderKey> header_keys() {
 }
 
 bool agent_reads(std::string_view agent, std::string_view key) {
-    const HeaderKey* row = find_row(kHeaderKeys, &HeaderKey::key, key);
+    const HeaderKey* row = find_row(kHeaderKeys, key, &HeaderKey::key);
     const std::string_view agents = is_numbered_key(key) ? kZypper
                                     : row == nullptr     ? kAll
                                                          : row->agents;
@@ -150,17 +144,17 @@ const Since* header_since(std::string_view key) {
     if (is_numbered_key(key)) {
         return &kSuse;
     }
-    const HeaderKey* row = find_row(kHeaderKeys, &HeaderKey::key, key);
+    const HeaderKey* row = find_row(kHeaderKeys, key, &HeaderKey::key);
     return row == nullptr ? nullptr : &row->since;
 }
 
 const Since* section_since(std::string_view name) {
-    const SectionName* row = find_row(kSections, &SectionName::name, name);
+    const SectionName* row = find_row(kSections, name, &SectionName::name);
     return row == nullptr ? nullptr : &row->since;
 }
 
 const Since* agent_since(std::string_view name) {
-    const Agent* row = find_row(kAgents, &Agent::name, name);
+    const Agent* row = find_row(kAgents, name, &Agent::name);
     return row == nullptr ? nullptr : &row->since;
 }
 
@@ -170,7 +164,7 @@ bool is_header_key(std::string_view key, const Dialect& dialect) {
 }
 
 std::string header_spelling(std::string_view key) {
-    if (const HeaderKey* row = find_row(kHeaderKeys, &HeaderKey::key, key)) {
+    if (const HeaderKey* row = find_row(kHeaderKeys, key, &HeaderKey::key)) {
         return std::string(row->spelling);
     }
     if (key.starts_with(kNumberedKey)) {
@@ -184,12 +178,12 @@ std::span<const SectionName> section_names() {
 }
 
 bool is_section(std::string_view name, const Dialect& dialect) {
-    const SectionName* row = find_row(kSections, &SectionName::name, name);
+    const SectionName* row = find_row(kSections, name, &SectionName::name);
     return row != nullptr && !row->is_app && row->since.holds_for(dialect);
 }
 
 bool is_app_section(std::string_view name, const Dialect& dialect) {
-    const SectionName* row = find_row(kSections, &SectionName::name, name);
+    const SectionName* row = find_row(kSections, name, &SectionName::name);
     return row != nullptr && row->is_app && row->since.holds_for(dialect);
 }
 

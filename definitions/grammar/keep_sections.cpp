@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/grammar/keep_sections.hpp"
 
-#include <algorithm>
+#include "support/find.hpp"
+
 #include <string_view>
 
 namespace cybele::definitions {
@@ -13,9 +14,7 @@ constexpr std::string_view kChosenSections[] = {
 } // namespace
 
 Result<void> keep_sections(Definition& definition, const std::vector<std::string>& names) {
-    const auto has = [&](std::string_view name) {
-        return std::find(names.begin(), names.end(), name) != names.end();
-    };
+    const auto has = [&](std::string_view name) { return contains(names, name); };
     if (names.size() > 1 && (has("all") || has("none"))) {
         return fail(ErrorCode::kUsage,
                     problem("section-choice", "--section: 'all' and 'none' stand alone"),
@@ -27,9 +26,7 @@ Result<void> keep_sections(Definition& definition, const std::vector<std::string
     }
     for (Stage& stage : definition.stages) {
         std::erase_if(stage.sections, [&](const Section& one) {
-            const bool is_chosen =
-                std::find(std::begin(kChosenSections), std::end(kChosenSections), one.name) !=
-                std::end(kChosenSections);
+            const bool is_chosen = contains(kChosenSections, one.name);
             return is_chosen && !has(one.name);
         });
     }

@@ -180,8 +180,8 @@ std::vector<std::pair<std::string, std::string>> label_lines(std::string_view te
         const std::size_t space = std::min(trimmed.find(' '), trimmed.size());
         std::string key(trim(trimmed.substr(0, space)));
         std::string value(trim(trimmed.substr(space)));
-        const auto same = std::find_if(
-            labels.begin(), labels.end(), [&](const auto& label) { return label.first == key; });
+        const auto same =
+            std::ranges::find_if(labels, [&](const auto& label) { return label.first == key; });
         if (same != labels.end()) {
             same->second = std::move(value);
         } else {

@@ -7,6 +7,7 @@
 #include "definitions/grammar/scan.hpp"
 #include "definitions/grammar/sections.hpp"
 #include "definitions/grammar/substitute.hpp"
+#include "support/find.hpp"
 #include "support/other_file.hpp"
 #include "support/quote.hpp"
 
@@ -42,8 +43,7 @@ bool leaves_no_trace(const std::vector<ParsedSection>& sections) {
             arguments[section.name] = *parsed.argument;
         }
     }
-    return std::all_of(
-        arguments.begin(), arguments.end(), [](const auto& entry) { return entry.second.empty(); });
+    return std::ranges::all_of(arguments, [](const auto& entry) { return entry.second.empty(); });
 }
 
 void refuse_length(const Error& error, const Origin& origin, Findings& findings) {
@@ -94,7 +94,7 @@ bool is_distribution(std::string_view name) {
                                                                  "archlinux",
                                                                  "amazonlinux",
                                                                  "oraclelinux"};
-    return std::find(kDistributions.begin(), kDistributions.end(), name) != kDistributions.end();
+    return contains(kDistributions, name);
 }
 
 /// A header above its `Bootstrap:`, which begins the next stage.
@@ -119,10 +119,8 @@ bool refuse_header_above(const Stage& stage,
 
 void check_agent(const Stage& stage, const Stage* next, const Origin& origin, Findings& findings) {
     Fault place = origin.fault(0, origin.stage->text);
-    const bool has_bootstrap =
-        std::any_of(stage.header.begin(), stage.header.end(), [](const auto& entry) {
-            return entry.first == "bootstrap";
-        });
+    const bool has_bootstrap = std::ranges::any_of(
+        stage.header, [](const auto& entry) { return entry.first == "bootstrap"; });
     if (!has_bootstrap && refuse_header_above(stage, next, place, findings)) {
         return;
     }
@@ -186,9 +184,8 @@ void check_stage(const std::vector<Stage>& stages,
         if (section.name != "files" || from.kind != FilesOrigin::Kind::kStage) {
             continue;
         }
-        const bool is_known = std::any_of(stages.begin(), stages.end(), [&](const Stage& other) {
-            return other.name() == from.stage;
-        });
+        const bool is_known = std::ranges::any_of(
+            stages, [&](const Stage& other) { return other.name() == from.stage; });
         if (!is_known) {
             std::vector<std::string> names;
             for (std::size_t i = 0; i < which; ++i) {

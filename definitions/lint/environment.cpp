@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/lint/context.hpp"
 #include "definitions/lint/knowledge.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -61,22 +62,16 @@ constexpr std::array<std::string_view, 7> kOfTheUser = {
 constexpr std::array<std::string_view, 9> kOfTheJob = {
     "SLURM_", "PBS_", "LSB_", "LSF_", "SGE_", "JOB_ID", "OMPI_", "PMI_", "PMIX_"};
 
-template <class List>
-bool holds_variable(const List& list, std::string_view name) {
-    return std::find(list.begin(), list.end(), name) != list.end();
-}
-
 bool is_build_variable(std::string_view name) {
     return name.starts_with("APPTAINER_") || name.starts_with("SINGULARITY_") ||
-           holds_variable(kAlwaysSet, name);
+           contains(kAlwaysSet, name);
 }
 
 /// Whether the host may set it for the container.
 bool is_of_the_start(std::string_view name) {
-    return holds_variable(kOfTheUser, name) ||
-           std::any_of(kOfTheJob.begin(), kOfTheJob.end(), [&](std::string_view begin) {
-               return name.starts_with(begin);
-           });
+    return contains(kOfTheUser, name) ||
+           std::ranges::any_of(kOfTheJob,
+                               [&](std::string_view begin) { return name.starts_with(begin); });
 }
 
 /// A colour of a terminal, which serves a prompt.
@@ -98,10 +93,9 @@ std::vector<Assignment> assignments(const Script& script) {
     std::vector<Assignment> found;
     for (const ScriptCommand& command : script.commands) {
         const bool exports = command.program() == "export";
-        const bool is_alone =
-            std::all_of(command.words.begin(), command.words.end(), [](const ScriptWord& word) {
-                return !assigned_name(word.text).empty();
-            });
+        const bool is_alone = std::ranges::all_of(command.words, [](const ScriptWord& word) {
+            return !assigned_name(word.text).empty();
+        });
         for (const ScriptWord& word : command.words) {
             const std::string_view name = assigned_name(word.text);
             if (!name.empty() && (exports || is_alone)) {
@@ -170,7 +164,7 @@ private:
 /// `…:$NAME` and `$NAME:…` of a variable that is unset, or an empty element as written.
 void search_path(Lint& lint, const Script& script, const Assignment& assignment, bool is_set) {
     const std::string value = unquoted(assignment.value);
-    if (!holds_variable(kEmptyMeansHere, assignment.name)) {
+    if (!contains(kEmptyMeansHere, assignment.name)) {
         return;
     }
     const std::string plain = "$" + assignment.name;
@@ -229,35 +223,31 @@ void blanks(Lint& lint, const Script& script) {
 }
 
 bool exports_all(const Script& script) {
-    return std::any_of(script.commands.begin(), script.commands.end(), [](const auto& command) {
+    return std::ranges::any_of(script.commands, [](const auto& command) {
         return command.program() == "set" && command.has_word("-a");
     });
 }
 
 /// `export NAME` without a value, in any of the scripts.
 bool is_exported_later(const std::vector<Script>& scripts, std::string_view name) {
-    return std::any_of(scripts.begin(), scripts.end(), [&](const Script& script) {
-        return std::any_of(
-            script.commands.begin(), script.commands.end(), [&](const auto& command) {
-                const std::string program = command.program();
-                return (program == "export" || program == "declare" || program == "typeset") &&
-                       command.has_word(name);
-            });
+    return std::ranges::any_of(scripts, [&](const Script& script) {
+        return std::ranges::any_of(script.commands, [&](const auto& command) {
+            const std::string program = command.program();
+            return (program == "export" || program == "declare" || program == "typeset") &&
+                   command.has_word(name);
+        });
     });
 }
 
 /// Whether the value serves another assignment, so that it need not reach a program.
 bool serves_others(const std::vector<Script>& scripts, std::string_view name) {
-    return std::any_of(scripts.begin(), scripts.end(), [&](const Script& script) {
-        return std::any_of(
-            script.commands.begin(), script.commands.end(), [&](const auto& command) {
-                return std::any_of(
-                    command.words.begin(), command.words.end(), [&](const auto& word) {
-                        const std::vector<std::string> used = used_names(word.text);
-                        return assigned_name(word.text) != name &&
-                               std::find(used.begin(), used.end(), name) != used.end();
-                    });
+    return std::ranges::any_of(scripts, [&](const Script& script) {
+        return std::ranges::any_of(script.commands, [&](const auto& command) {
+            return std::ranges::any_of(command.words, [&](const auto& word) {
+                const std::vector<std::string> used = used_names(word.text);
+                return assigned_name(word.text) != name && contains(used, name);
             });
+        });
     });
 }
 
@@ -267,9 +257,9 @@ bool reaches_programs(const std::vector<Script>& all,
                       const Assignment& assignment) {
     const bool may_be_exported = has_known_base(*script.stage)
                                      ? base_may_set(*script.stage, assignment.name)
-                                     : holds_variable(kOftenExported, assignment.name);
-    return assignment.is_exported || holds_variable(kExported, assignment.name) ||
-           holds_variable(kReadByTheRuntime, assignment.name) || may_be_exported ||
+                                     : contains(kOftenExported, assignment.name);
+    return assignment.is_exported || contains(kExported, assignment.name) ||
+           contains(kReadByTheRuntime, assignment.name) || may_be_exported ||
            is_exported_later(all, assignment.name) || exports_all(script);
 }
 
@@ -368,7 +358,7 @@ void used_in_post(Lint& lint, const std::vector<Script>& posts, const Names& env
                 for (const std::string& used : used_names(word.text)) {
                     const bool joins_itself = assigned_name(word.text) == used; // CD201 tells
                     if (environment.contains(used) && !joins_itself && !so_far.may_hold(used) &&
-                        !holds_variable(kAlwaysSet, used) && !base_may_set(*script.stage, used) &&
+                        !contains(kAlwaysSet, used) && !base_may_set(*script.stage, used) &&
                         told.insert(used).second) {
                         lint.tell("CD210",
                                   *script.section,
@@ -395,9 +385,9 @@ bool is_missed(const RunTime& run, const Stage& stage, const Assignment& assignm
     const std::string& name = assignment.name;
     const bool is_used = run.scripts.find("$" + name) != std::string::npos ||
                          run.scripts.find("${" + name) != std::string::npos;
-    const bool is_search = holds_variable(kRunSearch, name) &&
-                           (assignment.value.find("/opt/") != std::string::npos ||
-                            assignment.value.find("/usr/local/") != std::string::npos);
+    const bool is_search =
+        contains(kRunSearch, name) && (assignment.value.find("/opt/") != std::string::npos ||
+                                       assignment.value.find("/usr/local/") != std::string::npos);
     const bool is_written = run.post.find("_ENVIRONMENT") != std::string::npos ||
                             run.post.find("/.singularity.d/env") != std::string::npos ||
                             run.post.find("/environment") != std::string::npos ||
@@ -413,7 +403,7 @@ void exports_of_post(Lint& lint, const std::vector<Script>& posts, const RunTime
     each_assignment(
         posts, [&](const Script& script, const Assignment& assignment, const SoFar& so_far) {
             const bool is_set =
-                so_far.may_hold(assignment.name) || holds_variable(kAlwaysSet, assignment.name);
+                so_far.may_hold(assignment.name) || contains(kAlwaysSet, assignment.name);
             search_path(lint, script, assignment, is_set);
             const bool is_kept = script.stage == &lint.stages().back();
             if (is_kept && assignment.is_exported && is_missed(run, *script.stage, assignment) &&

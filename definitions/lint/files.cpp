@@ -2,6 +2,7 @@
 #include "definitions/grammar/lines.hpp"
 #include "definitions/lint/context.hpp"
 #include "definitions/lint/knowledge.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -18,7 +19,7 @@ constexpr std::array<std::string_view, 7> kHidden = {
     "/root", "/tmp", "/var/tmp", "/proc", "/sys", "/dev", "/run"};
 
 bool is_hidden(std::string_view path) {
-    return std::any_of(kHidden.begin(), kHidden.end(), [&](std::string_view place) {
+    return std::ranges::any_of(kHidden, [&](std::string_view place) {
         return path == place ||
                (path.starts_with(place) && path.size() > place.size() && path[place.size()] == '/');
     });
@@ -175,9 +176,9 @@ void check_files_section(Lint& lint, const Stage& stage, const Section& section)
 /// Whether a later command takes what was installed there to another place.
 bool is_moved(const Script& script, std::string_view prefix) {
     constexpr std::array<std::string_view, 5> kMovers = {"cp", "mv", "rsync", "tar", "install"};
-    return std::any_of(script.commands.begin(), script.commands.end(), [&](const auto& command) {
-        return std::find(kMovers.begin(), kMovers.end(), command.program()) != kMovers.end() &&
-               std::any_of(command.words.begin(), command.words.end(), [&](const auto& word) {
+    return std::ranges::any_of(script.commands, [&](const auto& command) {
+        return contains(kMovers, command.program()) &&
+               std::ranges::any_of(command.words, [&](const auto& word) {
                    return word.text.find(prefix) != std::string::npos;
                });
     });

@@ -3,8 +3,8 @@
 
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/lint/script.hpp"
+#include "support/find.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string>
 
@@ -149,18 +149,14 @@ std::string_view image_name(std::string_view from) {
 const KnownBase* known_base(const Stage& stage) {
     static constexpr KnownBase kPackageBase{"", ""};
     const std::string agent = stage.header_value("bootstrap");
-    if (std::find(kPackageAgents.begin(), kPackageAgents.end(), agent) != kPackageAgents.end()) {
+    if (contains(kPackageAgents, agent)) {
         return &kPackageBase;
     }
     if (agent != "docker") {
         return nullptr;
     }
     const std::string from = stage.header_value("from");
-    const auto* const row =
-        std::find_if(kKnownBases.begin(), kKnownBases.end(), [&](const KnownBase& base) {
-            return base.image == image_name(from);
-        });
-    return row == kKnownBases.end() ? nullptr : row;
+    return find_row(kKnownBases, image_name(from), &KnownBase::image);
 }
 
 /// What says which program is /bin/sh: a part of an image's name or tag, a bootstrap agent, or a
@@ -255,7 +251,7 @@ bool is_usual_folder(std::string_view path) {
     while (path.ends_with('/') || path.ends_with("/.")) {
         path.remove_suffix(1);
     }
-    return std::find(kUsualFolders.begin(), kUsualFolders.end(), path) != kUsualFolders.end();
+    return contains(kUsualFolders, path);
 }
 
 bool is_cluster(std::string_view word, std::string_view wanted, std::string_view known) {
@@ -268,10 +264,8 @@ bool is_interpreter(std::string_view program) {
     constexpr std::array<std::string_view, 6> kInterpreters = {
         "sh", "bash", "dash", "zsh", "python", "perl"};
     const std::size_t version = program.find_last_not_of("0123456789.");
-    return std::find(kInterpreters.begin(),
-                     kInterpreters.end(),
-                     program.substr(0, version == std::string_view::npos ? 0 : version + 1)) !=
-           kInterpreters.end();
+    return contains(kInterpreters,
+                    program.substr(0, version == std::string_view::npos ? 0 : version + 1));
 }
 
 } // namespace cybele::definitions

@@ -4,6 +4,7 @@
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/grammar/rules.hpp"
 #include "definitions/lint/context.hpp"
+#include "support/find.hpp"
 #include "support/linter.hpp"
 #include "support/other_file.hpp"
 
@@ -84,7 +85,7 @@ void Lint::tell(std::string_view rule,
 std::vector<Script> scripts_of(const Stage& stage, std::initializer_list<std::string_view> names) {
     std::vector<Script> scripts;
     for (const Section& section : stage.sections) {
-        if (std::find(names.begin(), names.end(), section.name) != names.end()) {
+        if (contains(names, section.name)) {
             scripts.push_back({&stage, &section, script_commands(section.text)});
         }
     }

@@ -29,11 +29,10 @@ void two_mpis(Lint& lint, const Stage& stage) {
         for (const ScriptCommand& command : script.commands) {
             const bool installs = command.has_word("install") || command.has_word("add");
             for (const ScriptWord& word : command.words) {
-                const auto* const row =
-                    std::find_if(kMpiWords.begin(), kMpiWords.end(), [&](const MpiWord& mpi) {
-                        return installs && word.text.starts_with(mpi.begin) &&
-                               !word.text.ends_with("-doc");
-                    });
+                const auto* const row = std::ranges::find_if(kMpiWords, [&](const MpiWord& mpi) {
+                    return installs && word.text.starts_with(mpi.begin) &&
+                           !word.text.ends_with("-doc");
+                });
                 if (row == kMpiWords.end()) {
                     continue;
                 }
@@ -50,9 +49,8 @@ void two_mpis(Lint& lint, const Stage& stage) {
 }
 
 bool mentions(std::string_view text, std::initializer_list<std::string_view> words) {
-    return std::any_of(words.begin(), words.end(), [&](std::string_view word) {
-        return text.find(word) != std::string_view::npos;
-    });
+    return std::ranges::any_of(
+        words, [&](std::string_view word) { return text.find(word) != std::string_view::npos; });
 }
 
 void configure_options(Lint& lint, const Script& script) {
@@ -79,11 +77,10 @@ void configure_options(Lint& lint, const Script& script) {
 /// Whether a program that the container starts sees the variable.
 bool is_exported(const Script& script, const ScriptCommand& command, std::string_view name) {
     return command.program() == "export" ||
-           std::any_of(
-               script.commands.begin(), script.commands.end(), [&](const ScriptCommand& other) {
-                   return (other.program() == "export" && other.has_word(name)) ||
-                          (other.program() == "set" && other.has_word("-a"));
-               });
+           std::ranges::any_of(script.commands, [&](const ScriptCommand& other) {
+               return (other.program() == "export" && other.has_word(name)) ||
+                      (other.program() == "set" && other.has_word("-a"));
+           });
 }
 
 void launch_settings(Lint& lint, const Script& script) {
@@ -99,9 +96,8 @@ void launch_settings(Lint& lint, const Script& script) {
             const bool is_place = name.ends_with("_DIR") || name.ends_with("_HOME") ||
                                   name.ends_with("_VERSION") || name.ends_with("_ROOT");
             if (!is_default && !is_place && !is_message && is_exported(script, command, name) &&
-                std::any_of(kBegins.begin(), kBegins.end(), [&](std::string_view begin) {
-                    return name.starts_with(begin);
-                })) {
+                std::ranges::any_of(
+                    kBegins, [&](std::string_view begin) { return name.starts_with(begin); })) {
                 lint.tell("CD506",
                           *script.section,
                           word,

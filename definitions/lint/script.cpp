@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/lint/script.hpp"
 
+#include "support/find.hpp"
 #include "support/name.hpp"
 
 #include <algorithm>
@@ -24,11 +25,6 @@ constexpr std::array<std::string_view, 6> kPrefixes = {
 
 bool is_letter(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
-template <class Words>
-bool is_word_of(const Words& words, std::string_view word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
 }
 
 class Scanner {
@@ -77,12 +73,12 @@ private:
 
 void Scanner::take_keyword(const std::string& keyword, bool is_alone, Join join) {
     const bool keeps = keyword == "!" || keyword == "{";
-    is_condition_ = is_word_of(kConditions, keyword) || (is_condition_ && keeps);
+    is_condition_ = contains(kConditions, keyword) || (is_condition_ && keeps);
     if (keyword == "{" && is_function_) {
         bodies_.push_back(depth_);
         is_function_ = false;
     }
-    depth_ += is_word_of(kOpening, keyword) ? 1 : is_word_of(kClosing, keyword) ? -1 : 0;
+    depth_ += contains(kOpening, keyword) ? 1 : contains(kClosing, keyword) ? -1 : 0;
     if (keyword != "}" || commands_.empty()) {
         return;
     }
@@ -103,7 +99,7 @@ void Scanner::take_case_word() {
     if (is_pattern() && count == 1 && words.back().text == "esac") {
         are_patterns_.back() = false;
     } else if (count >= 3 && words[count - 3].text == "case" && words.back().text == "in" &&
-               (count == 3 || is_word_of(kKeywords, words[count - 4].text))) {
+               (count == 3 || contains(kKeywords, words[count - 4].text))) {
         end_command(Join::kEnd);
         are_patterns_.push_back(true);
     }
@@ -112,7 +108,7 @@ void Scanner::take_case_word() {
 void Scanner::end_command(Join join) {
     auto& words = command_.words;
     bool is_negated = false;
-    while (!words.empty() && is_word_of(kKeywords, words.front().text)) {
+    while (!words.empty() && contains(kKeywords, words.front().text)) {
         const std::string keyword = words.front().text;
         is_negated = is_negated || keyword == "!";
         words.erase(words.begin());
@@ -315,7 +311,7 @@ std::size_t ScriptCommand::program_index() const {
     std::size_t i = 0;
     while (i < words.size()) {
         const std::string& word = words[i].text;
-        const bool is_prefix = is_word_of(kPrefixes, word);
+        const bool is_prefix = contains(kPrefixes, word);
         if (!is_prefix && assigned_name(word).empty()) {
             break;
         }
@@ -337,8 +333,7 @@ std::string ScriptCommand::program() const {
 }
 
 bool ScriptCommand::has_word(std::string_view word) const {
-    return std::any_of(
-        words.begin(), words.end(), [&](const ScriptWord& w) { return w.text == word; });
+    return contains(words, word, &ScriptWord::text);
 }
 
 std::vector<ScriptCommand> script_commands(std::string_view script) {
@@ -449,7 +444,7 @@ bool asks_for_the_start(std::string_view word) {
         }
         rest.remove_prefix(is_quote ? 1 : 2);
         const std::string_view program = rest.substr(0, rest.find_first_of(kEnds));
-        asks = asks && std::find(kPrograms.begin(), kPrograms.end(), program) != kPrograms.end();
+        asks = asks && contains(kPrograms, program);
     });
     return asks;
 }

@@ -2,6 +2,7 @@
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/lint/context.hpp"
 #include "definitions/lint/knowledge.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -40,20 +41,15 @@ constexpr std::array<std::string_view, 25> kNoticesLoss = {
     "unxz",   "xz",        "zcat",      "funzip", "unzip", "apt-key", "gpg",
     "gpg2",   "sha256sum", "sha512sum", "md5sum"};
 
-template <class List>
-bool is_program_of(const List& list, std::string_view program) {
-    return std::find(list.begin(), list.end(), program) != list.end();
-}
-
 /// In the middle of a pipeline, so that its input is what came before.
 bool is_filter(const ScriptCommand& command) {
-    return command.joined == Join::kPipe && is_program_of(kFilters, command.program());
+    return command.joined == Join::kPipe && contains(kFilters, command.program());
 }
 
 /// grep without a line to print ends with 1, too; the end of the pipeline is what -e looks at.
 bool is_loss_seen(const ScriptCommand& reader) {
     const std::string program = reader.program();
-    return is_program_of(kNoticesLoss, program) ||
+    return contains(kNoticesLoss, program) ||
            (program.ends_with("grep") && reader.join != Join::kPipe);
 }
 
@@ -84,7 +80,7 @@ bool begins_with_errexit(const Section& section) {
                 return true;
             }
         }
-        if (!is_option && !program.empty() && !is_program_of(kNeverFail, program)) {
+        if (!is_option && !program.empty() && !contains(kNeverFail, program)) {
             return false;
         }
     }
@@ -94,14 +90,14 @@ bool begins_with_errexit(const Section& section) {
 /// Whether the script is one list, whose result is the script's own.
 bool is_one_list(const Section& section) {
     const std::vector<ScriptCommand> commands = script_commands(section.text);
-    return std::none_of(commands.begin(), commands.end(), [&](const ScriptCommand& command) {
+    return std::ranges::none_of(commands, [&](const ScriptCommand& command) {
         return command.is_nested || (command.join == Join::kEnd && &command != &commands.back());
     });
 }
 
 void interpreter(Lint& lint, const Section& section) {
     const auto words = argument_words(section);
-    const auto option = std::find(words.begin(), words.end(), "-c");
+    const auto option = std::ranges::find(words, "-c");
     if (option != words.end() && option + 1 == words.end()) {
         lint.tell("CD109", {section.line, 0}, fmt::format("'%{} -c' names no shell", section.name));
     } else if (option != words.end()) {
@@ -165,7 +161,7 @@ void list_failure(Lint& lint, const Script& script, std::size_t first, std::size
         const ScriptCommand& command = script.commands[i];
         const std::string program = command.program();
         // A file that `.` does not find ends the shell.
-        if (!is_program_of(kNeverFail, program) && !program.empty() && program != ".") {
+        if (!contains(kNeverFail, program) && !program.empty() && program != ".") {
             lint.tell("CD104",
                       *script.section,
                       command.words.front(),
@@ -194,9 +190,9 @@ void failures(Lint& lint, const Script& script, bool is_last) {
         const std::size_t end = chain_end(commands, i);
         const bool has_next = command.join != Join::kEnd && i + 1 < commands.size();
         if (command.join == Join::kPipe && has_next && !has_pipefail &&
-            !is_program_of(kNeverFail, program) && !is_filter(command) &&
+            !contains(kNeverFail, program) && !is_filter(command) &&
             !is_loss_seen(commands[i + 1]) && !has_alternative(commands, i, end) &&
-            !is_program_of(kIgnores, commands[i + 1].program()) &&
+            !contains(kIgnores, commands[i + 1].program()) &&
             !is_interpreter(commands[i + 1].program())) {
             lint.tell(
                 "CD104",
@@ -204,7 +200,7 @@ void failures(Lint& lint, const Script& script, bool is_last) {
                 command.words.front(),
                 fmt::format("a failure of '{}' in this pipeline is not seen", printable(program)));
         } else if (command.join == Join::kAnd && command.joined == Join::kEnd && has_next &&
-                   !is_program_of(kTests, program) && !has_alternative(commands, i, end) &&
+                   !contains(kTests, program) && !has_alternative(commands, i, end) &&
                    !commands[end - 1].ends_group && !(is_last && end == commands.size())) {
             list_failure(lint, script, i, end);
         }
@@ -231,10 +227,9 @@ void exits(Lint& lint, const Script& script, bool is_last) {
 
 void umask(Lint& lint, const Stage& stage) {
     const auto posts = scripts_of(stage, {"post"});
-    const bool sets = std::any_of(posts.begin(), posts.end(), [](const Script& script) {
-        return std::any_of(script.commands.begin(), script.commands.end(), [](const auto& command) {
-            return command.program() == "umask";
-        });
+    const bool sets = std::ranges::any_of(posts, [](const Script& script) {
+        return std::ranges::any_of(
+            script.commands, [](const auto& command) { return command.program() == "umask"; });
     });
     if (!posts.empty() && !sets) {
         lint.tell("CD108", {posts.front().section->line, 0}, "%post sets no umask");
@@ -264,22 +259,20 @@ bool starts_program(const ScriptCommand& command) {
         "cd", "export", "source", ".", "unset", "alias", "set", "module", ""};
     const std::string program = command.program();
     const bool is_activation = program.ends_with("conda") && command.has_word("activate");
-    return !is_program_of(kPrinters, program) && !is_program_of(kOfTheShell, program) &&
-           !is_activation;
+    return !contains(kPrinters, program) && !contains(kOfTheShell, program) && !is_activation;
 }
 
 /// Whether a command only follows the program that the script is about: words, and what cleans up.
 bool comes_after_program(const ScriptCommand& command) {
     constexpr std::array<std::string_view, 6> kClosers = {
         "sync", "wait", "sleep", "rm", "kill", "exit"};
-    return is_program_of(kPrinters, command.program()) ||
-           is_program_of(kClosers, command.program());
+    return contains(kPrinters, command.program()) || contains(kClosers, command.program());
 }
 
 void runscript(Lint& lint, const Script& script) {
     const std::string& text = script.section->text;
     const std::string_view first = trim(std::string_view(text).substr(0, text.find('\n')));
-    const bool starts = std::any_of(script.commands.begin(), script.commands.end(), starts_program);
+    const bool starts = std::ranges::any_of(script.commands, starts_program);
     if (!starts || first.starts_with("#!")) {
         return; // a shebang of its own may be another language
     }
@@ -292,11 +285,9 @@ void runscript(Lint& lint, const Script& script) {
     const bool cannot_exec =
         last.ends_group || last.words.front().text == "time" || prints_last || repeats;
     const bool executes =
-        cannot_exec ||
-        std::any_of(script.commands.begin(), script.commands.end(), [](const auto& command) {
-            return std::any_of(command.words.begin(), command.words.end(), [](const auto& word) {
-                return word.text == "exec";
-            });
+        cannot_exec || std::ranges::any_of(script.commands, [](const auto& command) {
+            return std::ranges::any_of(command.words,
+                                       [](const auto& word) { return word.text == "exec"; });
         });
     const bool is_pipeline = last.joined == Join::kPipe; // exec replaces no pipe
     if ((passes && executes) || is_pipeline) {
@@ -325,10 +316,9 @@ bool is_shell_script(const Section& section) {
 void open_documents(Lint& lint, const Stage& stage) {
     for (const std::string_view name :
          {"pre", "setup", "post", "environment", "runscript", "startscript", "test"}) {
-        const bool is_script =
-            std::none_of(stage.sections.begin(), stage.sections.end(), [&](const Section& own) {
-                return own.name == name && !is_shell_script(own);
-            });
+        const bool is_script = std::ranges::none_of(stage.sections, [&](const Section& own) {
+            return own.name == name && !is_shell_script(own);
+        });
         const auto open = is_script ? open_document(stage.joined(name)) : std::nullopt;
         std::size_t line = open ? open->line : 0;
         for (const Section& section : stage.sections) {

@@ -2,6 +2,7 @@
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/lint/context.hpp"
 #include "definitions/lint/knowledge.hpp"
+#include "support/find.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
@@ -57,8 +58,7 @@ Joined join(const Stage& stage, std::string_view name) {
 /// in tests, braces, words without quotes.
 bool is_of_template(const Lint& lint, std::size_t line, int code) {
     constexpr std::array<int, 9> kCodes = {1083, 1054, 2050, 2086, 2140, 2157, 2158, 2193, 2194};
-    return lint.line(line).find("{{") != std::string_view::npos &&
-           std::find(kCodes.begin(), kCodes.end(), code) != kCodes.end();
+    return lint.line(line).find("{{") != std::string_view::npos && contains(kCodes, code);
 }
 
 /// The shell of a shebang, which may be indented; "" for another language. `sh` without one.
@@ -109,7 +109,7 @@ std::string_view variable_of(std::string_view text) {
 bool is_fixed_in_post(std::string_view name) {
     constexpr std::array<std::string_view, 5> kFixed = {
         "PATH", "HOME", "LD_LIBRARY_PATH", "APPTAINER_ENVIRONMENT", "SINGULARITY_ENVIRONMENT"};
-    return std::find(kFixed.begin(), kFixed.end(), name) != kFixed.end();
+    return contains(kFixed, name);
 }
 
 /// Whether a script gives the variable several words or none: `NAME="a b"`, `NAME=""`.
@@ -146,7 +146,7 @@ bool installs_packages(std::string_view before) {
                                                                 " del ",
                                                                 " erase ",
                                                                 " groupinstall "};
-    return std::any_of(kPackageVerbs.begin(), kPackageVerbs.end(), [&](std::string_view word) {
+    return std::ranges::any_of(kPackageVerbs, [&](std::string_view word) {
         return before.find(word) != std::string_view::npos;
     });
 }
@@ -165,9 +165,8 @@ bool prints_one_word(std::string_view substitution) {
                                                             "rpm -E "};
     substitution.remove_prefix(substitution.starts_with("$(") ? 2 : 1);
     const std::string_view command = trim(substitution);
-    return std::any_of(kPrograms.begin(), kPrograms.end(), [&](std::string_view program) {
-        return command.starts_with(program);
-    });
+    return std::ranges::any_of(
+        kPrograms, [&](std::string_view program) { return command.starts_with(program); });
 }
 
 bool is_gap(char c) {
@@ -332,7 +331,7 @@ std::optional<std::string> syntax_error(const Joined& script) {
 
 /// Whether the script is one that no shell reads; then its other findings follow from that.
 bool tells_syntax(Lint& lint, const Joined& script, const nlohmann::json& comments) {
-    const auto end = std::find_if(comments.begin(), comments.end(), [](const auto& row) {
+    const auto end = std::ranges::find_if(comments, [](const auto& row) {
         return row.value("level", "") == "error" && row.value("code", 0) / 1000 == 1;
     });
     const auto error = end == comments.end() ? std::nullopt : syntax_error(script);

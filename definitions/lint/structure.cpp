@@ -3,6 +3,7 @@
 #include "definitions/grammar/lines.hpp"
 #include "definitions/grammar/tree.hpp"
 #include "definitions/lint/context.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -76,9 +77,8 @@ void check_section(Lint& lint, const TreeBlock& block, std::map<std::string, std
         size += line.text.size() + line.end.size();
     }
     const auto& refusals = lint.outcome().refusals; // which name the sections that are over it
-    const bool is_refused = std::any_of(refusals.begin(), refusals.end(), [](const auto& refusal) {
-        return refusal.rule == "CD007";
-    });
+    const bool is_refused =
+        std::ranges::any_of(refusals, [](const auto& refusal) { return refusal.rule == "CD007"; });
     if (size > kNearLimit && !is_refused) {
         lint.tell("CD007", {block.line, 0}, fmt::format("this section has {} bytes", size));
     }
@@ -153,8 +153,7 @@ void stages_by_name(Lint& lint) {
             const FilesOrigin from = files_origin(files);
             const auto has_name = [&](const Stage& stage) { return stage.name() == from.stage; };
             if (files.name == "files" && from.kind == FilesOrigin::Kind::kStage &&
-                !names.contains(from.stage) &&
-                std::any_of(stages.begin(), stages.end(), has_name)) {
+                !names.contains(from.stage) && std::ranges::any_of(stages, has_name)) {
                 lint.tell("CD018",
                           {files.line, 0},
                           fmt::format("the stage '{}' is not built yet", printable(from.stage)),
@@ -278,8 +277,7 @@ void missing_images(Lint& lint) {
     for (std::size_t i = 0; i < stages.size() && !is_refused; ++i) {
         const Stage& stage = stages[i];
         const std::string agent = stage.header_value("bootstrap");
-        if (!stage.header_value("from").empty() ||
-            std::find(kFromImages.begin(), kFromImages.end(), agent) == kFromImages.end()) {
+        if (!stage.header_value("from").empty() || !contains(kFromImages, agent)) {
             continue;
         }
         const bool is_repeated = stage.sections.empty() && i + 1 < stages.size();

@@ -2,6 +2,7 @@
 #include "definitions/lint/context.hpp"
 #include "definitions/lint/knowledge.hpp"
 #include "definitions/lint/secrets.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -63,14 +64,9 @@ constexpr std::array<std::string_view, 9> kUnchecked = {"-k",
 constexpr std::array<std::string_view, 9> kVerifiers = {
     "sha256sum", "sha512sum", "sha1sum", "md5sum", "b2sum", "shasum", "gpg", "gpgv", "minisign"};
 
-template <class List>
-bool is_listed(const List& list, std::string_view word) {
-    return std::find(list.begin(), list.end(), word) != list.end();
-}
-
 void base(Lint& lint, const Stage& stage) {
     std::string from = stage.header_value("from");
-    if (from.empty() || !is_listed(kRegistryAgents, stage.header_value("bootstrap"))) {
+    if (from.empty() || !contains(kRegistryAgents, stage.header_value("bootstrap"))) {
         return;
     }
     std::size_t line = stage.line;
@@ -138,20 +134,19 @@ bool is_answered(const Script& script, const ScriptCommand& command, const Manag
     }
     const std::string_view letters =
         manager.program == "yum" || manager.program == "dnf" ? kYumLetters : kClusterLetters;
-    const bool by_word =
-        std::any_of(command.words.begin(), command.words.end(), [&](const ScriptWord& word) {
-            const bool is_input = word.text.starts_with('<') || word.text == "--dry-run" ||
-                                  word.text == "--simulate" || word.text == "--download-only" ||
-                                  (is_apt && word.text == "-v"); // prints the version
-            return is_input || is_listed(manager.yes, word.text) ||
-                   is_cluster(word.text, "y", letters) ||
-                   (is_apt && is_cluster(word.text, "sd", kClusterLetters)) ||
-                   (is_apt && word.text.find("qq") != std::string::npos &&
-                    is_cluster(word.text, "q", kClusterLetters)) ||
-                   (word.text.starts_with('$') && word.text.find("YES") != std::string::npos);
-        });
+    const bool by_word = std::ranges::any_of(command.words, [&](const ScriptWord& word) {
+        const bool is_input = word.text.starts_with('<') || word.text == "--dry-run" ||
+                              word.text == "--simulate" || word.text == "--download-only" ||
+                              (is_apt && word.text == "-v"); // prints the version
+        return is_input || contains(manager.yes, word.text) ||
+               is_cluster(word.text, "y", letters) ||
+               (is_apt && is_cluster(word.text, "sd", kClusterLetters)) ||
+               (is_apt && word.text.find("qq") != std::string::npos &&
+                is_cluster(word.text, "q", kClusterLetters)) ||
+               (word.text.starts_with('$') && word.text.find("YES") != std::string::npos);
+    });
     const std::string post = script.stage->joined("post");
-    return by_word || std::any_of(kAlwaysYes.begin(), kAlwaysYes.end(), [&](auto setting) {
+    return by_word || std::ranges::any_of(kAlwaysYes, [&](auto setting) {
                return post.find(setting) != std::string::npos;
            });
 }
@@ -159,7 +154,7 @@ bool is_answered(const Script& script, const ScriptCommand& command, const Manag
 /// Whether the command names what it installs, or mends broken dependencies.
 bool installs_something(const ScriptCommand& command, const Manager& manager) {
     bool is_behind_verb = false;
-    return std::any_of(command.words.begin(), command.words.end(), [&](const ScriptWord& word) {
+    return std::ranges::any_of(command.words, [&](const ScriptWord& word) {
         const bool is_operand = is_behind_verb && !word.text.starts_with('-');
         is_behind_verb = is_behind_verb || word.text == manager.verb || word.text == "in";
         return is_operand || word.text == "-f" || word.text == "--fix-broken";
@@ -170,9 +165,8 @@ bool installs_something(const ScriptCommand& command, const Manager& manager) {
 /// and the one with headers needs the one without, so that apt installs what is named and no more.
 bool needs_no_others(std::string_view package) {
     constexpr std::array<std::string_view, 2> kAlone = {"libcudnn", "libnccl"};
-    return std::any_of(kAlone.begin(), kAlone.end(), [&](std::string_view start) {
-        return package.starts_with(start);
-    });
+    return std::ranges::any_of(kAlone,
+                               [&](std::string_view start) { return package.starts_with(start); });
 }
 
 /// Whether one package is named, or none, as `-f` alone does: then it may be that nothing is asked.
@@ -224,9 +218,8 @@ void question(Lint& lint,
 /// An upgrade asks only if a package has a newer version than the base.
 void upgrade_question(Lint& lint, const Script& script, const ScriptCommand& command) {
     const std::string program = command.program();
-    const auto* manager = std::find_if(kManagers.begin(), kManagers.end(), [&](const auto& one) {
-        return one.program == program;
-    });
+    const auto* manager =
+        std::ranges::find_if(kManagers, [&](const auto& one) { return one.program == program; });
     if (manager == kManagers.end() || command.has_word(manager->verb) ||
         is_answered(script, command, *manager)) {
         return;
@@ -270,8 +263,8 @@ void install(Lint& lint, const Script& script, const ScriptCommand& command, boo
 }
 
 bool is_download(const ScriptCommand& command) {
-    return is_listed(kDownloaders, command.program()) &&
-           std::any_of(command.words.begin(), command.words.end(), [](const ScriptWord& word) {
+    return contains(kDownloaders, command.program()) &&
+           std::ranges::any_of(command.words, [](const ScriptWord& word) {
                return word.text.find("://") != std::string::npos ||
                       (word.text.find('$') != std::string::npos && !word.text.starts_with("-"));
            });
@@ -282,7 +275,7 @@ bool is_verified(const Script& script, std::size_t which) {
     return std::any_of(
         script.commands.begin() + static_cast<std::ptrdiff_t>(which),
         script.commands.end(),
-        [](const ScriptCommand& later) { return is_listed(kVerifiers, later.program()); });
+        [](const ScriptCommand& later) { return contains(kVerifiers, later.program()); });
 }
 
 void download(Lint& lint, const Script& script, std::size_t which) {
@@ -324,9 +317,8 @@ bool adds_key(const ScriptCommand& command) {
                                                           "--export", // of `apt-key adv`
                                                           "--list-keys",
                                                           "--fingerprint"};
-    return std::none_of(kOthers.begin(), kOthers.end(), [&](std::string_view verb) {
-        return command.has_word(verb);
-    });
+    return std::ranges::none_of(kOthers,
+                                [&](std::string_view verb) { return command.has_word(verb); });
 }
 
 /// `sudo -u USER`, which leaves root.
@@ -350,7 +342,7 @@ bool names_packages(const ScriptCommand& command) {
         if (is_behind_verb && !word.text.starts_with('-')) {
             return true;
         }
-        is_behind_verb = is_behind_verb || is_listed(kVerbs, word.text);
+        is_behind_verb = is_behind_verb || contains(kVerbs, word.text);
     }
     return false;
 }
@@ -372,7 +364,7 @@ void command_rules(Lint& lint, const Script& script, std::size_t which) {
     const bool is_apt_update = program.starts_with("apt") && command.has_word("update");
     constexpr std::array<std::string_view, 5> kUpgraders = {
         "apt-get", "apt", "dnf", "yum", "zypper"};
-    if (upgrades && !is_apt_update && is_listed(kUpgraders, program)) {
+    if (upgrades && !is_apt_update && contains(kUpgraders, program)) {
         if (!names_packages(command)) {
             lint.tell("CD313", section, first, fmt::format("'{}' upgrades the base", program));
         }
@@ -380,10 +372,10 @@ void command_rules(Lint& lint, const Script& script, std::size_t which) {
     }
     constexpr std::array<std::string_view, 5> kRemovers = {
         "autoremove", "remove", "purge", "clean", "autoclean"};
-    const bool removes = program.starts_with("apt") &&
-                         std::any_of(kRemovers.begin(),
-                                     kRemovers.end(),
-                                     [&](std::string_view verb) { return command.has_word(verb); });
+    const bool removes =
+        program.starts_with("apt") && std::ranges::any_of(kRemovers, [&](std::string_view verb) {
+            return command.has_word(verb);
+        });
     for (const ScriptWord& word : command.words) {
         const bool is_loopback = word.text.find("://localhost") != std::string::npos ||
                                  word.text.find("://127.") != std::string::npos;
@@ -391,7 +383,7 @@ void command_rules(Lint& lint, const Script& script, std::size_t which) {
                               word.text.find("http://") != std::string::npos &&
                               !is_verified(script, which);
         // `update` rejects unsigned indexes, whatever may be installed.
-        const bool is_unchecked = is_listed(kUnchecked, word.text) && !removes && !is_apt_update &&
+        const bool is_unchecked = contains(kUnchecked, word.text) && !removes && !is_apt_update &&
                                   (word.text != "-k" || program == "curl");
         if ((is_plain && !is_loopback) || is_unchecked) {
             lint.tell("CD310",

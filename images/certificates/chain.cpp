@@ -31,12 +31,10 @@ bool has_issued(const CertificateHandle& issuer, const CertificateHandle& certif
 
 /// Bundles in PKCS #7 have no order, and some tools write the root first.
 void put_leaf_first(std::vector<CertificateHandle>& certificates) {
-    const auto leaf =
-        std::find_if(certificates.begin(), certificates.end(), [&](const auto& candidate) {
-            return std::none_of(certificates.begin(), certificates.end(), [&](const auto& other) {
-                return has_issued(candidate, other);
-            });
-        });
+    const auto leaf = std::ranges::find_if(certificates, [&](const auto& candidate) {
+        return std::ranges::none_of(
+            certificates, [&](const auto& other) { return has_issued(candidate, other); });
+    });
     if (leaf != certificates.end()) {
         std::rotate(certificates.begin(), leaf, leaf + 1);
     }

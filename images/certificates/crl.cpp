@@ -3,6 +3,7 @@
 
 #include "images/certificates/blocks.hpp"
 #include "images/certificates/handles.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -67,10 +68,9 @@ std::string judge_scope(const RevocationListHandle& list, const CertificateHandl
     std::vector<std::string> urls;
     collect_urls(scope->distpoint, urls);
     const std::vector<std::string> points = points_of(certificate);
-    const bool is_same =
-        urls.empty() || std::any_of(urls.begin(), urls.end(), [&](const auto& url) {
-            return std::find(points.begin(), points.end(), url) != points.end();
-        });
+    const bool is_same = urls.empty() || std::ranges::any_of(urls, [&](const auto& url) {
+                             return contains(points, url);
+                         });
     return is_same ? "" : "its list is that of another distribution point";
 }
 

@@ -86,10 +86,7 @@ std::string fill(const char* sentence, const CertificateHandle& certificate) {
 }
 
 void explain(int code, const CertificateHandle& certificate, PathJudgement& judgement) {
-    const auto* const known =
-        std::find_if(std::begin(kVerdictSentences),
-                     std::end(kVerdictSentences),
-                     [&](const VerdictSentence& row) { return row.code == code; });
+    const auto* const known = std::ranges::find(kVerdictSentences, code, &VerdictSentence::code);
     if (known == std::end(kVerdictSentences)) {
         judgement.because =
             fmt::format("'{}': {}", subject_of(certificate), X509_verify_cert_error_string(code));

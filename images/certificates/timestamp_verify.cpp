@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/certificates/handles.hpp"
 #include "images/certificates/timestamp.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 
@@ -55,18 +56,15 @@ bool has_sound_hash(const TS_TST_INFO* info) {
         TS_TST_INFO_get_msg_imprint(const_cast<TS_TST_INFO*>(info)); // NOLINT: reads
     const ASN1_OBJECT* algorithm = nullptr;
     X509_ALGOR_get0(&algorithm, nullptr, nullptr, TS_MSG_IMPRINT_get_algo(imprint));
-    return std::find(std::begin(kStrongHashes), std::end(kStrongHashes), OBJ_obj2nid(algorithm)) !=
-           std::end(kStrongHashes);
+    return contains(kStrongHashes, OBJ_obj2nid(algorithm));
 }
 
 std::string reason() {
     const unsigned long code = ERR_peek_last_error();
-    const auto* const known = std::find_if(std::begin(kTimestampSentences),
-                                           std::end(kTimestampSentences),
-                                           [&](const TimestampSentence& row) {
-                                               return ERR_GET_LIB(code) == ERR_LIB_TS &&
-                                                      ERR_GET_REASON(code) == row.reason;
-                                           });
+    const auto* const known =
+        std::ranges::find_if(kTimestampSentences, [&](const TimestampSentence& row) {
+            return ERR_GET_LIB(code) == ERR_LIB_TS && ERR_GET_REASON(code) == row.reason;
+        });
     if (known != std::end(kTimestampSentences)) {
         ERR_clear_error();
         return known->words;

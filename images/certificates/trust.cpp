@@ -69,10 +69,7 @@ Result<void> read_lists(const std::vector<fs::path>& paths,
 } // namespace
 
 Result<Revocation> revocation_of(const std::string& word) {
-    const auto* const known =
-        std::find_if(std::begin(kWords), std::end(kWords), [&](const RevocationWord& row) {
-            return word == row.word;
-        });
+    const auto* const known = std::ranges::find(kWords, word, &RevocationWord::word);
     if (known == std::end(kWords)) {
         return fail(
             ErrorCode::kUsage,

@@ -2,6 +2,7 @@
 #include "images/inspection/checked_facts.hpp"
 
 #include "images/inspection/binary_text.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <array>
@@ -127,7 +128,7 @@ std::string first_word(std::string_view text) {
 
 // A label of another family than any that can be found (pmi2 beside pmix) is not judged by it.
 bool is_comparable(std::string_view label, const Findings& findings, std::string_view fact) {
-    return fact != "pmi" || std::any_of(findings.begin(), findings.end(), [&](const Finding& one) {
+    return fact != "pmi" || std::ranges::any_of(findings, [&](const Finding& one) {
                return first_word(one.text) == first_word(label);
            });
 }
@@ -138,7 +139,7 @@ CheckedFact check_fact(const ClueFact& fact, std::string label, const Findings& 
     checked.label = std::move(label);
     std::vector<std::string> texts;
     for (const auto& finding : findings) {
-        if (std::find(texts.begin(), texts.end(), finding.text) == texts.end()) {
+        if (!contains(texts, finding.text)) {
             texts.push_back(finding.text);
         }
     }
@@ -149,9 +150,8 @@ CheckedFact check_fact(const ClueFact& fact, std::string label, const Findings& 
     } else if (findings.empty() || !is_comparable(checked.label, findings, fact.name)) {
         checked.verdict = Verdict::kUnseen;
     } else {
-        const bool is_so = std::any_of(texts.begin(), texts.end(), [&](const auto& one) {
-            return agrees(checked.label, one);
-        });
+        const bool is_so =
+            std::ranges::any_of(texts, [&](const auto& one) { return agrees(checked.label, one); });
         checked.verdict = is_so ? Verdict::kAgrees : Verdict::kContradicted;
     }
     return checked;

@@ -3,18 +3,16 @@
 
 #include "images/inspection/inspect_json.hpp"
 #include "images/squashfs/nodes.hpp"
-
-#include <algorithm>
+#include "support/find.hpp"
 
 namespace cybele::images {
 namespace {
 
 const Descriptor* find_object(const Image& image, DataType type, std::string_view name) {
     const auto& all = image.descriptors();
-    const auto found = std::find_if(all.begin(), all.end(), [&](const Descriptor& descriptor) {
+    return find_row(all, [&](const Descriptor& descriptor) {
         return descriptor.type == type && (name.empty() || descriptor.name == name);
     });
-    return found == all.end() ? nullptr : &*found;
 }
 
 // An image without the metadata object (older Singularity, siftool) says it in its files. Other

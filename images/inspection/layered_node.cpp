@@ -55,7 +55,7 @@ Result<FilePointer> LayeredNode::visible_lower() const {
         return FilePointer{};
     }
     CYBELE_TRY(const auto attributes, upper_->attributes());
-    const bool is_opaque = std::any_of(kOpaque.begin(), kOpaque.end(), [&](const char* name) {
+    const bool is_opaque = std::ranges::any_of(kOpaque, [&](const char* name) {
         const auto found = attributes.find(name);
         return found != attributes.end() && found->second == "y";
     });

@@ -24,7 +24,7 @@ NewObject sources_object(std::string text) {
 
 Result<std::optional<std::string>> read_sources(const Image& image) {
     const auto& all = image.descriptors();
-    const auto found = std::find_if(all.begin(), all.end(), [](const Descriptor& descriptor) {
+    const auto found = std::ranges::find_if(all, [](const Descriptor& descriptor) {
         return descriptor.type == DataType::kGenericJson && descriptor.name == kSourcesObject;
     });
     if (found == all.end()) {

@@ -2,10 +2,10 @@
 #include "images/keys/cosign.hpp"
 
 #include "support/encoding.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 
@@ -92,8 +92,8 @@ Result<Sealed> parse(const PemBlock& block, const fs::path& path) {
     const Json& parameters = member(kdf, "params");
     Sealed sealed;
     sealed.cost = number_at(parameters, "N");
-    if (std::find(std::begin(kCosts), std::end(kCosts), sealed.cost) == std::end(kCosts) ||
-        number_at(parameters, "r") != kBlock || number_at(parameters, "p") != kParallel) {
+    if (!contains(kCosts, sealed.cost) || number_at(parameters, "r") != kBlock ||
+        number_at(parameters, "p") != kParallel) {
         return refused_cosign_key(path,
                                   "its scrypt parameters are none of those that cosign writes");
     }

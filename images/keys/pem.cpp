@@ -113,10 +113,8 @@ Found first_block(std::string_view text) {
 
 Content describe(const Found& block, std::string_view text) {
     if (block.label.empty()) {
-        const auto* const start =
-            std::find_if(std::begin(kStarts), std::end(kStarts), [&](const Content& content) {
-                return text.starts_with(content.mark);
-            });
+        const auto* const start = std::ranges::find_if(
+            kStarts, [&](const Content& content) { return text.starts_with(content.mark); });
         if (start != std::end(kStarts)) {
             return *start;
         }
@@ -125,10 +123,7 @@ Content describe(const Found& block, std::string_view text) {
                 text.empty() ? "empty" : "a file without a complete PEM block",
                 kOwn};
     }
-    const auto* const label =
-        std::find_if(std::begin(kLabels), std::end(kLabels), [&](const Content& content) {
-            return block.label == content.mark;
-        });
+    const auto* const label = std::ranges::find(kLabels, block.label, &Content::mark);
     if (label == std::end(kLabels)) {
         return {{}, ContentKind::kOther, "another kind of PEM file", kOwn};
     }

@@ -85,9 +85,7 @@ std::optional<KeyWire> wire_of_curve(EVP_PKEY* key) {
         return std::nullopt;
     }
     const auto* const curve =
-        std::find_if(std::begin(kCurves), std::end(kCurves), [&](const Curve& known) {
-            return known.name == std::string_view(name.data(), length);
-        });
+        std::ranges::find(kCurves, std::string_view(name.data(), length), &Curve::name);
     if (curve == std::end(kCurves)) {
         return std::nullopt;
     }

@@ -3,8 +3,7 @@
 
 #include "images/openpgp/numbers.hpp"
 #include "images/openpgp/packet.hpp"
-
-#include <algorithm>
+#include "support/find.hpp"
 
 #include <openssl/core_names.h>
 #include <openssl/err.h>
@@ -160,18 +159,11 @@ constexpr Algorithm kAlgorithms[] = {
 } // namespace
 
 const Curve* find_curve(std::string_view oid) {
-    const auto* const row = std::find_if(std::begin(kCurves),
-                                         std::end(kCurves),
-                                         [&](const Curve& known) { return known.oid == oid; });
-    return row == std::end(kCurves) ? nullptr : row;
+    return find_row(kCurves, oid, &Curve::oid);
 }
 
 const Algorithm* find_algorithm(std::uint8_t number) {
-    const auto* const row =
-        std::find_if(std::begin(kAlgorithms), std::end(kAlgorithms), [&](const Algorithm& known) {
-            return known.number == number;
-        });
-    return row == std::end(kAlgorithms) ? nullptr : row;
+    return find_row(kAlgorithms, number, &Algorithm::number);
 }
 
 } // namespace cybele::images::openpgp

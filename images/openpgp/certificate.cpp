@@ -3,6 +3,7 @@
 
 #include "images/openpgp/material.hpp"
 #include "images/openpgp/packet.hpp"
+#include "support/find.hpp"
 #include "support/secret.hpp"
 
 #include <algorithm>
@@ -66,9 +67,8 @@ Certificate::~Certificate() {
 }
 
 bool Certificate::has_secret() const {
-    return std::any_of(components_.begin(), components_.end(), [](const Component& component) {
-        return is_secret(component.tag);
-    });
+    return std::ranges::any_of(components_,
+                               [](const Component& component) { return is_secret(component.tag); });
 }
 
 Certificate Certificate::public_half() const {
@@ -87,7 +87,7 @@ bool Certificate::merge(const Certificate& other) {
     std::vector<Component> merged = components_;
     for (const Component& theirs : other.components_) {
         const Component half = public_component(theirs);
-        const auto same = std::find_if(merged.begin(), merged.end(), [&](const Component& ours) {
+        const auto same = std::ranges::find_if(merged, [&](const Component& ours) {
             return public_tag(ours.tag) == half.tag && public_body(ours) == half.body;
         });
         if (same == merged.end()) {
@@ -103,8 +103,7 @@ bool Certificate::merge(const Certificate& other) {
             continue;
         }
         for (const std::string& signature : theirs.signatures) {
-            if (std::find(same->signatures.begin(), same->signatures.end(), signature) ==
-                same->signatures.end()) {
+            if (!contains(same->signatures, signature)) {
                 same->signatures.push_back(signature);
                 is_changed = true;
             }

@@ -119,7 +119,7 @@ constexpr Maker kMakers[] = {
 Result<std::string> user_id_of(const NewKey& wanted) {
     const std::string all = wanted.name + wanted.comment + wanted.email;
     const bool is_plain = is_utf8(all) && all.find_first_of("<>()") == std::string::npos &&
-                          std::none_of(all.begin(), all.end(), [](char c) {
+                          std::ranges::none_of(all, [](char c) {
                               return static_cast<unsigned char>(c) < 0x20 || c == 0x7f;
                           });
     const bool lacks_name = wanted.name.empty() && !wanted.allows_no_name;
@@ -174,10 +174,7 @@ Result<std::string> certify(const NewKey& wanted,
 
 Result<Certificate> generate(const NewKey& wanted) {
     CYBELE_TRY(const std::string user_id, user_id_of(wanted));
-    const auto* const maker =
-        std::find_if(std::begin(kMakers), std::end(kMakers), [&](const Maker& known) {
-            return known.name == wanted.algorithm;
-        });
+    const auto* const maker = std::ranges::find(kMakers, wanted.algorithm, &Maker::name);
     if (maker == std::end(kMakers)) {
         return fail(ErrorCode::kUsage,
                     problem("key-kind-unknown",

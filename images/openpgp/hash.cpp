@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/openpgp/material.hpp"
 #include "images/openpgp/numbers.hpp"
+#include "support/find.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -29,10 +29,7 @@ constexpr HashRow kHashRows[] = {
 };
 
 const HashRow* find(HashAlgorithm hash) {
-    const auto* const row = std::find_if(std::begin(kHashRows),
-                                         std::end(kHashRows),
-                                         [&](const HashRow& known) { return known.hash == hash; });
-    return row == std::end(kHashRows) ? nullptr : row;
+    return find_row(kHashRows, hash, &HashRow::hash);
 }
 
 } // namespace

@@ -218,9 +218,8 @@ const Certificate* Keyring::find(std::string_view id) const {
     for (const Certificate& certificate : certificates_) {
         const auto& all = certificate.fingerprints();
         const bool has_it =
-            !digits.empty() && std::any_of(all.begin(), all.end(), [&](const std::string& own) {
-                return own.ends_with(digits);
-            });
+            !digits.empty() &&
+            std::ranges::any_of(all, [&](const std::string& own) { return own.ends_with(digits); });
         if (has_it && found != nullptr) {
             return nullptr;
         }

@@ -195,10 +195,7 @@ bool take_check(Secret& bytes, std::uint8_t usage) {
 }
 
 Result<const Cipher*> find_cipher(std::uint8_t number) {
-    const auto* const row =
-        std::find_if(std::begin(kCiphers), std::end(kCiphers), [&](const Cipher& known) {
-            return known.number == number;
-        });
+    const auto* const row = std::ranges::find(kCiphers, number, &Cipher::number);
     if (row == std::end(kCiphers) || row->get == nullptr) {
         return not_taken(
             row == std::end(kCiphers)
@@ -305,7 +302,7 @@ std::string clear_numbers(const Secret& numbers) {
 std::size_t count_clear(const Certificate& certificate) {
     const auto& components = certificate.components();
     return static_cast<std::size_t>(
-        std::count_if(components.begin(), components.end(), [](const Component& component) {
+        std::ranges::count_if(components, [](const Component& component) {
             const auto material = read_public(component.body);
             return material && secret_part_of(component, *material) == SecretPart::kClear;
         }));

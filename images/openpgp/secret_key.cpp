@@ -98,7 +98,7 @@ Result<void> SecretKey::unlock(const Secret& passphrase) {
         Fault fault = numbers.error().faults().front();
         fault.because =
             fmt::format("key {} of {}: {}", fingerprint_, printable(user_id_), fault.because);
-        return fail(Error(std::move(fault)));
+        return fail(std::move(fault));
     }
     CYBELE_TRY(key_, read_private(public_, body.substr(0, public_.size), numbers->view()));
     wipe(locked_);

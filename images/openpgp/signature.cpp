@@ -107,10 +107,7 @@ void read_subpacket(SignaturePacket& signature, unsigned kind, Cursor content, b
         read_notation(signature, content, is_critical);
         return;
     }
-    const auto* const row =
-        std::find_if(std::begin(kSubpacketRows),
-                     std::end(kSubpacketRows),
-                     [&](const SubpacketRow& known) { return known.kind == kind; });
+    const auto* const row = std::ranges::find(kSubpacketRows, kind, &SubpacketRow::kind);
     if (row == std::end(kSubpacketRows)) {
         if (is_hashed && is_critical) {
             signature.refused = fmt::format("subpacket {}", kind);

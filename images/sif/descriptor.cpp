@@ -95,7 +95,7 @@ std::string Descriptor::oci_digest() const {
     if (type != DataType::kOciRootIndex && type != DataType::kOciBlob) {
         return "";
     }
-    const auto end = std::find(extra.begin(), extra.end(), 0);
+    const auto end = std::ranges::find(extra, 0);
     std::string text(extra.begin(), end);
     const bool is_digest =
         text.size() == kDigestTextSize && text.starts_with(kDigestStart) &&

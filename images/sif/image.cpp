@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/sif/image.hpp"
 
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -61,10 +62,7 @@ Result<Descriptor> Image::primary_partition() const {
             return descriptor;
         }
     }
-    const bool is_oci =
-        std::any_of(descriptors_.begin(), descriptors_.end(), [](const Descriptor& descriptor) {
-            return descriptor.type == DataType::kOciRootIndex;
-        });
+    const bool is_oci = contains(descriptors_, DataType::kOciRootIndex, &Descriptor::type);
     if (is_oci) {
         return fail(ErrorCode::kInput,
                     problem("oci-sif-unsupported",
@@ -84,9 +82,7 @@ Result<Descriptor> Image::root_squashfs() const {
     if (root.fs_type() == FsType::kSquashfs) {
         return root;
     }
-    const auto* const known = std::find_if(std::begin(kRoots),
-                                           std::end(kRoots),
-                                           [&](const Root& r) { return r.type == root.fs_type(); });
+    const auto* const known = std::ranges::find(kRoots, root.fs_type(), &Root::type);
     const bool is_known = known != std::end(kRoots);
     return fail(ErrorCode::kInput,
                 problem("root-file-system-unreadable",

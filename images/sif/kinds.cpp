@@ -51,7 +51,7 @@ std::string with_name(std::string_view help, const fs::path& path) {
 }
 
 bool is_text(std::string_view bytes) {
-    return std::all_of(bytes.begin(), bytes.end(), [](char c) {
+    return std::ranges::all_of(bytes, [](char c) {
         return static_cast<unsigned char>(c) >= 0x20 || c == '\n' || c == '\t' || c == '\r';
     });
 }
@@ -63,10 +63,9 @@ tl::unexpected<Error> no_sif(const fs::path& path, std::string_view start, std::
     std::string_view help = kName;
     bool is_of_letters = false;
     std::string detail;
-    const auto* const kind =
-        std::find_if(std::begin(kForeignFiles), std::end(kForeignFiles), [&](const ForeignFile& k) {
-            return start.size() >= k.offset && start.substr(k.offset).starts_with(k.bytes);
-        });
+    const auto* const kind = std::ranges::find_if(kForeignFiles, [&](const ForeignFile& k) {
+        return start.size() >= k.offset && start.substr(k.offset).starts_with(k.bytes);
+    });
     if (kind != std::end(kForeignFiles)) {
         is = kind->name;
         help = kind->help;

@@ -94,7 +94,7 @@ Result<Descriptor> Table::describe(const NewObject& object) const {
     descriptor.name = object.name;
     std::copy(object.extra.begin(), object.extra.end(), descriptor.extra.begin());
     const bool is_second = descriptor.part_type() == PartType::kPrimary &&
-                           std::any_of(entries_.begin(), entries_.end(), [](const auto& entry) {
+                           std::ranges::any_of(entries_, [](const auto& entry) {
                                return entry && entry->part_type() == PartType::kPrimary;
                            });
     if (is_second) {

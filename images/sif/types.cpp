@@ -80,8 +80,8 @@ template <class Number, std::size_t kCount>
 std::string_view word(const NumberWord<Number> (&words)[kCount],
                       Number number,
                       std::string_view unknown = "Unknown") {
-    const auto* const found = std::find_if(
-        std::begin(words), std::end(words), [&](const auto& w) { return w.number == number; });
+    const auto* const found =
+        std::ranges::find_if(words, [&](const auto& w) { return w.number == number; });
     return found == std::end(words) ? unknown : found->name;
 }
 
@@ -138,23 +138,18 @@ std::string_view sbom_format_name(SbomFormat format) {
 }
 
 SbomFormat sbom_format(std::string_view name) {
-    const auto* const found = std::find_if(std::begin(kSbomFormats),
-                                           std::end(kSbomFormats),
-                                           [&](const auto& w) { return w.name == name; });
+    const auto* const found =
+        std::ranges::find_if(kSbomFormats, [&](const auto& w) { return w.name == name; });
     return found == std::end(kSbomFormats) ? SbomFormat::kNone : found->number;
 }
 
 std::string_view architecture_code(std::string_view name) {
-    const auto* const found = std::find_if(std::begin(kArchitectures),
-                                           std::end(kArchitectures),
-                                           [&](const Architecture& a) { return a.name == name; });
+    const auto* const found = std::ranges::find(kArchitectures, name, &Architecture::name);
     return found == std::end(kArchitectures) ? "00" : found->code;
 }
 
 std::string_view architecture_name(std::string_view code) {
-    const auto* const found = std::find_if(std::begin(kArchitectures),
-                                           std::end(kArchitectures),
-                                           [&](const Architecture& a) { return a.code == code; });
+    const auto* const found = std::ranges::find(kArchitectures, code, &Architecture::code);
     return found == std::end(kArchitectures) ? "unknown" : found->name;
 }
 

@@ -44,9 +44,8 @@ Result<std::optional<CertificateFinding>> check_chain(const Chain& chain,
 
 bool is_one_of(const std::vector<Chain>& given, const Chain& chain) {
     const std::string leaf = fingerprint_of(chain.leaf());
-    return std::any_of(given.begin(), given.end(), [&](const Chain& one) {
-        return fingerprint_of(one.leaf()) == leaf;
-    });
+    return std::ranges::any_of(
+        given, [&](const Chain& one) { return fingerprint_of(one.leaf()) == leaf; });
 }
 
 } // namespace

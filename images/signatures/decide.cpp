@@ -3,6 +3,7 @@
 #include "images/signatures/signer.hpp"
 #include "images/signatures/verify.hpp"
 #include "support/counted.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -16,11 +17,6 @@
 namespace cybele::images {
 
 namespace {
-
-template <class T>
-bool holds(const std::vector<T>& list, const T& value) {
-    return std::find(list.begin(), list.end(), value) != list.end();
-}
 
 /// Somebody who counts, and how a state by him is known.
 struct Expected {
@@ -59,7 +55,7 @@ std::vector<Expected> expected_signers(const Trust& trust) {
 std::vector<const SignatureState*> covering(const Verification& verification, std::uint32_t id) {
     std::vector<const SignatureState*> found;
     for (const SignatureState& state : verification.signatures) {
-        if (state.is_valid && holds(state.covers, id)) {
+        if (state.is_valid && contains(state.covers, id)) {
             found.push_back(&state);
         }
     }
@@ -80,9 +76,8 @@ std::string lacking(const std::vector<const SignatureState*>& states, const Trus
     if (trust.require == "all") {
         std::vector<std::string> missing;
         for (const Expected& signer : expected_signers(trust)) {
-            if (std::none_of(states.begin(), states.end(), [&](const SignatureState* state) {
-                    return signer.made(*state);
-                })) {
+            if (std::ranges::none_of(
+                    states, [&](const SignatureState* state) { return signer.made(*state); })) {
                 missing.push_back(signer.shown);
             }
         }
@@ -120,11 +115,9 @@ const SignatureState* telling(const Verification& verification, std::uint32_t gr
 }
 
 bool has_valid(const Verification& verification, std::uint32_t group) {
-    return std::any_of(verification.signatures.begin(),
-                       verification.signatures.end(),
-                       [&](const SignatureState& state) {
-                           return state.group == group && state.is_valid && !state.covers.empty();
-                       });
+    return std::ranges::any_of(verification.signatures, [&](const SignatureState& state) {
+        return state.group == group && state.is_valid && !state.covers.empty();
+    });
 }
 
 /// Why the group is not verified.
@@ -218,8 +211,7 @@ Result<void> Selection::check(const Image& image) const {
     }
     for (const std::uint32_t id : objects) {
         const auto& all = image.descriptors();
-        const auto found = std::find_if(
-            all.begin(), all.end(), [&](const Descriptor& object) { return object.id == id; });
+        const auto found = std::ranges::find(all, id, &Descriptor::id);
         if (found == all.end()) {
             return not_there(
                 problem("sif-object-missing", fmt::format("there is no object {}", id)),
@@ -240,7 +232,7 @@ bool Selection::has(const Descriptor& descriptor) const {
         return false;
     }
     return (!group || *group == descriptor.group) &&
-           (objects.empty() || holds(objects, descriptor.id));
+           (objects.empty() || contains(objects, descriptor.id));
 }
 
 void decide(const Image& image,
@@ -315,26 +307,23 @@ std::string_view remedy_of(const Verification& verification) {
     }
     const auto is_changed = [](const SignatureState& state) { return state.is_of_other_bytes; };
     const auto& groups = verification.groups;
-    if (std::any_of(states.begin(), states.end(), is_changed) ||
-        std::any_of(groups.begin(), groups.end(), [&](const GroupState& state) {
+    if (std::ranges::any_of(states, is_changed) ||
+        std::ranges::any_of(groups, [&](const GroupState& state) {
             return !state.unsigned_objects.empty() && has_valid(verification, state.group);
         })) {
         return "get the image again, and do not run this one";
     }
-    if (!ungrouped.empty() && std::all_of(groups.begin(), groups.end(), [](const auto& state) {
-            return state.is_verified;
-        })) {
+    if (!ungrouped.empty() &&
+        std::ranges::all_of(groups, [](const auto& state) { return state.is_verified; })) {
         return "delete what has no group, which no signature covers: cybelectl sif del ID IMAGE";
     }
-    const bool has_some = std::any_of(groups.begin(), groups.end(), [&](const GroupState& state) {
-        return has_valid(verification, state.group);
-    });
+    const bool has_some = std::ranges::any_of(
+        groups, [&](const GroupState& state) { return has_valid(verification, state.group); });
     if (has_some) {
         return "ask the missing signers to sign it: cybelectl sign IMAGE --key KEY";
     }
-    const auto helped = std::find_if(states.begin(), states.end(), [](const SignatureState& state) {
-        return !state.is_valid && !state.help.empty();
-    });
+    const auto helped = std::ranges::find_if(
+        states, [](const SignatureState& state) { return !state.is_valid && !state.help.empty(); });
     return helped != states.end() ? std::string_view(helped->help)
                                   : "name the public key of its signer; its publisher has it";
 }

@@ -6,6 +6,7 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <array>
@@ -32,11 +33,7 @@ constexpr DigestAlgorithm kDigestAlgorithms[] = {
 };
 
 const DigestAlgorithm* find(std::string_view name) {
-    const auto* const found =
-        std::find_if(std::begin(kDigestAlgorithms),
-                     std::end(kDigestAlgorithms),
-                     [&](const DigestAlgorithm& a) { return a.name == name; });
-    return found == std::end(kDigestAlgorithms) ? nullptr : found;
+    return find_row(kDigestAlgorithms, name, &DigestAlgorithm::name);
 }
 
 /// Hashes piece by piece. Nothing of it fails but without memory; that is told, never passed over.

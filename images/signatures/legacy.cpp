@@ -32,11 +32,10 @@ struct HashRow {
 constexpr HashRow kHashRows[] = {{1, EVP_sha256}, {2, EVP_sha384}, {3, EVP_sha512}};
 
 const EVP_MD* signature_hash(const Descriptor& signature) {
-    const auto* const row =
-        std::find_if(std::begin(kHashRows), std::end(kHashRows), [&](const HashRow& known) {
-            return known.number == signature.extra[0] && signature.extra[1] == 0 &&
-                   signature.extra[2] == 0 && signature.extra[3] == 0;
-        });
+    const auto* const row = std::ranges::find_if(kHashRows, [&](const HashRow& known) {
+        return known.number == signature.extra[0] && signature.extra[1] == 0 &&
+               signature.extra[2] == 0 && signature.extra[3] == 0;
+    });
     return row == std::end(kHashRows) ? nullptr : row->get();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/signatures/message.hpp"
 
+#include "support/find.hpp"
 #include "support/json.hpp"
 
 #include <algorithm>
@@ -58,9 +59,8 @@ bool is_covered_by(std::string_view digest, std::string_view bytes) {
 const Descriptor* find_signed(const std::vector<const Descriptor*>& group,
                               const SignedObject& object) {
     const std::uint64_t first = group.empty() ? 0 : group.front()->id;
-    const auto found = std::find_if(group.begin(), group.end(), [&](const Descriptor* member) {
-        return member->id == first + object.relative_id;
-    });
+    const auto found = std::ranges::find_if(
+        group, [&](const Descriptor* member) { return member->id == first + object.relative_id; });
     return found == group.end() ? nullptr : *found;
 }
 
@@ -94,7 +94,7 @@ Result<SignedMessage> make_message(const Image& image,
     CYBELE_TRY(message.header_digest, digest_of(kWrittenAlgorithm, covered_bytes(image.header())));
     const std::vector<const Descriptor*> objects = group_objects(image, group);
     for (const Descriptor* const descriptor : objects) {
-        if (!only.empty() && std::find(only.begin(), only.end(), descriptor->id) == only.end()) {
+        if (!only.empty() && !contains(only, descriptor->id)) {
             continue;
         }
         SignedObject object;

@@ -6,6 +6,7 @@
 #include "images/signatures/dsse.hpp"
 #include "images/signatures/message.hpp"
 #include "images/signatures/signature.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
 
@@ -151,7 +152,7 @@ private:
         std::vector<std::uint32_t> groups;
         for (const std::uint32_t group : signable_groups(image_)) {
             const auto& all = image_.descriptors();
-            if (std::any_of(all.begin(), all.end(), [&](const Descriptor& object) {
+            if (std::ranges::any_of(all, [&](const Descriptor& object) {
                     return object.group == group && options_.selection.has(object);
                 })) {
                 groups.push_back(group);
@@ -217,11 +218,9 @@ private:
             const auto object = signature.linked_object();
             const bool is_of_group =
                 signature.linked_group() == group ||
-                (object && std::any_of(image_.descriptors().begin(),
-                                       image_.descriptors().end(),
-                                       [&](const Descriptor& other) {
-                                           return other.id == *object && other.group == group;
-                                       }));
+                (object && std::ranges::any_of(image_.descriptors(), [&](const Descriptor& other) {
+                     return other.id == *object && other.group == group;
+                 }));
             if (signature.type == DataType::kSignature && is_of_group) {
                 ids.push_back(signature.id);
             }
@@ -238,13 +237,12 @@ private:
             const std::string bytes =
                 pre_authentication_encoding(envelope.payload_type, envelope.payload);
             const auto is_own = [&](const EnvelopeSignature& signature) {
-                return std::any_of(
-                    signers_.keys.begin(), signers_.keys.end(), [&](const EnvelopeSigner& signer) {
-                        return signer.key.public_key().verifies(bytes, signature.bytes);
-                    });
+                return std::ranges::any_of(signers_.keys, [&](const EnvelopeSigner& signer) {
+                    return signer.key.public_key().verifies(bytes, signature.bytes);
+                });
             };
             if (is_of_same_objects(envelope.payload, message) &&
-                std::all_of(envelope.signatures.begin(), envelope.signatures.end(), is_own)) {
+                std::ranges::all_of(envelope.signatures, is_own)) {
                 ids.push_back(present.envelope_ids[at]);
             }
         }
@@ -265,7 +263,7 @@ private:
             payload.remove_suffix(1);
         }
         const std::vector<std::string>& present = present_[group].pgp;
-        return std::any_of(present.begin(), present.end(), [&](const std::string& message) {
+        return std::ranges::any_of(present, [&](const std::string& message) {
             const auto read =
                 openpgp::verify_clear_signed(message, signers_.pgp_ring, options_.now);
             return read && read->is_valid && read->text == payload &&
@@ -279,11 +277,9 @@ private:
                           const std::string& bytes,
                           const PublicKey& key) {
         return envelope.payload_type == kSifMetadataType && envelope.payload == payload &&
-               std::any_of(envelope.signatures.begin(),
-                           envelope.signatures.end(),
-                           [&](const EnvelopeSignature& signature) {
-                               return key.verifies(bytes, signature.bytes);
-                           });
+               std::ranges::any_of(envelope.signatures, [&](const EnvelopeSignature& signature) {
+                   return key.verifies(bytes, signature.bytes);
+               });
     }
 
     /// Empty: every signer has signed this already.
@@ -297,12 +293,10 @@ private:
         std::vector<std::string> known;
         for (const EnvelopeSigner& signer : signers_.keys) {
             const PublicKey& key = signer.key.public_key();
-            const bool is_done =
-                std::any_of(present.begin(), present.end(), [&](const Envelope& other) {
-                    return is_signed(other, payload, bytes, key);
-                });
-            const bool is_twice =
-                std::find(known.begin(), known.end(), key.fingerprint()) != known.end();
+            const bool is_done = std::ranges::any_of(present, [&](const Envelope& other) {
+                return is_signed(other, payload, bytes, key);
+            });
+            const bool is_twice = contains(known, key.fingerprint());
             known.push_back(key.fingerprint());
             if ((is_done && !options_.force) || is_twice) {
                 continue;

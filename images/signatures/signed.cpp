@@ -6,6 +6,7 @@
 #include "images/signatures/dsse.hpp"
 #include "images/signatures/message.hpp"
 #include "images/signatures/signature.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <map>
@@ -18,10 +19,7 @@
 namespace cybele::images {
 
 bool is_signed(const Image& image) {
-    return std::any_of(
-        image.descriptors().begin(), image.descriptors().end(), [](const Descriptor& object) {
-            return object.type == DataType::kSignature;
-        });
+    return contains(image.descriptors(), DataType::kSignature, &Descriptor::type);
 }
 
 bool is_signed(std::string_view start) {

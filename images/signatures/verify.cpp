@@ -5,6 +5,7 @@
 #include "images/signatures/message.hpp"
 #include "images/signatures/signature.hpp"
 #include "images/signatures/signer.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -136,7 +137,7 @@ private:
     void forget_overlays(SignatureState& state) const {
         std::erase_if(state.covers, [&](std::uint32_t id) {
             const auto& all = image_.descriptors();
-            return std::any_of(all.begin(), all.end(), [&](const Descriptor& one) {
+            return std::ranges::any_of(all, [&](const Descriptor& one) {
                 return one.id == id && one.part_type() == PartType::kOverlay;
             });
         });
@@ -144,8 +145,7 @@ private:
 
     /// Of the OpenPGP keys in the keyring, those that are named; without names all.
     [[nodiscard]] bool is_counted(const std::string& key) const {
-        return trust_.pgp.empty() ||
-               std::find(trust_.pgp.begin(), trust_.pgp.end(), key) != trust_.pgp.end();
+        return trust_.pgp.empty() || contains(trust_.pgp, key);
     }
     static std::string not_counted(const SignatureState& state) {
         return fmt::format("the key of {} is none of those that count", printable(state.user_id));

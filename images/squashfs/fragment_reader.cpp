@@ -75,7 +75,7 @@ FragmentReader::~FragmentReader() {
 }
 
 FragmentReader::EntryPointer FragmentReader::find(const ReadyBlock& block) const {
-    const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& one) {
+    const auto found = std::ranges::find_if(entries_, [&](const auto& one) {
         return one->block.fd == block.fd && one->block.offset == block.offset;
     });
     return found == entries_.end() ? nullptr : *found;

@@ -43,10 +43,8 @@ PackedFiles::PackedFiles(std::vector<TreeLayer> layers, PackFormat format, Ready
         layers_.push_back({std::move(layer)});
         layers_.back().is_alike = open_format(layers_.back());
     }
-    is_off_ = std::none_of(layers_.begin(),
-                           layers_.end(),
-                           [](const Layer& layer) { return layer.is_alike; }) ||
-              !open();
+    is_off_ =
+        std::ranges::none_of(layers_, [](const Layer& layer) { return layer.is_alike; }) || !open();
 }
 
 /// Whether the layer's blocks can be taken; then its table of shared blocks is there too.

@@ -230,7 +230,7 @@ void ReadyBlocks::offer(std::shared_ptr<const Fragment> fragment, const ReadyBlo
 
 ReadyBlock ReadyBlocks::find(const sqfs_u8* bytes, std::size_t size) const {
     const std::lock_guard lock(mutex_); // few are of one size, and most differ in the first bytes
-    const auto found = std::find_if(offers_.begin(), offers_.end(), [&](const Offer& one) {
+    const auto found = std::ranges::find_if(offers_, [&](const Offer& one) {
         const auto& own = one.fragment->bytes;
         return own.size() == size && std::memcmp(own.data(), bytes, size) == 0;
     });

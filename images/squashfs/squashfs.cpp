@@ -95,9 +95,8 @@ Result<void> SquashfsWriter::check(int code, std::string_view what) const {
     if (file_.saved_errno != 0) {
         return fail(system_error(std::move(message), file_.saved_errno));
     }
-    const auto* known = std::find_if(kLibraryErrors.begin(),
-                                     kLibraryErrors.end(),
-                                     [&](const auto& entry) { return entry.code == code; });
+    const auto* known =
+        std::ranges::find_if(kLibraryErrors, [&](const auto& entry) { return entry.code == code; });
     return fail(code == SQFS_ERROR_ALLOC ? ErrorCode::kEnvironment : ErrorCode::kInternal,
                 problem("squashfs-library", std::move(message)),
                 known != kLibraryErrors.end() ? std::string(known->meaning)
@@ -105,10 +104,8 @@ Result<void> SquashfsWriter::check(int code, std::string_view what) const {
 }
 
 Result<void> SquashfsWriter::create_compressors() {
-    const auto* found =
-        std::find_if(kCompressions.begin(), kCompressions.end(), [&](const auto& entry) {
-            return entry.name == options_.compression;
-        });
+    const auto* found = std::ranges::find_if(
+        kCompressions, [&](const auto& entry) { return entry.name == options_.compression; });
     if (found == kCompressions.end()) {
         return fail(ErrorCode::kInput,
                     problem("compression-unknown",

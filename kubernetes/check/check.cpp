@@ -42,7 +42,7 @@ void add_unreadable(Check& check, const Error& error, std::size_t first, std::si
             continue;
         }
         const auto& known = check.findings.all();
-        const bool is_told = std::any_of(known.begin(), known.end(), [&](const lint::Finding& one) {
+        const bool is_told = std::ranges::any_of(known, [&](const lint::Finding& one) {
             return one.fault.where && one.fault.where->line >= first &&
                    one.fault.where->line <= last &&
                    (one.rule == "K4" || one.rule == "K5" || one.rule == "K7" || one.rule == "K18");

@@ -60,10 +60,8 @@ std::vector<Directive> directives_of(std::string_view script) {
         if (begin == std::string_view::npos) {
             continue;
         }
-        const auto* prefix =
-            std::find_if(kPrefixes.begin(), kPrefixes.end(), [&](std::string_view known) {
-                return text.starts_with(known);
-            });
+        const auto* prefix = std::ranges::find_if(
+            kPrefixes, [&](std::string_view known) { return text.starts_with(known); });
         if (prefix != kPrefixes.end()) {
             Directive empty;
             empty.line = line;

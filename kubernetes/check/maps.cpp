@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/check/context.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -20,9 +21,8 @@ constexpr std::array<std::string_view, 8> kSecretNames{
 
 bool names_secret(std::string_view name) {
     const std::string lower = text::lowered(name);
-    return std::any_of(kSecretNames.begin(), kSecretNames.end(), [&](std::string_view word) {
-        return lower.ends_with(word);
-    });
+    return std::ranges::any_of(kSecretNames,
+                               [&](std::string_view word) { return lower.ends_with(word); });
 }
 
 /// `password: x`, `"token": "x"`, `token=x` in a value's text; the name, or "".
@@ -106,8 +106,7 @@ void check_unlimited(Check& check, const yaml::Node& node) {
                                                       "wlm.sylabs.io/cpu-per-node",
                                                       "wlm.sylabs.io/wall-time"};
     for (const auto& [key, value] : node.entries) {
-        const bool is_limit =
-            std::find(kLimits.begin(), kLimits.end(), key.scalar) != kLimits.end();
+        const bool is_limit = contains(kLimits, key.scalar);
         if (is_limit && (value.scalar == "-1" || value.scalar == "0")) {
             check.found("K24",
                         value.mark,

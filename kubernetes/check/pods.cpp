@@ -22,10 +22,9 @@ std::optional<std::int64_t> number(std::string_view text) {
 bool has_pre_stop(const yaml::Node& spec) {
     const auto* containers = spec.find("containers");
     return containers != nullptr &&
-           std::any_of(
-               containers->items.begin(), containers->items.end(), [](const yaml::Node& one) {
-                   return find_path(one, {"lifecycle", "preStop"}) != nullptr;
-               });
+           std::ranges::any_of(containers->items, [](const yaml::Node& one) {
+               return find_path(one, {"lifecycle", "preStop"}) != nullptr;
+           });
 }
 
 bool is_for_interlink(const CheckedObject& object) {
@@ -33,17 +32,15 @@ bool is_for_interlink(const CheckedObject& object) {
     const auto* pod = pod_spec(object);
     const auto* tolerations = pod == nullptr ? nullptr : pod->find("tolerations");
     const bool is_annotated =
-        annotations != nullptr &&
-        std::any_of(annotations->entries.begin(), annotations->entries.end(), [](const auto& one) {
+        annotations != nullptr && std::ranges::any_of(annotations->entries, [](const auto& one) {
             return one.first.scalar.starts_with("slurm-job.vk.io/");
         });
     return pod != nullptr &&
            (is_annotated ||
             (tolerations != nullptr &&
-             std::any_of(
-                 tolerations->items.begin(), tolerations->items.end(), [](const yaml::Node& one) {
-                     return text_at(one, {"key"}).starts_with("virtual-node.interlink/");
-                 })));
+             std::ranges::any_of(tolerations->items, [](const yaml::Node& one) {
+                 return text_at(one, {"key"}).starts_with("virtual-node.interlink/");
+             })));
 }
 
 /// A pod without a token, a Secret, a ConfigMap or another controller asks no batch system for

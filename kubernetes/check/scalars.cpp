@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/check/context.hpp"
 #include "kubernetes/objects/names.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -25,11 +25,6 @@ constexpr std::array<std::string_view, 22> kTexts{
     "app",         "type",      "restartPolicy",  "mountPath"};
 /// Lists of texts.
 constexpr std::array<std::string_view, 3> kTextLists{"args", "command", "binds"};
-
-template <std::size_t Count>
-bool holds(const std::array<std::string_view, Count>& words, std::string_view word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 bool is_made_of(std::string_view text, std::string_view characters) {
     return !text.empty() && text.find_first_not_of(characters) == std::string_view::npos;
@@ -73,7 +68,7 @@ std::string_view meaning_of(std::string_view word) {
     constexpr std::array<std::string_view, 8> kFlags{
         "y", "n", "yes", "no", "on", "off", "true", "false"};
     std::string lower = text::lowered(word);
-    if (holds(kFlags, lower)) {
+    if (contains(kFlags, lower)) {
         return "a flag";
     }
     if (lower.empty() || lower == "~" || lower == "null") {
@@ -159,7 +154,7 @@ void Scalars::judge_label(const yaml::Node& key, const yaml::Node& value) {
 void Scalars::judge_texts(const yaml::Node& map, std::string_view name) {
     for (const auto& [key, value] : map.entries) {
         judge(value, "K3", key.scalar);
-        if (holds(kLabelMaps, name)) {
+        if (contains(kLabelMaps, name)) {
             judge_label(key, value);
         }
     }
@@ -167,16 +162,16 @@ void Scalars::judge_texts(const yaml::Node& map, std::string_view name) {
 
 void Scalars::walk(const yaml::Node& node, std::string_view key) {
     for (const auto& [name, value] : node.entries) {
-        if (holds(kTextMaps, name.scalar) && value.kind == yaml::Node::Kind::kMapping) {
+        if (contains(kTextMaps, name.scalar) && value.kind == yaml::Node::Kind::kMapping) {
             judge_texts(value, name.scalar);
-        } else if (holds(kTexts, name.scalar) && value.items.empty() && value.entries.empty()) {
+        } else if (contains(kTexts, name.scalar) && value.items.empty() && value.entries.empty()) {
             judge(value, name.scalar == "value" ? "K3" : "K1", name.scalar);
         } else {
             walk(value, name.scalar);
         }
     }
     for (const auto& item : node.items) {
-        if (holds(kTextLists, key)) {
+        if (contains(kTextLists, key)) {
             judge(item, "K1", std::string(key));
         } else {
             walk(item, key);

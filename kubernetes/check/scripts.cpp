@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/check/context.hpp"
 #include "kubernetes/objects/operator_reader.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <array>
 #include <set>
 
@@ -24,15 +24,11 @@ constexpr std::array<ScriptReader, 3> kScriptReaders{
      {"SlurmBridgeJob", "#SBATCH", {"", ""}, false}}};
 
 const ScriptReader* reader_of(const CheckedScript& script) {
-    const auto* found =
-        std::find_if(kScriptReaders.begin(), kScriptReaders.end(), [&](const ScriptReader& reader) {
-            return reader.kind == script.object->known;
-        });
-    return found == kScriptReaders.end() ? nullptr : found;
+    return find_row(kScriptReaders, script.object->known, &ScriptReader::kind);
 }
 
 bool is_option(const Directive& directive, std::initializer_list<std::string_view> names) {
-    return std::find(names.begin(), names.end(), directive.option) != names.end();
+    return contains(names, directive.option);
 }
 
 void check_directives(Check& check, const CheckedScript& script, const ScriptReader& reader) {
@@ -56,9 +52,7 @@ void check_directives(Check& check, const CheckedScript& script, const ScriptRea
                                     printable(directive.option)));
             continue;
         }
-        if (!directive.option.empty() &&
-            std::find(reader.array.begin(), reader.array.end(), directive.option) !=
-                reader.array.end()) {
+        if (!directive.option.empty() && contains(reader.array, directive.option)) {
             check.found("K26", mark, fmt::format("an array in a {}", reader.kind));
         }
         const bool is_path =

@@ -2,6 +2,7 @@
 #include "kubernetes/check/context.hpp"
 #include "kubernetes/objects/names.hpp"
 #include "kubernetes/objects/render.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -49,10 +50,10 @@ void check_fields(Check& check, const CheckedObject& object, const Shape& shape)
     if (map == nullptr) {
         return;
     }
-    const auto end = std::find(shape.fields.begin(), shape.fields.end(), std::string_view{});
+    const auto end = std::ranges::find(shape.fields, std::string_view{});
     const std::span<const std::string_view> known(shape.fields.begin(), end);
     for (const auto& [key, value] : map->entries) {
-        if (std::find(known.begin(), known.end(), key.scalar) != known.end()) {
+        if (contains(known, key.scalar)) {
             continue;
         }
         std::string meant = nearest(key.scalar, known);

@@ -83,18 +83,18 @@ Result<void> choose(Conversion& conversion) {
             continue;
         }
         if (conversion.object != nullptr) {
-            return fail(Error(
+            return fail(
                 document::fault_at(conversion.source,
                                    object.mark,
                                    problem("several-pods", "the file has more than one Job or Pod"),
                                    "one document of kind Job is made of one",
-                                   "give each a file of its own")));
+                                   "give each a file of its own"));
         }
         conversion.object = &object;
     }
     if (conversion.object == nullptr) {
         const bool has_any = !conversion.objects.empty();
-        return fail(Error(document::fault_at(
+        return fail(document::fault_at(
             conversion.source,
             has_any ? conversion.objects.front().mark : yaml::Mark{1, 1},
             problem("not-a-pod",
@@ -102,7 +102,7 @@ Result<void> choose(Conversion& conversion) {
                                           printable(text_at(conversion.objects.front(), {"kind"})))
                             : "the file has no object"),
             "a Job is made of one of these",
-            "give the file that has the Job")));
+            "give the file that has the Job"));
     }
     const bool is_pod = text_at(*conversion.object, {"kind"}) == "Pod";
     conversion.pod = is_pod ? conversion.object->find("spec")
@@ -110,12 +110,12 @@ Result<void> choose(Conversion& conversion) {
     const auto* containers =
         conversion.pod == nullptr ? nullptr : conversion.pod->find("containers");
     if (containers == nullptr || containers->items.empty()) {
-        return fail(Error(
+        return fail(
             document::fault_at(conversion.source,
                                conversion.object->mark,
                                problem("pod-without-container", "the object has no container"),
                                "its image and command are the Job's",
-                               "add `containers`")));
+                               "add `containers`"));
     }
     conversion.container = containers->items.data();
     for (std::size_t at = 1; at < containers->items.size(); ++at) {

@@ -2,6 +2,7 @@
 #include "kubernetes/convert/parts.hpp"
 
 #include "support/document.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -185,9 +186,7 @@ void Conversion::leave(yaml::Mark mark,
 std::optional<std::uint64_t> quantity_in_thousandths(std::string_view text) {
     const auto digits = std::min(text.find_first_not_of("0123456789."), text.size());
     const auto number = text.substr(0, digits);
-    const auto* suffix = std::find_if(kSuffixes.begin(), kSuffixes.end(), [&](const Suffix& row) {
-        return row.text == text.substr(digits);
-    });
+    const auto* suffix = std::ranges::find(kSuffixes, text.substr(digits), &Suffix::text);
     const auto point = number.find('.');
     const auto whole = number.substr(0, point);
     if (suffix == kSuffixes.end() || whole.empty() || whole.size() > 12 ||
@@ -223,11 +222,10 @@ bool takes_rights_away(const yaml::Node& context) {
                                                     "readOnlyRootFilesystem",
                                                     "capabilities",
                                                     "privileged"};
-    return std::all_of(context.entries.begin(), context.entries.end(), [&](const auto& entry) {
+    return std::ranges::all_of(context.entries, [&](const auto& entry) {
         const std::string& key = entry.first.scalar;
         const bool is_on = entry.second.scalar == "true";
-        return std::find(kLess.begin(), kLess.end(), key) != kLess.end() &&
-               !(key == "privileged" && is_on) &&
+        return contains(kLess, key) && !(key == "privileged" && is_on) &&
                (key != "capabilities" || entry.second.find("add") == nullptr);
     });
 }
@@ -244,12 +242,10 @@ void leave_others(Conversion& conversion,
                   std::initializer_list<std::string_view> carried,
                   std::span<const LeftField> known) {
     for (const auto& [key, value] : map.entries) {
-        if (std::find(carried.begin(), carried.end(), key.scalar) != carried.end()) {
+        if (contains(carried, key.scalar)) {
             continue;
         }
-        const auto row = std::find_if(known.begin(), known.end(), [&](const LeftField& field) {
-            return field.name == key.scalar;
-        });
+        const auto row = std::ranges::find(known, key.scalar, &LeftField::name);
         conversion.leave(key.mark,
                          fmt::format("`{}`", printable(key.scalar)),
                          row == known.end() ? "a batch job has nothing like it"

@@ -285,8 +285,7 @@ std::string nearest_crd(std::string_view kind) {
 } // namespace
 
 Result<std::string> crd(const std::string& kind, const std::string& group) {
-    const auto* row = std::find_if(
-        kRows.begin(), kRows.end(), [&](const Row& known) { return known.kind == kind; });
+    const auto* row = std::ranges::find(kRows, kind, &Row::kind);
     if (row == kRows.end()) {
         return fail(ErrorCode::kUsage,
                     problem("crd-unknown",

@@ -16,7 +16,7 @@ bool is_word(std::string_view text, std::string_view ends, std::string_view inne
         return ends.find(character) != std::string_view::npos;
     };
     return !text.empty() && is_end(text.front()) && is_end(text.back()) &&
-           std::all_of(text.begin(), text.end(), [&](char character) {
+           std::ranges::all_of(text, [&](char character) {
                return is_end(character) || inner.find(character) != std::string_view::npos;
            });
 }

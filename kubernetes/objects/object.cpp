@@ -133,9 +133,7 @@ void refuse_directive(const Object& object,
         {"--time", "resources.time"},
     };
     const std::string_view option = directive.substr(0, directive.find('='));
-    const auto* row = std::find_if(std::begin(kFields), std::end(kFields), [&](const Row& each) {
-        return each.option == option;
-    });
+    const auto* row = std::ranges::find(kFields, option, &Row::option);
     std::string_view field = row == std::end(kFields) ? "script" : row->field;
     if (option == "--gres" && object.job.resources.gpu_form == launchers::GpuForm::kGres) {
         field = "resources.gpus-per-node";

@@ -109,10 +109,9 @@ constexpr std::array kUnservedByJob{
              "let an admission policy of the cluster check them"},
     Unserved{"environment",
              [](const Job& job) {
-                 return std::any_of(
-                     job.environment.begin(), job.environment.end(), [](const auto& entry) {
-                         return entry.second.starts_with("@file:");
-                     });
+                 return std::ranges::any_of(job.environment, [](const auto& entry) {
+                     return entry.second.starts_with("@file:");
+                 });
              },
              "`@file:` is read by a batch script on the node",
              "make a Secret, and use it in a manifest of your own"},

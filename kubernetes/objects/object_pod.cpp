@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/objects/object.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -44,9 +45,8 @@ constexpr std::array kUnservedByPod{
              "use `--kind SlurmJob`"},
     Unserved{"environment",
              [](const Job& job) {
-                 return std::any_of(job.environment.begin(),
-                                    job.environment.end(),
-                                    [](const auto& entry) { return is_secret(entry.second); });
+                 return std::ranges::any_of(
+                     job.environment, [](const auto& entry) { return is_secret(entry.second); });
              },
              "`@file:` is read on the node, by a script that a Pod has not",
              "make a Secret, or use `--kind SlurmJob`"},
@@ -81,7 +81,7 @@ std::string flags(const Object& object) {
         }
         const auto flag = line.substr(kPrefix.size());
         const auto name = flag.substr(0, flag.find('='));
-        if (std::find(kNotAFlag.begin(), kNotAFlag.end(), name) != kNotAFlag.end()) {
+        if (contains(kNotAFlag, name)) {
             continue;
         }
         if (flag.find_first_of(" \"") != std::string_view::npos) {

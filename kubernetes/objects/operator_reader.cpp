@@ -165,10 +165,9 @@ void DirectiveReader::read_line(std::string_view rest, std::size_t line) {
 
 void DirectiveReader::finish() {
     const auto& findings = reading.findings;
-    const bool is_silent =
-        std::all_of(findings.begin(), findings.end(), [](const OperatorFinding& finding) {
-            return finding.trouble == OperatorTrouble::kUnread;
-        });
+    const bool is_silent = std::ranges::all_of(findings, [](const OperatorFinding& finding) {
+        return finding.trouble == OperatorTrouble::kUnread;
+    });
     if (!reading.nodes && !reading.seconds && !reading.memory_mebibytes && !reading.cpus &&
         is_silent) {
         complain(OperatorTrouble::kNoAffinity, 0, "no directive that it knows");

@@ -5,6 +5,7 @@
 #include "kubernetes/objects/names.hpp"
 #include "kubernetes/objects/object.hpp"
 #include "support/document.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/yaml.hpp"
@@ -95,10 +96,8 @@ const Bridge* find_bridge(const Site* site) {
     if (site == nullptr || !site->kubernetes) {
         return nullptr;
     }
-    const auto* found = std::find_if(kBridges.begin(), kBridges.end(), [&](const Bridge& bridge) {
-        return bridge.name == site->kubernetes->bridge;
-    });
-    return found == kBridges.end() ? nullptr : found;
+    return find_row(kBridges,
+                    [&](const Bridge& bridge) { return bridge.name == site->kubernetes->bridge; });
 }
 
 bool is_same_word(std::string_view left, std::string_view right) {
@@ -112,11 +111,10 @@ bool is_same_word(std::string_view left, std::string_view right) {
 const Kind* find_kind(std::string_view name, const Site* site) {
     const bool is_the_sites =
         site != nullptr && site->kubernetes && !name.empty() && site->kubernetes->kind == name;
-    const auto* found =
-        std::find_if(kObjectKinds.begin(), kObjectKinds.end(), [&](const Kind& kind) {
-            const bool is_bridged = kind.name != kPlainKind; // a mirror Job is a Job, too
-            return is_the_sites ? is_bridged && is_same_word(kind.name, name) : kind.name == name;
-        });
+    const auto* found = std::ranges::find_if(kObjectKinds, [&](const Kind& kind) {
+        const bool is_bridged = kind.name != kPlainKind; // a mirror Job is a Job, too
+        return is_the_sites ? is_bridged && is_same_word(kind.name, name) : kind.name == name;
+    });
     if (found != kObjectKinds.end()) {
         return found;
     }
@@ -190,9 +188,7 @@ void set_type(const Kind& kind, Object& object) {
     object.kind = kind.name;
     const Site* site = object.input.site;
     const Bridge* bridge = find_bridge(site);
-    const bool is_served =
-        bridge != nullptr &&
-        std::find(bridge->kinds.begin(), bridge->kinds.end(), kind.name) != bridge->kinds.end();
+    const bool is_served = bridge != nullptr && contains(bridge->kinds, kind.name);
     if (kind.has_fixed_type || !is_served || !site->kubernetes) {
         return;
     }
@@ -249,12 +245,8 @@ constexpr std::array<Readers, 2> kReaders{
 /// A script that the Site's batch system does not read.
 void check_dialect(const Object& object, const Kind& kind) {
     const Site* site = object.input.site;
-    const auto* readers = std::find_if(kReaders.begin(), kReaders.end(), [&](const Readers& row) {
-        return row.script == kind.dialect;
-    });
-    if (site == nullptr || readers == kReaders.end() ||
-        std::find(readers->sites.begin(), readers->sites.end(), site->dialect) !=
-            readers->sites.end()) {
+    const auto* readers = std::ranges::find(kReaders, kind.dialect, &Readers::script);
+    if (site == nullptr || readers == kReaders.end() || contains(readers->sites, site->dialect)) {
         return;
     }
     object.faults.add(document::fault_at(

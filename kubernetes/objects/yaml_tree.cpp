@@ -2,6 +2,7 @@
 #include "kubernetes/objects/yaml_tree.hpp"
 
 #include "kubernetes/objects/literal_block.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -161,12 +162,10 @@ Result<void> Writer::put(const Tree& tree, std::size_t indentation) {
 } // namespace
 
 bool is_plain_word(std::string_view text) {
-    if (text.empty() || !is_letter(text.front()) ||
-        !std::all_of(text.begin(), text.end(), is_inner)) {
+    if (text.empty() || !is_letter(text.front()) || !std::ranges::all_of(text, is_inner)) {
         return false;
     }
-    return std::find(kMeaningful.begin(), kMeaningful.end(), text::lowered(text)) ==
-           kMeaningful.end();
+    return !contains(kMeaningful, text::lowered(text));
 }
 
 Result<std::string> yaml_scalar(std::string_view text) {

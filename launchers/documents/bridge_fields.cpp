@@ -23,10 +23,9 @@ bool is_plain_letter(char letter, std::string_view others) {
 }
 
 Complaint check_namespace(std::string_view text) {
-    const bool is_good =
-        !text.empty() && text.size() <= kLongestBridgeName && text.front() != '-' &&
-        text.back() != '-' &&
-        std::all_of(text.begin(), text.end(), [](char c) { return is_plain_letter(c, "-"); });
+    const bool is_good = !text.empty() && text.size() <= kLongestBridgeName &&
+                         text.front() != '-' && text.back() != '-' &&
+                         std::ranges::all_of(text, [](char c) { return is_plain_letter(c, "-"); });
     return is_good ? Complaint{}
                    : Complaint{"a namespace has up to 63 lower-case letters, digits and hyphens",
                                "write it like `kubectl get namespaces` shows it"};
@@ -42,11 +41,10 @@ Complaint check_node_prefix(std::string_view text) {
 
 Complaint check_account(std::string_view text) {
     constexpr std::string_view kOthers = "._-ABCDEFGHIJKLMNOPQRSTUVWXYZ";
-    const bool is_good = !text.empty() && text.size() <= kLongestBridgeName &&
-                         text.front() != '-' && text.front() != '.' &&
-                         std::all_of(text.begin(), text.end(), [kOthers](char c) {
-                             return is_plain_letter(c, kOthers);
-                         });
+    const bool is_good =
+        !text.empty() && text.size() <= kLongestBridgeName && text.front() != '-' &&
+        text.front() != '.' &&
+        std::ranges::all_of(text, [kOthers](char c) { return is_plain_letter(c, kOthers); });
     return is_good ? Complaint{}
                    : Complaint{"the account becomes a word of command lines",
                                "use up to 63 letters, digits, and `._-`, not `-` or `.` first"};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/bridge.hpp"
 #include "support/document_view.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <set>
 
 namespace cybele::launchers {
@@ -160,10 +160,7 @@ void check_namespaces_given(Reading& reading, const View& root) {
 void check_namespaces(Reading& reading, const Bridge& bridge) {
     for (std::size_t at = 0; at < bridge.namespaces.size(); ++at) {
         const std::string& name = bridge.namespaces[at];
-        const bool has_account =
-            std::any_of(bridge.accounts.begin(),
-                        bridge.accounts.end(),
-                        [&](const BridgeAccount& row) { return row.name_space == name; });
+        const bool has_account = contains(bridge.accounts, name, &BridgeAccount::name_space);
         if (reading.is_good("namespaces") && !has_account) {
             reading.complain("namespaces[" + std::to_string(at) + "]",
                              problem("bridge-namespace-without-account",

@@ -18,9 +18,8 @@ bool is_name_letter(char letter) {
 }
 
 bool is_upper_name(std::string_view name) {
-    return std::none_of(name.begin(), name.end(), [](char letter) {
-        return std::islower(static_cast<unsigned char>(letter)) != 0;
-    });
+    return std::ranges::none_of(
+        name, [](char letter) { return std::islower(static_cast<unsigned char>(letter)) != 0; });
 }
 
 /// Reads a text from left to right; the first fault ends it.
@@ -144,9 +143,8 @@ Complaint check_expansion(std::string_view text) {
         return reader.complaint();
     }
     const auto& pieces = reader.pieces();
-    if (std::all_of(pieces.begin(), pieces.end(), [](const ExpansionPiece& piece) {
-            return piece.variable.empty();
-        })) {
+    if (std::ranges::all_of(pieces,
+                            [](const ExpansionPiece& piece) { return piece.variable.empty(); })) {
         return {"it has no variable", "write the text without `expand`"};
     }
     return {};

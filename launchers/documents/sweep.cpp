@@ -5,6 +5,7 @@
 #include "launchers/documents/job_fields_rules.hpp"
 #include "support/document_view.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -109,7 +110,7 @@ std::string range_meant(std::string_view text) {
 }
 
 bool is_setting(std::string_view key) {
-    return std::find(kSettings.begin(), kSettings.end(), key) != kSettings.end();
+    return contains(kSettings, key);
 }
 
 std::vector<Parameter> parameters_of(const View& sweep, const yaml::Node& node) {
@@ -133,9 +134,9 @@ std::vector<Parameter> parameters_of(const View& sweep, const yaml::Node& node) 
 bool is_excluded(const Sweep& sweep,
                  const std::vector<std::string>& row,
                  const std::vector<std::map<std::string, std::string>>& exclude) {
-    return std::any_of(exclude.begin(), exclude.end(), [&](const auto& one) {
-        return !one.empty() && std::all_of(one.begin(), one.end(), [&](const auto& entry) {
-            const auto found = std::find(sweep.names.begin(), sweep.names.end(), entry.first);
+    return std::ranges::any_of(exclude, [&](const auto& one) {
+        return !one.empty() && std::ranges::all_of(one, [&](const auto& entry) {
+            const auto found = std::ranges::find(sweep.names, entry.first);
             return found != sweep.names.end() &&
                    row[static_cast<std::size_t>(found - sweep.names.begin())] == entry.second;
         });
@@ -267,7 +268,7 @@ private:
             for (const auto& [name, value] : exclude_[at]) {
                 (void)value;
                 const auto& names = job_.sweep->names;
-                if (std::find(names.begin(), names.end(), name) == names.end()) {
+                if (!contains(names, name)) {
                     complain(fmt::format("sweep.exclude[{}]", at),
                              problem("sweep-exclude-unknown",
                                      fmt::format("`exclude` names '{}', which is not a parameter",

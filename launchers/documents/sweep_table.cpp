@@ -96,7 +96,7 @@ Result<Sweep> table_fault(const std::string& file,
     fault.set(std::move(problem));
     fault.because = std::move(because);
     fault.help = std::move(help);
-    return fail(Error(std::move(fault)));
+    return fail(std::move(fault));
 }
 
 /// The one name of a table with blanks, tabs or semicolons between its columns, with commas; else
@@ -119,9 +119,8 @@ std::string columns_meant(const std::vector<std::string>& names) {
 }
 
 bool has_control(std::string_view text) {
-    return std::any_of(text.begin(), text.end(), [](unsigned char letter) {
-        return letter < ' ' || letter == 0x7f;
-    });
+    return std::ranges::any_of(text,
+                               [](unsigned char letter) { return letter < ' ' || letter == 0x7f; });
 }
 
 } // namespace
@@ -158,7 +157,7 @@ Result<Sweep> read_sweep_table(std::string_view text, const std::string& file) {
                                "each line is one run with a value for each column",
                                "complete the line, or put a text with a comma into double quotes");
         }
-        if (std::any_of(row.cells.begin(), row.cells.end(), has_control)) {
+        if (std::ranges::any_of(row.cells, has_control)) {
             return table_fault(file,
                                row.line,
                                problem("sweep-table-control", "a value has a control character"),

@@ -146,12 +146,10 @@ constexpr std::array<std::string_view, 11> kCircumstanceTexts{"user namespace a 
 /// Whether a circumstance that only a user's wish brings about keeps ranks from each other.
 bool is_harmful(Circumstance circumstance) {
     return circumstance != kOwnUserNamespace &&
-           std::any_of(std::begin(kCircumstanceRows),
-                       std::end(kCircumstanceRows),
-                       [&](const CircumstanceRow& row) {
-                           return row.circumstance == circumstance && !row.is_for_pmi2 &&
-                                  row.rule.outcome != kWorks;
-                       });
+           std::ranges::any_of(kCircumstanceRows, [&](const CircumstanceRow& row) {
+               return row.circumstance == circumstance && !row.is_for_pmi2 &&
+                      row.rule.outcome != kWorks;
+           });
 }
 
 } // namespace
@@ -161,7 +159,7 @@ std::vector<std::string> misleading_settings() {
     for (const std::string_view prefix : {"APPTAINER", "SINGULARITY"}) {
         for (const OptionRow& row : kOptions) {
             const auto brought = circumstances_of(row.option);
-            if (!std::any_of(brought.begin(), brought.end(), is_harmful)) {
+            if (!std::ranges::any_of(brought, is_harmful)) {
                 continue;
             }
             std::string& name = names.emplace_back(std::string(prefix) + "_");

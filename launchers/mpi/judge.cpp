@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/mpi/judge.hpp"
 
+#include "support/find.hpp"
+
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -19,8 +21,7 @@ constexpr int badness(Outcome outcome) {
 
 const Rule& machine_rule(std::string_view id) {
     const auto rules = machine_rules();
-    return *std::find_if(
-        rules.begin(), rules.end(), [&](const Rule& rule) { return rule.id == id; });
+    return *std::ranges::find(rules, id, &Rule::id);
 }
 
 bool speaks(const PmiSupport& pmi, Speaks wanted) {
@@ -90,9 +91,7 @@ const Rule* pmix_rule(const PmiSupport& pmi, const Host& host) {
 void add_circumstances(const Image& image, const Host& host, std::vector<const Rule*>& rules) {
     const Version version = parse_version(image.mpi.version);
     for (const CircumstanceRow& row : circumstance_rows()) {
-        const bool is_there =
-            std::find(host.circumstances.begin(), host.circumstances.end(), row.circumstance) !=
-            host.circumstances.end();
+        const bool is_there = contains(host.circumstances, row.circumstance);
         if (is_there && (row.family.empty() || row.family == image.mpi.family) &&
             row.image.holds(version) && (!row.is_for_pmi2 || host.launcher == kSrunPmi2)) {
             rules.push_back(&row.rule);
@@ -102,9 +101,7 @@ void add_circumstances(const Image& image, const Host& host, std::vector<const R
 
 const TargetRow* find_target(std::string_view target) {
     const auto rows = target_rows();
-    const auto row = std::find_if(
-        rows.begin(), rows.end(), [&](const TargetRow& some) { return some.target == target; });
-    return row == rows.end() ? nullptr : &*row;
+    return find_row(rows, target, &TargetRow::target);
 }
 
 void add_machine(const Image& image, const Host& host, std::vector<const Rule*>& rules) {
@@ -184,9 +181,7 @@ Judgement judge(const Image& image, const Host& host) {
     judgement.outcome = judgement.rules.front()->outcome;
     for (const Rule* rule : judgement.rules) {
         for (const Option& option : rule->options) {
-            const bool is_new =
-                std::find(judgement.options.begin(), judgement.options.end(), option) ==
-                judgement.options.end();
+            const bool is_new = !contains(judgement.options, option);
             if (!option.variable.empty() && is_new) {
                 judgement.options.push_back(option);
             }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/mpi/mpi.hpp"
 
+#include "support/find.hpp"
+
 #include <algorithm>
 #include <array>
 
@@ -67,10 +69,7 @@ MpiVersion parse_mpi(std::string_view text) {
 PmiSupport pmi_of(std::string_view label, const MpiVersion& mpi) {
     PmiSupport support;
     if (label.empty()) {
-        const auto* const found =
-            std::find_if(kNatives.begin(), kNatives.end(), [&](const Native& native) {
-                return native.family == mpi.family;
-            });
+        const auto* const found = std::ranges::find(kNatives, mpi.family, &Native::family);
         label = found == kNatives.end() ? std::string_view{} : found->label;
     }
     bool is_version = false;
@@ -115,7 +114,7 @@ std::string_view outcome_text(Outcome outcome) {
 
 MpiLauncher mpirun_of(std::string_view host_family) {
     constexpr std::array<std::string_view, 4> kHydras{"mpich", "mvapich2", "mvapich", "intel"};
-    const bool is_hydra = std::find(kHydras.begin(), kHydras.end(), host_family) != kHydras.end();
+    const bool is_hydra = contains(kHydras, host_family);
     return is_hydra ? kMpirunMpich : kMpirunOpenmpi;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/plan/plan_parts.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -34,8 +35,7 @@ std::string_view variable_in(std::string_view text) {
                 return std::isalnum(letter) != 0 || letter == '_';
             });
         name = name.substr(0, static_cast<std::size_t>(end - name.begin()));
-        if (name.starts_with(kSweepVariable) ||
-            std::find(kVariables.begin(), kVariables.end(), name) != kVariables.end()) {
+        if (name.starts_with(kSweepVariable) || contains(kVariables, name)) {
             return name;
         }
     }
@@ -65,7 +65,7 @@ bool is_for_shell(const std::vector<std::string>& words, std::size_t index) {
     const std::string_view before = words[index - 2];
     const std::string_view program = before.substr(before.rfind('/') + 1);
     return option.size() > 1 && option[0] == '-' && option[1] != '-' && option.back() == 'c' &&
-           std::find(kShells.begin(), kShells.end(), program) != kShells.end();
+           contains(kShells, program);
 }
 
 /// `@{NAME}` of a sweep, misspelt: without a sweep it is text.
@@ -76,7 +76,7 @@ void check_sweep_names(const Job& job,
     for (auto at = word.find("@{"); job.sweep && at != word.npos; at = word.find("@{", at + 2)) {
         const std::string name(word.substr(at + 2, word.find('}', at) - at - 2));
         const auto& names = job.sweep->names;
-        if (name == "index" || std::find(names.begin(), names.end(), name) != names.end()) {
+        if (name == "index" || contains(names, name)) {
             continue;
         }
         const std::string near =

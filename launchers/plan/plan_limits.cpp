@@ -2,6 +2,7 @@
 #include "launchers/plan/plan_parts.hpp"
 #include "support/document.hpp"
 #include "support/duration.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
 #include "support/text.hpp"
@@ -14,10 +15,7 @@ namespace cybele::launchers {
 namespace {
 
 const SiteQueue* queue_called(const Site& site, std::string_view name) {
-    const auto found = std::find_if(site.queues.begin(),
-                                    site.queues.end(),
-                                    [name](const SiteQueue& queue) { return queue.name == name; });
-    return found == site.queues.end() ? nullptr : &*found;
+    return find_row(site.queues, name, &SiteQueue::name);
 }
 
 /// The queues that the job may go to: those that it names (Slurm reads `a,b`), else all of the
@@ -114,17 +112,15 @@ std::vector<Limit> limits_of(const Resources& resources, const SiteQueue& queue)
 
 bool fits(const Resources& resources, const SiteQueue& queue) {
     const auto limits = limits_of(resources, queue);
-    return std::none_of(limits.begin(), limits.end(), [](const Limit& limit) {
-        return limit.most && limit.asked > *limit.most;
-    });
+    return std::ranges::none_of(
+        limits, [](const Limit& limit) { return limit.most && limit.asked > *limit.most; });
 }
 
 bool has_features(const Job& job, const SiteQueue& queue) {
     const auto& features = queue.features;
     const auto& wanted = job.resources.constraint;
-    return features.empty() ||
-           std::all_of(wanted.begin(), wanted.end(), [&features](const std::string& feature) {
-               return std::find(features.begin(), features.end(), feature) != features.end();
+    return features.empty() || std::ranges::all_of(wanted, [&features](const std::string& feature) {
+               return contains(features, feature);
            });
 }
 
@@ -138,9 +134,8 @@ bool has_gpu_type(const Job& job, const SiteQueue& queue) {
 std::string remedy_elsewhere(std::string_view field,
                              const Resources& resources,
                              const std::vector<SiteQueue>& queues) {
-    const auto found = std::find_if(queues.begin(), queues.end(), [&](const SiteQueue& queue) {
-        return fits(resources, queue);
-    });
+    const auto found = std::ranges::find_if(
+        queues, [&](const SiteQueue& queue) { return fits(resources, queue); });
     return found == queues.end() ? fmt::format("remove `{}`: no queue of the site has them", field)
                                  : fmt::format("write `queue: {}`", found->name);
 }
@@ -222,8 +217,7 @@ void check_features(const Job& job, const SiteQueue& queue, Faults& faults) {
         return;
     }
     for (const auto& feature : job.resources.constraint) {
-        if (std::find(queue.features.begin(), queue.features.end(), feature) ==
-            queue.features.end()) {
+        if (!contains(queue.features, feature)) {
             faults.add(job.fault_at(
                 "resources.constraint",
                 problem("queue-feature-missing",
@@ -255,14 +249,14 @@ const SiteQueue* queue_of(const Job& job, const Site* site) {
         return nullptr;
     }
     auto queues = candidates(job, *site);
-    if (std::find(queues.begin(), queues.end(), nullptr) != queues.end()) {
+    if (contains(queues, nullptr)) {
         return nullptr;
     }
     // A job without GPUs does not take a node with GPUs, where the first queue has none.
     if (gpus_of_node(job.resources) == 0 && queues.front()->gpus_per_node == 0) {
         std::erase_if(queues, [](const SiteQueue* queue) { return queue->gpus_per_node > 0; });
     }
-    const auto found = std::find_if(queues.begin(), queues.end(), [&](const SiteQueue* queue) {
+    const auto found = std::ranges::find_if(queues, [&](const SiteQueue* queue) {
         return fits(job.resources, *queue) && has_gpu_type(job, *queue) &&
                has_features(job, *queue);
     });

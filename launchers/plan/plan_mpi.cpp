@@ -240,7 +240,7 @@ void write_mpirun(const PlanInput& input, LaunchPlan& plan) {
                (form.family.empty() || form.family == plan.host_mpi.family) &&
                (form.last_major == 0 || plan.host_mpi.major <= form.last_major);
     };
-    const MpirunForm& form = *std::find_if(kForms.begin(), kForms.end(), fits);
+    const MpirunForm& form = *std::ranges::find_if(kForms, fits);
     const auto chosen = plan.is_oversubscribed  ? form.oversubscribed
                         : binds_to_cores(input) ? form.bound
                                                 : form.plain;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/plan/plan.hpp"
 #include "launchers/plan/plan_parts.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <array>
 #include <filesystem>
 #include <string_view>
@@ -37,7 +37,7 @@ void check_starter(const Job& job, Faults& faults) {
         return;
     }
     const std::string name = std::filesystem::path(job.command.front()).filename();
-    if (std::find(kStarters.begin(), kStarters.end(), name) == kStarters.end()) {
+    if (!contains(kStarters, name)) {
         return;
     }
     faults.add(job.fault_at(

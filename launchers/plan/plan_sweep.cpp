@@ -2,6 +2,7 @@
 // What a Job does with the parameters of its sweep.
 #include "launchers/documents/job_fields_rules.hpp"
 #include "launchers/plan/plan_parts.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -47,14 +48,14 @@ std::vector<std::string_view> texts_with_parameters(const Job& job) {
 bool is_read_parameter(const Job& job, const std::string& name) {
     const std::string mark = fmt::format("@{{{}}}", name);
     const auto texts = texts_with_parameters(job);
-    return std::any_of(texts.begin(), texts.end(), [&](std::string_view text) {
+    return std::ranges::any_of(texts, [&](std::string_view text) {
         return text.find(mark) != text.npos || text.find(kVariablePrefix) != text.npos;
     });
 }
 
 /// Whether the parameter is a list of the document, whose values differ.
 bool has_several_values(const Sweep& sweep, std::size_t column) {
-    return std::any_of(sweep.rows.begin(), sweep.rows.end(), [&](const auto& row) {
+    return std::ranges::any_of(sweep.rows, [&](const auto& row) {
         return row.at(column) != sweep.rows.front().at(column);
     });
 }
@@ -110,7 +111,7 @@ std::set<std::string> marked_names(std::string_view text) {
 void check_marks_in_script(const Job& job, const Sweep& sweep, Faults& faults) {
     const auto& known = sweep.names;
     for (const std::string& name : marked_names(job.script)) {
-        const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
+        const bool is_known = contains(known, name);
         const std::string near =
             nearest(name, std::vector<std::string_view>(known.begin(), known.end()));
         const std::string meant = is_known || near.empty() ? name : near;
@@ -142,10 +143,7 @@ void check_sweep(const Job& job, Faults& faults) {
     const std::size_t before = faults.all().size();
     check_marks_in_script(job, sweep, faults);
     const bool has_wrong_name =
-        faults.all().size() != before ||
-        std::any_of(faults.all().begin(), faults.all().end(), [](const Fault& fault) {
-            return fault.id == "sweep-name-unknown";
-        });
+        faults.all().size() != before || contains(faults.all(), "sweep-name-unknown", &Fault::id);
     if (!has_wrong_name) { // what is written in its place is corrected first
         check_unused_parameters(job, sweep, faults);
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/plan/plan_parts.hpp"
 #include "support/counted.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <array>
@@ -36,13 +37,11 @@ bool has_own_cores(const PlanInput& input, const LaunchPlan& plan) {
         return is_job_alone(input);
     }
     const auto& words = plan.launcher;
-    return std::any_of(words.begin(),
-                       words.end(),
-                       [](const std::string& word) {
-                           return word == "core" || word.starts_with("core:");
-                       }) ||
-           std::find(words.begin(), words.end(), "I_MPI_PIN_DOMAIN") != words.end() ||
-           (!words.empty() && words.front() == "srun");
+    return std::ranges::any_of(words,
+                               [](const std::string& word) {
+                                   return word == "core" || word.starts_with("core:");
+                               }) ||
+           contains(words, "I_MPI_PIN_DOMAIN") || (!words.empty() && words.front() == "srun");
 }
 
 } // namespace

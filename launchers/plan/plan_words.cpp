@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Words of `command` that only a shell would act on.
 #include "launchers/plan/plan_parts.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -29,13 +30,13 @@ bool has_own_operators(std::string_view program) {
                                                            "busybox",
                                                            "printf"};
     program = program.substr(program.rfind('/') + 1);
-    return std::find(kOwnReaders.begin(), kOwnReaders.end(), program) != kOwnReaders.end();
+    return contains(kOwnReaders, program);
 }
 
 bool is_operator(std::string_view word) {
     constexpr std::array<std::string_view, 11> kShellOperators{
         "|", ">", ">>", "<", "<<", "&&", "||", "&", ";", "2>&1", "2>"};
-    return std::find(kShellOperators.begin(), kShellOperators.end(), word) != kShellOperators.end();
+    return contains(kShellOperators, word);
 }
 
 /// `$HOME/data`, `${SCRATCH}/run`, `$SLURM_JOB_ID`: a path, or a variable that jobs have.
@@ -49,10 +50,9 @@ bool begins_with_variable(std::string_view word) {
     name.remove_suffix(rest.size());
     constexpr std::array<std::string_view, 5> kPathVariables{
         "HOME", "USER", "PWD", "TMPDIR", "SCRATCH"};
-    const bool is_known =
-        std::find(kPathVariables.begin(), kPathVariables.end(), name) != kPathVariables.end() ||
-        ((name.starts_with("SLURM_") || name.starts_with("PBS_")) &&
-         name.find("ARRAY") == name.npos); // an error of its own
+    const bool is_known = contains(kPathVariables, name) ||
+                          ((name.starts_with("SLURM_") || name.starts_with("PBS_")) &&
+                           name.find("ARRAY") == name.npos); // an error of its own
     return !name.empty() && (is_known || rest.starts_with('/') || rest.starts_with("}/"));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/plan/site_pmi.hpp"
 
+#include "support/find.hpp"
+
 #include <algorithm>
 
 namespace cybele::launchers {
@@ -10,11 +12,11 @@ std::string pmi_name(const Site* site, std::string_view pmi) {
         return std::string(pmi);
     }
     const auto& names = *site->pmi;
-    if (std::find(names.begin(), names.end(), pmi) != names.end()) {
+    if (contains(names, pmi)) {
         return std::string(pmi);
     }
-    const auto version = std::find_if(
-        names.begin(), names.end(), [&](const std::string& name) { return name.starts_with(pmi); });
+    const auto version =
+        std::ranges::find_if(names, [&](const std::string& name) { return name.starts_with(pmi); });
     return version == names.end() ? std::string{} : *version;
 }
 

@@ -4,6 +4,7 @@
 #include "images/inspection/facts.hpp"
 #include "launchers/plan/plan_parts.hpp"
 #include "support/counted.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <array>
@@ -141,8 +142,7 @@ std::string_view launcher_in(std::string_view script) {
             line.remove_prefix(word.size());
             const std::string_view name = word.substr(word.rfind('/') + 1);
             if (name.starts_with("mpirun") || name.starts_with("mpiexec") ||
-                std::find(kRankStarters.begin(), kRankStarters.end(), name) !=
-                    kRankStarters.end()) {
+                contains(kRankStarters, name)) {
                 return name;
             }
         }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/forms/marker.hpp"
 
+#include "support/find.hpp"
 #include "support/name.hpp"
 
 #include <algorithm>
@@ -103,8 +104,7 @@ private:
             return true;
         }
         const std::string_view name = word();
-        const bool is_known =
-            std::find(kVariables.begin(), kVariables.end(), name) != kVariables.end();
+        const bool is_known = contains(kVariables, name);
         at_ += is_known ? name.size() : 0;
         return is_known;
     }

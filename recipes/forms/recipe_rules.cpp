@@ -18,10 +18,9 @@ bool is_alphanumeric(char c) {
 
 /// Begins with a letter or digit; the rest are those or of `others`.
 bool is_word_with(std::string_view text, std::string_view others) {
-    return !text.empty() && is_alphanumeric(text.front()) &&
-           std::all_of(text.begin(), text.end(), [&](char c) {
-               return is_alphanumeric(c) || others.find(c) != std::string_view::npos;
-           });
+    return !text.empty() && is_alphanumeric(text.front()) && std::ranges::all_of(text, [&](char c) {
+        return is_alphanumeric(c) || others.find(c) != std::string_view::npos;
+    });
 }
 
 /// The text with `-` for each character that such a word does not have.
@@ -63,9 +62,8 @@ std::string_view release_for(std::string_view name) {
         {"opensuse-leap", "opensuse-leap:16.0"},
         {"alpine", "alpine:3.24"},
     };
-    const auto* const row = std::find_if(std::begin(kCommonReleases),
-                                         std::end(kCommonReleases),
-                                         [&](const auto& each) { return each.first == name; });
+    const auto* const row =
+        std::ranges::find_if(kCommonReleases, [&](const auto& each) { return each.first == name; });
     return row == std::end(kCommonReleases) ? "debian:12" : row->second;
 }
 
@@ -201,7 +199,7 @@ Complaint check_repository_url(std::string_view text) {
 
 Complaint check_fingerprint(std::string_view text) {
     std::size_t digits = 0;
-    const bool is_word = std::all_of(text.begin(), text.end(), [&](char c) {
+    const bool is_word = std::ranges::all_of(text, [&](char c) {
         digits += c == ' ' ? 0 : 1;
         return c == ' ' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
                (c >= 'A' && c <= 'F');

@@ -3,6 +3,7 @@
 
 #include "recipes/forms/recipe_rules.hpp"
 #include "recipes/forms/words.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <array>
@@ -312,9 +313,8 @@ private:
             }
         }
         std::string_view wanted = own.exact;
-        const bool has_exact = std::any_of(flags.begin(), flags.end(), [&](const auto& flag) {
-            return has_word(own.exact, flag);
-        });
+        const bool has_exact =
+            std::ranges::any_of(flags, [&](const auto& flag) { return has_word(own.exact, flag); });
         if (context_.may_recommend && !wanted.empty() && !has_exact) {
             wanted = {};
             lift_.recommends = true;
@@ -322,7 +322,7 @@ private:
         while (!wanted.empty()) {
             const auto end = wanted.find('|');
             const std::string option(wanted.substr(0, end));
-            if (std::find(flags.begin(), flags.end(), option) == flags.end()) {
+            if (!contains(flags, option)) {
                 if (!context_.lifts_all) {
                     return stays("without " + option +
                                  " more is installed than `packages.system` does");

@@ -2,9 +2,8 @@
 #include "recipes/import/conda_archives.hpp"
 
 #include "recipes/forms/words.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
-
-#include <algorithm>
 
 namespace cybele::recipes {
 
@@ -71,7 +70,7 @@ void LockedConda::add(const CondaArchive& archive, const std::string& sha256, ya
 
 void LockedConda::channel(const std::string& name) {
     auto& channels = draft_.packages.conda_channels;
-    if (is_text_line(name) && std::find(channels.begin(), channels.end(), name) == channels.end()) {
+    if (is_text_line(name) && !contains(channels, name)) {
         channels.push_back(literal(name));
     }
 }

@@ -339,10 +339,9 @@ private:
 
     void app_environment(const Joined& environment, const std::string& name, DraftApp& own) {
         const auto fields = read_assignments(environment.text);
-        const bool has_fields =
-            fields && std::all_of(fields->begin(), fields->end(), [](auto& one) {
-                return one.second.how == EnvironmentValue::How::kSet;
-            });
+        const bool has_fields = fields && std::ranges::all_of(*fields, [](auto& one) {
+                                    return one.second.how == EnvironmentValue::How::kSet;
+                                });
         if (has_fields || environment.is_blank()) {
             carry(ledger_, environment);
             own.environment = environment.is_blank() || !fields ? own.environment : *fields;

@@ -332,17 +332,15 @@ private:
 
 bool is_system_path(std::string_view path) {
     const std::string own = std::string(path) + "/";
-    if (std::any_of(kOwnFolders.begin(), kOwnFolders.end(), [&](std::string_view folder) {
-            return own.starts_with(folder);
-        })) {
+    if (std::ranges::any_of(kOwnFolders,
+                            [&](std::string_view folder) { return own.starts_with(folder); })) {
         return false;
     }
     constexpr std::array<std::string_view, 9> kSystem{
         "/etc/", "/usr/", "/var/", "/bin/", "/sbin/", "/lib", "/run/", "/dev/", "/proc/"};
     return path.empty() || path == "/" ||
-           std::any_of(kSystem.begin(), kSystem.end(), [&](std::string_view folder) {
-               return own.starts_with(folder);
-           });
+           std::ranges::any_of(kSystem,
+                               [&](std::string_view folder) { return own.starts_with(folder); });
 }
 
 bool is_system_copy(const FileCopy& file) {

@@ -54,11 +54,10 @@ bool is_absent(std::string_view folder) {
 /// Whether the definition copies files there.
 bool is_copied(const State& state, std::string_view folder) {
     const std::string own = std::string(folder) + "/";
-    return std::any_of(
-        state.stage.files.begin(), state.stage.files.end(), [&](const FileCopy& copy) {
-            const std::string to = copy.to + "/";
-            return own.starts_with(to) || to.starts_with(own);
-        });
+    return std::ranges::any_of(state.stage.files, [&](const FileCopy& copy) {
+        const std::string to = copy.to + "/";
+        return own.starts_with(to) || to.starts_with(own);
+    });
 }
 
 /// A file that the runtime reads when a container starts.

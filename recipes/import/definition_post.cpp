@@ -7,9 +7,9 @@
 #include "recipes/import/shell_lines.hpp"
 #include "recipes/stage/render_text.hpp"
 #include "recipes/tables/tables.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -44,10 +44,7 @@ constexpr std::string_view kHarmlessPrograms =
 constexpr std::string_view kKeptPrograms = "mkdir touch";
 
 const ProgramRow* program_row(std::string_view program) {
-    const auto* row = std::find_if(kPrograms.begin(), kPrograms.end(), [&](const auto& own) {
-        return own.program == program;
-    });
-    return row == kPrograms.end() ? nullptr : row;
+    return find_row(kPrograms, [&](const auto& own) { return own.program == program; });
 }
 
 /// A variable that an installation may read.
@@ -254,7 +251,7 @@ private:
         packages_.manager = is_known ? "" : manager;
         for (const auto& name : lift.system) {
             auto& list = packages_.system;
-            if (std::find(list.begin(), list.end(), name) == list.end()) {
+            if (!contains(list, name)) {
                 list.push_back(name);
             }
         }

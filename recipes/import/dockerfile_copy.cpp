@@ -3,6 +3,7 @@
 #include "recipes/forms/words.hpp"
 #include "recipes/import/dockerfile.hpp"
 #include "recipes/stage/render_text.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -36,17 +37,14 @@ bool is_writable_path(std::string_view path) {
 bool is_hidden(std::string_view path) {
     constexpr std::string_view kHidden[] = {"/tmp/", "/proc/", "/sys/", "/dev/", "/var/tmp/"};
     const std::string whole = std::string(path) + "/";
-    return std::any_of(std::begin(kHidden), std::end(kHidden), [&](std::string_view hidden) {
-        return whole.starts_with(hidden);
-    });
+    return std::ranges::any_of(kHidden,
+                               [&](std::string_view hidden) { return whole.starts_with(hidden); });
 }
 
 bool is_archive(std::string_view path) {
     constexpr std::string_view kEnds[] = {
         ".tar", ".tar.gz", ".tgz", ".tar.bz2", ".tbz2", ".tar.xz", ".txz", ".tar.zst"};
-    return std::any_of(std::begin(kEnds), std::end(kEnds), [&](std::string_view end) {
-        return path.ends_with(end);
-    });
+    return std::ranges::any_of(kEnds, [&](std::string_view end) { return path.ends_with(end); });
 }
 
 bool is_address(std::string_view path) {
@@ -104,7 +102,7 @@ private:
                                                "keep-git-dir",
                                                "unpack"};
         for (const auto& flag : flags) {
-            if (std::find(std::begin(kKnown), std::end(kKnown), flag.name) == std::end(kKnown)) {
+            if (!contains(kKnown, flag.name)) {
                 const std::string near = nearest(flag.name, kKnown);
                 file_.ledger.refuse(
                     own_.mark_at(flag.at),
@@ -220,9 +218,8 @@ private:
     }
 
     [[nodiscard]] bool is_address_among() const {
-        return std::any_of(sources_.begin(), sources_.end(), [](const Value& source) {
-            return is_address(source.plain);
-        });
+        return std::ranges::any_of(sources_,
+                                   [](const Value& source) { return is_address(source.plain); });
     }
 
     [[nodiscard]] PathKind kind_of(const Value& source) const {
@@ -342,10 +339,10 @@ private:
             return known;
         }
         const std::string to = shell_text(to_);
-        const bool unpacks = own_.keyword == "ADD" &&
-                             std::any_of(sources_.begin(), sources_.end(), [](const Value& source) {
-                                 return is_archive(source.plain);
-                             });
+        const bool unpacks =
+            own_.keyword == "ADD" && std::ranges::any_of(sources_, [](const Value& source) {
+                return is_archive(source.plain);
+            });
         std::string text =
             "for one in * .[!.]*; do\n    if [ -d \"$one\" ]; then\n        mkdir -p " + to +
             "\n        cp -a \"$one/.\" " + to + "\n";
@@ -424,7 +421,7 @@ private:
         }
         auto& needs = state_.draft.packages.needs;
         for (const auto* need : {"ca-certificates", "curl"}) {
-            if (std::find(needs.begin(), needs.end(), need) == needs.end()) {
+            if (!contains(needs, need)) {
                 needs.emplace_back(need);
             }
         }

@@ -2,11 +2,10 @@
 #include "recipes/import/dockerfile_graph.hpp"
 
 #include "recipes/forms/words.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
-
-#include <algorithm>
 
 namespace cybele::recipes::dockerfile {
 namespace {
@@ -84,7 +83,7 @@ private:
         const auto known = known_keywords();
         bool may_be_from = false; // a word that nobody knows stands where FROM should
         for (const auto& own : lexed_.instructions) {
-            if (std::find(known.begin(), known.end(), own.keyword) == known.end()) {
+            if (!contains(known, own.keyword)) {
                 const std::string near = nearest(own.keyword, known);
                 ledger_.refuse(own.mark(),
                                {"no instruction '" + printable(own.keyword) + "'",

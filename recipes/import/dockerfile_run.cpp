@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/import/dockerfile.hpp"
 #include "recipes/stage/render_text.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
-
-#include <algorithm>
 
 namespace cybele::recipes::dockerfile {
 namespace {
@@ -175,8 +174,7 @@ private:
     void take(Lift lift) {
         auto& packages = state_.draft.packages;
         for (auto& name : lift.system) {
-            if (std::find(packages.system.begin(), packages.system.end(), name) ==
-                packages.system.end()) {
+            if (!contains(packages.system, name)) {
                 packages.system.push_back(std::move(name));
             }
         }

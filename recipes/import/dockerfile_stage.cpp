@@ -427,10 +427,9 @@ void carry_program(const File& file, const State& state, Draft& draft) {
     std::string script = state.has_workdir && state.workdir.plain != "/"
                              ? "cd " + definition_quote(state.workdir.plain) + "\n"
                              : std::string{};
-    const bool is_simple = script.empty() && !command.is_set && entry.is_set &&
-                           !entry.words.empty() &&
-                           std::none_of(entry.words.begin(), entry.words.end(), has_line_end) &&
-                           !entry.words.front().empty();
+    const bool is_simple =
+        script.empty() && !command.is_set && entry.is_set && !entry.words.empty() &&
+        std::ranges::none_of(entry.words, has_line_end) && !entry.words.front().empty();
     if (!script.empty()) {
         file.ledger.remark({(entry.is_set ? entry : command).lines.first, 1},
                            {"the program runs in " + state.workdir.plain,

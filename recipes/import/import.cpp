@@ -135,13 +135,13 @@ Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
     CYBELE_TRY(const yaml::Document document, yaml::parse(request.text, request.file.native()));
     const yaml::Node& root = document.root;
     if (root.kind != yaml::Node::Kind::kMapping) {
-        return fail(Error(document::fault_at(
+        return fail(document::fault_at(
             document.source,
             root.mark,
             problem("import-not-a-map",
                     "this is not a " + std::string(import_title(request.kind).substr(2))),
             "it is a map of fields",
-            "name the right file, or its kind with --kind")));
+            "name the right file, or its kind with --kind"));
     }
     const auto lines = lines_of(request.text);
     const std::size_t start = root.mark.line;

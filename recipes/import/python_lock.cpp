@@ -5,6 +5,7 @@
 #include "recipes/import/lists.hpp"
 #include "recipes/import/toml.hpp"
 #include "recipes/packages/packages.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -108,7 +109,7 @@ private:
                  std::string_view tool) {
         const Node* node = map.find(key);
         const std::string own = lock_text(map, key);
-        if (std::find(known.begin(), known.end(), own) != known.end()) {
+        if (contains(known, own)) {
             ledger_.carry(lines_of_node(*node));
             return;
         }
@@ -126,7 +127,7 @@ private:
     void others(const Node& root, std::initializer_list<std::string_view> known) {
         for (const auto& entry : root.entries) {
             const std::string& key = entry.first.scalar;
-            if (std::find(known.begin(), known.end(), key) != known.end()) {
+            if (contains(known, key)) {
                 continue;
             }
             ledger_.lose(lines_of_entry(entry),
@@ -190,8 +191,7 @@ private:
     /// A lock of uv has a package more than once where systems need other versions of it.
     static bool has_usable_file(const Node& package) {
         const auto wheels = lock_items(package, "wheels");
-        return package.find("sdist") != nullptr ||
-               std::any_of(wheels.begin(), wheels.end(), [](const Node* own) {
+        return package.find("sdist") != nullptr || std::ranges::any_of(wheels, [](const Node* own) {
                    return is_usable(file_of(*own));
                });
     }
@@ -235,9 +235,8 @@ private:
         index(lock_text(*source, "registry"), package);
         std::vector<const Node*> archives = lock_items(package, "wheels");
         const Node* sdist = package.find("sdist");
-        const bool has_wheel = std::any_of(archives.begin(), archives.end(), [](const Node* own) {
-            return is_usable(file_of(*own));
-        });
+        const bool has_wheel =
+            std::ranges::any_of(archives, [](const Node* own) { return is_usable(file_of(*own)); });
         if (sdist != nullptr && !has_wheel) {
             archives.push_back(sdist);
         }
@@ -250,11 +249,10 @@ private:
         const std::string type = source == nullptr ? "" : lock_text(*source, "type");
         const std::string category = lock_text(package, "category");
         const auto groups = lock_items(package, "groups");
-        const bool is_main = groups.empty()
-                                 ? category.empty() || category == "main"
-                                 : std::any_of(groups.begin(), groups.end(), [](const Node* group) {
-                                       return group->scalar == "main";
-                                   });
+        const bool is_main = groups.empty() ? category.empty() || category == "main"
+                                            : std::ranges::any_of(groups, [](const Node* group) {
+                                                  return group->scalar == "main";
+                                              });
         if (!is_main || lock_text(package, "optional") == "true") {
             lose(package,
                  "only a group or an extra needs it",
@@ -277,7 +275,7 @@ private:
         if (archives.empty() && files != nullptr) {
             archives = lock_items(*files, name);
         }
-        const bool has_wheel = std::any_of(archives.begin(), archives.end(), [](const Node* own) {
+        const bool has_wheel = std::ranges::any_of(archives, [](const Node* own) {
             return file_of(*own).ends_with(".whl") && is_usable(file_of(*own));
         });
         std::erase_if(archives, [&](const Node* own) {

@@ -3,6 +3,7 @@
 #include "recipes/import/import.hpp"
 #include "recipes/import/lists.hpp"
 #include "recipes/packages/packages.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -105,7 +106,7 @@ private:
 
     void include(const RequirementLine& line, const std::string& name, const fs::path& file) {
         const fs::path path = (file.parent_path() / name).lexically_normal();
-        if (std::find(way_.begin(), way_.end(), path) != way_.end()) {
+        if (contains(way_, path)) {
             ledger_.refuse(line.mark,
                            {"'" + printable(name) + "' includes itself",
                             "it would never end",
@@ -173,8 +174,8 @@ std::string host_of(std::string_view address) {
 }
 
 void remark_unlocked(Ledger& ledger, yaml::Mark mark, const Packages& packages) {
-    const auto count = std::count_if(
-        packages.pip.begin(), packages.pip.end(), [](const auto& line) { return !has_hash(line); });
+    const auto count =
+        std::ranges::count_if(packages.pip, [](const auto& line) { return !has_hash(line); });
     if (count > 0) {
         ledger.remark(mark,
                       {std::to_string(count) + " of " + std::to_string(packages.pip.size()) +

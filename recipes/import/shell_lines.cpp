@@ -97,7 +97,7 @@ private:
                                                                  "${SINGULARITY_ENVIRONMENT}"};
         const std::size_t to = text_.find_first_not_of("> ", at_ + 1);
         const std::string_view rest = text_.substr(std::min(to, text_.size()));
-        return std::any_of(kKnownFiles.begin(), kKnownFiles.end(), [&](std::string_view file) {
+        return std::ranges::any_of(kKnownFiles, [&](std::string_view file) {
             return rest.starts_with(file) &&
                    (rest.size() == file.size() || ends_word(rest[file.size()]));
         });

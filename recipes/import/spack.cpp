@@ -4,9 +4,8 @@
 #include "recipes/import/import.hpp"
 #include "recipes/import/lists.hpp"
 #include "recipes/tables/tables.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
-
-#include <algorithm>
 
 #include <fmt/format.h>
 
@@ -257,7 +256,7 @@ private:
         }
         ledger_.carry(lines_of_node(item));
         const std::string own = literal(spec);
-        if (std::find(list.begin(), list.end(), own) == list.end()) {
+        if (!contains(list, own)) {
             list.push_back(own);
         }
     }

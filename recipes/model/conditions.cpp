@@ -3,6 +3,7 @@
 #include "recipes/model/recipe_fields.hpp"
 #include "recipes/model/tree.hpp"
 #include "recipes/tables/tables.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -54,10 +55,9 @@ public:
                 }
                 continue;
             }
-            const bool is_matching =
-                std::count_if(on->entries.begin(), on->entries.end(), [&](const auto& entry) {
-                    return !matches(entry.first, entry.second);
-                }) == 0;
+            const bool is_matching = std::ranges::count_if(on->entries, [&](const auto& entry) {
+                                         return !matches(entry.first, entry.second);
+                                     }) == 0;
             if (is_matching) {
                 Node more = item;
                 remove_key(more, "on");
@@ -78,10 +78,9 @@ private:
                 entry.second.items.clear();
                 for (const auto& item : items) {
                     const Node& on = *item.find("on");
-                    const bool is_matching =
-                        std::all_of(on.entries.begin(), on.entries.end(), [&](const auto& part) {
-                            return matches_quietly(part.first, part.second);
-                        });
+                    const bool is_matching = std::ranges::all_of(on.entries, [&](const auto& part) {
+                        return matches_quietly(part.first, part.second);
+                    });
                     if (!is_matching) {
                         entry.second.items.push_back(item);
                     }
@@ -136,9 +135,8 @@ private:
         if (wanted.kind == Kind::kScalar) {
             return is_same(wanted.scalar);
         }
-        return std::any_of(wanted.items.begin(), wanted.items.end(), [&](const Node& item) {
-            return is_same(item.scalar);
-        });
+        return std::ranges::any_of(wanted.items,
+                                   [&](const Node& item) { return is_same(item.scalar); });
     }
 
     static std::vector<const Node*> texts_of(const Node& wanted) {
@@ -155,7 +153,7 @@ private:
     void check_archs(const Node& wanted) {
         const std::vector<std::string_view> known(arch_words().begin(), arch_words().end());
         for (const Node* text : texts_of(wanted)) {
-            if (std::find(known.begin(), known.end(), text->scalar) != known.end()) {
+            if (contains(known, text->scalar)) {
                 continue;
             }
             const std::string same(arch_word_of(text->scalar));
@@ -176,7 +174,7 @@ private:
                 known.push_back(row.id);
                 known.push_back(row.name());
             }
-            if (std::find(known.begin(), known.end(), text->scalar) != known.end()) {
+            if (contains(known, text->scalar)) {
                 continue;
             }
             const std::string near = nearest(text->scalar, known);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/model/language.hpp"
 #include "recipes/model/tree.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <span>
@@ -26,9 +27,7 @@ Node only_fields(const Node& map, std::span<const std::string_view> keys) {
     std::copy_if(map.entries.begin(),
                  map.entries.end(),
                  std::back_inserter(kept.entries),
-                 [&](const yaml::Entry& entry) {
-                     return std::find(keys.begin(), keys.end(), entry.first.scalar) != keys.end();
-                 });
+                 [&](const yaml::Entry& entry) { return contains(keys, entry.first.scalar); });
     return kept;
 }
 

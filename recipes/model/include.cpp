@@ -4,6 +4,7 @@
 #include "recipes/model/tree.hpp"
 #include "support/document_help.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -96,7 +97,7 @@ public:
             return fail(faults.take());
         }
         // what is no list, or holds no texts, stays for the reader to refuse
-        if (!items.empty() && std::all_of(items.begin(), items.end(), [](const Node& item) {
+        if (!items.empty() && std::ranges::all_of(items, [](const Node& item) {
                 return item.kind == Kind::kScalar && !item.scalar.empty();
             })) {
             remove_key(node, "include");
@@ -139,8 +140,8 @@ private:
         const fs::path folder = file.parent_path();
         const fs::path path = (folder / item.scalar).lexically_normal();
         const std::string own = identity(path);
-        if (std::find(way_.begin(), way_.end(), own) != way_.end()) {
-            return fail(Error(cycle(item, own)));
+        if (contains(way_, own)) {
+            return fail(cycle(item, own));
         }
         if (!done_.insert(own).second) {
             Node nothing;
@@ -159,7 +160,7 @@ private:
                 cause.because.empty() ? cause.message : cause.because,
                 is_here ? cause.help : "name a file, relative to the Recipe's folder");
             fault.code = is_here ? cause.code : fault.code;
-            return fail(Error(std::move(fault)));
+            return fail(std::move(fault));
         }
         CYBELE_TRY(yaml::Document document, yaml::parse(std::move(*text), path.native()));
         if (auto head = document::Reading::open(recipe_kind(), document); !head) {

@@ -3,6 +3,7 @@
 
 #include "recipes/forms/requirements.hpp"
 #include "recipes/tables/tables.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -33,7 +34,7 @@ std::string nearest_need(const std::string& need, const Names& known) {
     const auto has_word = [&](std::string_view name) {
         return ("-" + std::string(name) + "-").find("-" + need + "-") != std::string::npos;
     };
-    const auto found = std::find_if(known.begin(), known.end(), has_word);
+    const auto found = std::ranges::find_if(known, has_word);
     return found == known.end() ? nearest(need, known) : std::string(*found);
 }
 
@@ -42,8 +43,7 @@ void check_needs(Reading& reading, const StageFields& fields, std::string_view p
     const auto known = need_names();
     for (std::size_t i = 0; i < fields.packages.needs.size(); ++i) {
         const std::string& need = fields.packages.needs[i];
-        if (std::find(known.begin(), known.end(), need) != known.end() ||
-            !reading.is_good(item(list, i))) {
+        if (contains(known, need) || !reading.is_good(item(list, i))) {
             continue;
         }
         const std::string near = nearest_need(need, known);

@@ -59,10 +59,8 @@ void merge_value(const Shape& shape, Node& into, Node from) {
 void drop_excluded(const Table& table, Node& into, const Node& from) {
     for (const Table* part = &table; part != nullptr; part = part->more) {
         for (const auto& group : part->groups) {
-            const bool is_chosen =
-                std::any_of(group.fields.begin(), group.fields.end(), [&](auto name) {
-                    return from.find(name) != nullptr;
-                });
+            const bool is_chosen = std::ranges::any_of(
+                group.fields, [&](auto name) { return from.find(name) != nullptr; });
             for (const auto name : group.fields) {
                 if (is_chosen && from.find(name) == nullptr) {
                     remove_key(into, name);

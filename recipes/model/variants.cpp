@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/model/language.hpp"
 #include "support/document_substitute.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -144,7 +145,7 @@ private:
                 }
                 const std::vector<std::string_view> values(axis->values.begin(),
                                                            axis->values.end());
-                if (std::find(values.begin(), values.end(), value.scalar) == values.end()) {
+                if (!contains(values, value.scalar)) {
                     const std::string near = nearest(value.scalar, values);
                     tell(value.mark,
                          problem("matrix-value-unknown",
@@ -162,9 +163,9 @@ private:
         if (excludes == nullptr) {
             return false;
         }
-        return std::any_of(excludes->items.begin(), excludes->items.end(), [&](const Node& item) {
+        return std::ranges::any_of(excludes->items, [&](const Node& item) {
             return !item.entries.empty() &&
-                   std::all_of(item.entries.begin(), item.entries.end(), [&](const auto& entry) {
+                   std::ranges::all_of(item.entries, [&](const auto& entry) {
                        const auto own = variant.values.find(entry.first.scalar);
                        return own != variant.values.end() && own->second == entry.second.scalar;
                    });

@@ -2,8 +2,8 @@
 #include "recipes/mpi/build_rows.hpp"
 #include "recipes/mpi/mpi.hpp"
 #include "recipes/stage/base.hpp"
+#include "support/find.hpp"
 
-#include <algorithm>
 #include <set>
 
 namespace cybele::recipes {
@@ -140,7 +140,7 @@ public:
             }
         }
         for (const ExtraRow& row : extra_rows()) {
-            const bool is_wanted = wanted_.contains(row.what) || has(build_.needs, row.what);
+            const bool is_wanted = wanted_.contains(row.what) || contains(build_.needs, row.what);
             if (is_wanted && stage_.base.row != nullptr && row.column == stage_.base.row->column) {
                 append(build_.system, row.build);
                 append(build_.run, row.run);
@@ -207,13 +207,9 @@ private:
             recipe_.fault_at(path_, std::move(problem), std::move(because), std::move(help)));
     }
 
-    static bool has(const std::vector<std::string>& list, std::string_view word) {
-        return std::find(list.begin(), list.end(), word) != list.end();
-    }
-
     static void append(std::vector<std::string>& list, std::string_view words) {
         for (auto& word : words_of(words)) {
-            if (!has(list, word)) {
+            if (!contains(list, word)) {
                 list.push_back(std::move(word));
             }
         }

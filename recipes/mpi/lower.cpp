@@ -2,6 +2,7 @@
 #include "recipes/mpi/build_rows.hpp"
 #include "recipes/mpi/mpi.hpp"
 #include "recipes/stage/render_text.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -16,8 +17,7 @@ constexpr std::string_view kFabricPackages[] = {
     "hwloc", "libevent", "libfabric", "numactl", "pmix", "prrte", "rdma-core", "ucx", "xpmem"};
 
 bool is_fabric(const SourcePackage& source) {
-    return std::find(std::begin(kFabricPackages), std::end(kFabricPackages), source.name) !=
-           std::end(kFabricPackages);
+    return contains(kFabricPackages, source.name);
 }
 
 std::string file_of(const SeriesRow& series, const std::string& version) {
@@ -222,9 +222,7 @@ private:
         std::vector<std::string> list;
         for (const auto& need : needs) {
             const auto rows = feature_rows();
-            if (std::any_of(rows.begin(), rows.end(), [&](const FeatureRow& row) {
-                    return row.need == need;
-                })) {
+            if (contains(rows, need, &FeatureRow::need)) {
                 list.push_back(need);
             }
         }
@@ -242,10 +240,7 @@ private:
         packages.system.insert(packages.system.end(), build.system.begin(), build.system.end());
         result_.packages.system.insert(
             result_.packages.system.end(), build.run.begin(), build.run.end());
-        auto own = std::find_if(
-            packages.source.begin(), packages.source.end(), [&](const SourcePackage& source) {
-                return source.name == result_.mpi.family;
-            });
+        auto own = std::ranges::find(packages.source, result_.mpi.family, &SourcePackage::name);
         if (own == packages.source.end()) {
             SourcePackage source;
             if (!release(series, source)) {

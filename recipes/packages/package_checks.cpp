@@ -30,10 +30,9 @@ std::string releases_where(Accepts accepts) {
         if (!accepts(row)) {
             continue;
         }
-        const bool is_whole =
-            std::all_of(distributions().begin(), distributions().end(), [&](const auto& other) {
-                return other.name() != row.name() || accepts(other);
-            });
+        const bool is_whole = std::ranges::all_of(distributions(), [&](const auto& other) {
+            return other.name() != row.name() || accepts(other);
+        });
         const std::string_view word = is_whole ? row.name() : row.id;
         if (word != before) {
             list += (list.empty() ? "" : ", ") + std::string(word);

@@ -11,9 +11,8 @@ bool has_hash(std::string_view line) {
 }
 
 bool lists_mpi4py(const Packages& packages) {
-    return std::any_of(packages.pip.begin(), packages.pip.end(), [](const std::string& line) {
-        return requirement_name(line) == "mpi4py";
-    });
+    return std::ranges::any_of(
+        packages.pip, [](const std::string& line) { return requirement_name(line) == "mpi4py"; });
 }
 
 std::vector<std::string> requirement_lines(const StageContext& context) {
@@ -24,9 +23,8 @@ std::vector<std::string> requirement_lines(const StageContext& context) {
     for (const auto& package : context.lock->packages.at("pip")) {
         const std::string hash = " --hash=" + package.digest;
         const std::string start = package.name + "==" + package.version;
-        const auto same = std::find_if(lines.begin(), lines.end(), [&](const std::string& line) {
-            return line.starts_with(start + " ");
-        });
+        const auto same = std::ranges::find_if(
+            lines, [&](const std::string& line) { return line.starts_with(start + " "); });
         if (same != lines.end()) {
             *same += hash;
         } else {
@@ -42,8 +40,8 @@ std::string pip_script(const StageContext& context) {
     for (const auto& line : lines) {
         text += line + "\n";
     }
-    const bool is_hashed = std::all_of(
-        lines.begin(), lines.end(), [](const std::string& line) { return has_hash(line); });
+    const bool is_hashed =
+        std::ranges::all_of(lines, [](const std::string& line) { return has_hash(line); });
     // packages of both kinds see each other only under the same Python
     const bool has_conda = !context.fields->packages.conda_packages.empty();
     return "export LC_ALL=C.UTF-8 PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1\n" +

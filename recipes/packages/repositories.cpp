@@ -5,6 +5,7 @@
 #include "images/openpgp/keyring.hpp"
 #include "recipes/packages/packages.hpp"
 #include "recipes/stage/render_text.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -30,7 +31,7 @@ constexpr std::string_view kStrictFile = "/etc/apt/apt.conf.d/99cybelectl";
 const RepositoryWay* way_of(const ManagerRow& manager) {
     for (const RepositoryWay* way : {&kApt, &kRpm}) {
         const auto words = words_of(way->managers);
-        if (std::find(words.begin(), words.end(), manager.name) != words.end()) {
+        if (contains(words, manager.name)) {
             return way;
         }
     }
@@ -114,9 +115,8 @@ public:
 
 private:
     void form(const Repository& repository, const std::string& field, const RepositoryWay& way) {
-        const bool is_flat = std::all_of(repository.suites.begin(),
-                                         repository.suites.end(),
-                                         [](const std::string& s) { return s.ends_with('/'); });
+        const bool is_flat = std::ranges::all_of(
+            repository.suites, [](const std::string& s) { return s.ends_with('/'); });
         if (!is_apt(way)) {
             if (!repository.suites.empty() || !repository.components.empty()) {
                 tell(field,

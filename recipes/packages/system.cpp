@@ -40,15 +40,14 @@ void add_tools(std::string_view way, const std::string& field, std::vector<Wante
 /// EL9's images have curl-minimal, which the whole curl must replace.
 bool must_erase(const StageContext& context, const std::vector<std::string>& packages) {
     return context.base.row != nullptr && context.base.row->column.starts_with("el") &&
-           std::any_of(packages.begin(), packages.end(), [](const std::string& package) {
+           std::ranges::any_of(packages, [](const std::string& package) {
                return package == "curl" || package == "libcurl-devel";
            });
 }
 
 bool has_encrypted(const std::vector<Repository>& repositories) {
-    return std::any_of(repositories.begin(), repositories.end(), [](const Repository& one) {
-        return one.url.starts_with("https:");
-    });
+    return std::ranges::any_of(repositories,
+                               [](const Repository& one) { return one.url.starts_with("https:"); });
 }
 
 std::string preferences(const LockVariant& lock) {

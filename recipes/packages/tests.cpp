@@ -3,6 +3,7 @@
 
 #include "recipes/forms/requirements.hpp"
 #include "recipes/packages/packages.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <set>
@@ -116,9 +117,8 @@ constexpr std::string_view kNoModuleEnds[] = {"-dbg", "-dev", "-doc", "-mpi", "-
 constexpr std::string_view kNoModuleStarts[] = {"nvidia-", "types-"};
 
 bool has_module(std::string_view pip_package) {
-    return std::none_of(std::begin(kNoModuleStarts),
-                        std::end(kNoModuleStarts),
-                        [&](std::string_view start) { return pip_package.starts_with(start); });
+    return std::ranges::none_of(
+        kNoModuleStarts, [&](std::string_view start) { return pip_package.starts_with(start); });
 }
 
 std::string module_of(std::string_view package) {
@@ -133,17 +133,16 @@ std::string module_of(std::string_view package) {
 }
 
 void add_unique(std::vector<std::string>& lines, std::string line) {
-    if (std::find(lines.begin(), lines.end(), line) == lines.end()) {
+    if (!contains(lines, line)) {
         lines.push_back(std::move(line));
     }
 }
 
 bool has_debian_module(std::string_view rest) {
-    const bool has_end = std::any_of(std::begin(kNoModuleEnds),
-                                     std::end(kNoModuleEnds),
-                                     [&](std::string_view end) { return rest.ends_with(end); });
+    const bool has_end = std::ranges::any_of(
+        kNoModuleEnds, [&](std::string_view end) { return rest.ends_with(end); });
     return !has_end && !rest.starts_with("pyqt5.") && !rest.starts_with("pyside2.") &&
-           std::find(std::begin(kNoModule), std::end(kNoModule), rest) == std::end(kNoModule);
+           !contains(kNoModule, rest);
 }
 
 /// `python3-X` of Debian's packages.

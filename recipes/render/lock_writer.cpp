@@ -7,6 +7,7 @@
 #include "support/digest.hpp"
 #include "support/document.hpp"
 #include "support/encoding.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -105,10 +106,7 @@ std::string changed_fields(const Lock& lock, const Recipe& recipe) {
 
 bool holds(const LockVariant& variant, const std::string& list, const std::string& name) {
     const auto found = variant.packages.find(list);
-    return found != variant.packages.end() &&
-           std::any_of(found->second.begin(), found->second.end(), [&](const LockedPackage& one) {
-               return one.name == name;
-           });
+    return found != variant.packages.end() && contains(found->second, name, &LockedPackage::name);
 }
 
 /// What the change matters: packages that the Recipe names and the Lock lacks.
@@ -171,13 +169,13 @@ std::string lock_digest(const LockVariant& variant) {
 
 Result<LockVariant> locked_variant(const Lock& lock, const Recipe& recipe) {
     const auto stale = [&](std::string because) {
-        return fail(Error(document::fault_at(lock.source,
-                                             document::mark_of(lock.marks, "recipe"),
-                                             problem("lock-stale", "the Lock is stale"),
-                                             std::move(because),
-                                             "run `cybelectl recipe lock " +
-                                                 shell_quote(recipe.source.file()) +
-                                                 "`, or build with --unlocked")));
+        return fail(document::fault_at(lock.source,
+                                       document::mark_of(lock.marks, "recipe"),
+                                       problem("lock-stale", "the Lock is stale"),
+                                       std::move(because),
+                                       "run `cybelectl recipe lock " +
+                                           shell_quote(recipe.source.file()) +
+                                           "`, or build with --unlocked"));
     };
     for (const auto& variant : lock.variants) {
         if (variant.name != recipe.name) {

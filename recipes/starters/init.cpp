@@ -2,6 +2,7 @@
 #include "recipes/starters/init.hpp"
 
 #include "support/embedded.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -52,7 +53,7 @@ Result<std::vector<std::pair<std::string, std::string>>>
 project_template(std::string_view name, std::string_view template_name) {
     CYBELE_CHECK(check_name(name));
     const auto names = template_names();
-    if (std::find(names.begin(), names.end(), template_name) == names.end()) {
+    if (!contains(names, template_name)) {
         const std::string near = nearest(template_name, names);
         return fail(ErrorCode::kUsage,
                     problem("template-unknown", "no template '" + printable(template_name) + "'"),
@@ -100,9 +101,8 @@ job_template(std::string_view launch,
         std::string text;
         std::string_view rest = file.bytes;
         while (!rest.empty()) { // one pass: a value that holds a mark stays as it is
-            const auto mark = std::find_if(marks.begin(), marks.end(), [&](const auto& one) {
-                return rest.starts_with(one.first);
-            });
+            const auto mark = std::ranges::find_if(
+                marks, [&](const auto& one) { return rest.starts_with(one.first); });
             text += mark == marks.end() ? std::string(rest.substr(0, 1)) : mark->second;
             rest.remove_prefix(mark == marks.end() ? 1 : mark->first.size());
         }

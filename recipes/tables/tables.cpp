@@ -193,7 +193,7 @@ const MpiRow* find_mpi(std::string_view distribution, std::string_view family) {
 
 const NeedCell* find_need(std::string_view column, std::string_view need) {
     const auto& columns = need_columns();
-    const auto at = std::find(columns.begin(), columns.end(), column);
+    const auto at = std::ranges::find(columns, column);
     for (const auto& row : needs()) {
         if (row.need == need && at != columns.end()) {
             return &row.cells.at(static_cast<std::size_t>(at - columns.begin()));

@@ -41,8 +41,7 @@ constexpr std::array kKinds = {Kind{"steps", ".squashfs"},
                                Kind{"packages", ".package", true}};
 
 Kind kind_of(std::string_view name) {
-    const auto* const found = std::find_if(
-        kKinds.begin(), kKinds.end(), [&](const Kind& one) { return one.name == name; });
+    const auto* const found = std::ranges::find(kKinds, name, &Kind::name);
     return found == kKinds.end() ? Kind{name, kTar} : *found;
 }
 

@@ -46,10 +46,9 @@ Result<images::Verification> verify_sif(const images::Image& image,
                    .map_error(during("verifying the image that is a base")));
     if (!verification.is_verified) {
         const auto& all = verification.signatures;
-        const auto unknown =
-            std::find_if(all.begin(), all.end(), [](const images::SignatureState& state) {
-                return !state.is_valid && state.gap == images::SignerGap::kPgpKey;
-            });
+        const auto unknown = std::ranges::find_if(all, [](const images::SignatureState& state) {
+            return !state.is_valid && state.gap == images::SignerGap::kPgpKey;
+        });
         const bool is_unknown = unknown != all.end();
         return fail(ErrorCode::kVerification,
                     problem(all.empty() ? "image-not-signed" : "image-not-verified",

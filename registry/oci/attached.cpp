@@ -5,6 +5,7 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
@@ -85,8 +86,7 @@ layer_bytes(Registry& registry, const Transport& transport, const ContentDescrip
 }
 
 bool is_envelope(const std::string& type) {
-    return std::find(std::begin(kEnvelopeTypes), std::end(kEnvelopeTypes), type) !=
-           std::end(kEnvelopeTypes);
+    return contains(kEnvelopeTypes, type);
 }
 
 } // namespace
@@ -151,7 +151,7 @@ bool names_subject(std::string_view statement, std::string_view digest) {
     if (!json.is_object() || !json.contains("subject") || !json["subject"].is_array()) {
         return false;
     }
-    return std::any_of(json["subject"].begin(), json["subject"].end(), [&](const Json& subject) {
+    return std::ranges::any_of(json["subject"], [&](const Json& subject) {
         return subject.is_object() && subject.contains("digest") && subject["digest"].is_object() &&
                member_text(subject["digest"], "sha256") == digest.substr(kAttachedDigestStart);
     });
@@ -198,9 +198,8 @@ Result<void> verify_attached(const Transport& transport,
         return {};
     }
     // Of somebody who is known tells best why it does not count.
-    const auto known = std::find_if(signatures.begin(), signatures.end(), [](const auto& state) {
-        return !state.signer.empty() && !state.is_valid;
-    });
+    const auto known = std::ranges::find_if(
+        signatures, [](const auto& state) { return !state.signer.empty() && !state.is_valid; });
     const std::string why = known == signatures.end() ? "" : "; " + known->because;
     return refuse(envelopes == 0 ? "no signed statement is attached to it"
                                  : fmt::format("of {} signed statements attached to it, {} speak "

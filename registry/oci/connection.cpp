@@ -3,6 +3,7 @@
 
 #include "registry/oci/private_host.hpp"
 #include "support/encoding.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
@@ -57,8 +58,7 @@ std::string reason_of(const HttpResponse& answer) {
 std::string token_of(const Json& document) {
     std::string token = member_text(document, "token");
     token = token.empty() ? member_text(document, "access_token") : token;
-    const bool is_sound =
-        std::all_of(token.begin(), token.end(), [](char c) { return c > ' ' && c <= '~'; });
+    const bool is_sound = std::ranges::all_of(token, [](char c) { return c > ' ' && c <= '~'; });
     return is_sound ? token : std::string();
 }
 
@@ -87,7 +87,7 @@ std::int64_t lifetime_of(const Json& document) {
 
 bool is_passing(int status) {
     constexpr int kFailures[] = {kTooMany, 500, 502, 503, 504};
-    return std::find(std::begin(kFailures), std::end(kFailures), status) != std::end(kFailures);
+    return contains(kFailures, status);
 }
 
 Connection::Connection(const HttpClient& client,

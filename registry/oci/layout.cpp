@@ -66,10 +66,9 @@ entry_of(const Manifest& index, const OciRequest& request, const LocalReference&
             fitting.push_back(entry);
         }
     }
-    const bool are_same =
-        std::all_of(fitting.begin(), fitting.end(), [&](const ContentDescriptor& entry) {
-            return entry.digest == fitting.front().digest;
-        });
+    const bool are_same = std::ranges::all_of(fitting, [&](const ContentDescriptor& entry) {
+        return entry.digest == fitting.front().digest;
+    });
     if (!fitting.empty() && are_same) {
         return fitting.front();
     }
@@ -86,10 +85,8 @@ entry_of(const Manifest& index, const OciRequest& request, const LocalReference&
     // Images of one name for several machines.
     Manifest choice = index;
     choice.manifests = fitting;
-    const bool have_platforms =
-        std::all_of(fitting.begin(), fitting.end(), [](const ContentDescriptor& entry) {
-            return !entry.architecture.empty();
-        });
+    const bool have_platforms = std::ranges::all_of(
+        fitting, [](const ContentDescriptor& entry) { return !entry.architecture.empty(); });
     if (have_platforms) {
         return choose_platform(choice, request.architecture, name_of(request));
     }
@@ -196,11 +193,10 @@ Result<Json> chosen_entry(const Json& list, const OciRequest& request, const std
                              ? entry.at("RepoTags").get<std::vector<std::string>>()
                              : std::vector<std::string>();
         tags.insert(tags.end(), own.begin(), own.end());
-        const bool fits = tag.empty()
-                              ? list.size() == 1
-                              : std::any_of(own.begin(), own.end(), [&](const std::string& name) {
-                                    return is_named(name, tag);
-                                });
+        const bool fits =
+            tag.empty() ? list.size() == 1 : std::ranges::any_of(own, [&](const std::string& name) {
+                return is_named(name, tag);
+            });
         chosen = fits ? &entry : chosen;
     }
     if (chosen == nullptr) {

@@ -3,6 +3,7 @@
 
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
@@ -26,11 +27,6 @@ constexpr std::string_view kIndexTypes[] = {
     "application/vnd.docker.distribution.manifest.list.v2+json"};
 constexpr std::string_view kSifTypes[] = {
     kSifLayerType, "application/vnd.sylabs.sif.layer.tar", "appliciation/vnd.sylabs.sif.layer.tar"};
-
-template <class Table>
-bool is_one_of(const Table& table, std::string_view type) {
-    return std::find(std::begin(table), std::end(table), type) != std::end(table);
-}
 
 tl::unexpected<Error> no_manifest(std::string because) {
     return fail(ErrorCode::kInput,
@@ -105,7 +101,7 @@ Result<void> read_fields(const Json& object, Manifest& manifest) {
 } // namespace
 
 bool Manifest::is_index() const {
-    return is_one_of(kIndexTypes, media_type);
+    return contains(kIndexTypes, media_type);
 }
 
 const ContentDescriptor& sif_config() {
@@ -149,7 +145,7 @@ Result<Manifest> read_manifest(std::string bytes, std::string_view content_type)
                                            printable(content_type),
                                            printable(manifest.media_type)));
         }
-        if (!manifest.is_index() && !is_one_of(kManifestTypes, manifest.media_type)) {
+        if (!manifest.is_index() && !contains(kManifestTypes, manifest.media_type)) {
             return no_manifest(fmt::format("its type is '{}'", printable(manifest.media_type)));
         }
         CYBELE_CHECK(read_fields(object, manifest));
@@ -179,7 +175,7 @@ Result<ContentDescriptor> sif_layer(const Manifest& manifest, const std::string&
                     "an OCI image is converted by a build that begins with docker://…");
     }
     const ContentDescriptor& layer = manifest.layers.front();
-    if (!is_one_of(kSifTypes, layer.media_type)) {
+    if (!contains(kSifTypes, layer.media_type)) {
         return fail(ErrorCode::kInput,
                     problem("sif-artifact-type", what + " is not a SIF").about(layer.media_type),
                     fmt::format("its type is '{}'", printable(layer.media_type)),
@@ -219,7 +215,7 @@ choose_platform(const Manifest& index, const std::string& architecture, const st
     // The variant that each machine of its architecture can run, best first.
     constexpr std::string_view kVariants[] = {"", "v1", "v8", "v7", "v6", "v5"};
     const auto rank = [&](const ContentDescriptor& entry) {
-        return std::find(std::begin(kVariants), std::end(kVariants), entry.variant) - kVariants;
+        return std::ranges::find(kVariants, entry.variant) - kVariants;
     };
     const ContentDescriptor* best = nullptr;
     std::vector<std::string> there;

@@ -4,6 +4,7 @@
 #include "registry/oci/layout.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
@@ -35,10 +36,8 @@ constexpr std::string_view kForeign = "foreign";
 
 Result<void> judge_layer(const ContentDescriptor& layer, const std::string& name) {
     const std::string& type = layer.media_type;
-    const bool is_layer =
-        std::any_of(std::begin(kLayerTypes), std::end(kLayerTypes), [&](std::string_view known) {
-            return type.starts_with(known);
-        });
+    const bool is_layer = std::ranges::any_of(
+        kLayerTypes, [&](std::string_view known) { return type.starts_with(known); });
     if (type.find(kForeign) != std::string::npos) {
         return fail(ErrorCode::kInput,
                     problem("foreign-layer", "foreign layers are not supported yet: " + name),
@@ -266,7 +265,7 @@ std::uint64_t OciImage::packed_bytes() const {
 
 bool is_oci_transport(std::string_view name) {
     constexpr std::string_view kTransports[] = {"docker", "oci", "oci-archive", "docker-archive"};
-    return std::find(std::begin(kTransports), std::end(kTransports), name) != std::end(kTransports);
+    return contains(kTransports, name);
 }
 
 Result<OciImage>

@@ -79,12 +79,11 @@ bool is_repository(std::string_view text) {
 
 bool is_tag(std::string_view text) {
     return !text.empty() && text.size() <= kLongestTag && is_word(text.front()) &&
-           std::all_of(
-               text.begin(), text.end(), [](char c) { return is_word(c) || c == '.' || c == '-'; });
+           std::ranges::all_of(text, [](char c) { return is_word(c) || c == '.' || c == '-'; });
 }
 
 bool is_host(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return !text.empty() && std::ranges::all_of(text, [](char c) {
         return is_word(c) || c == '.' || c == '-' || c == ':' || c == '[' || c == ']';
     });
 }
@@ -130,9 +129,8 @@ Result<void> check_reference(std::string_view text, const Reference& reference) 
             text, "its host has characters that no host has", write + "HOST/NAME:TAG");
     }
     if (!is_repository(reference.repository)) {
-        const bool has_capitals = std::any_of(reference.repository.begin(),
-                                              reference.repository.end(),
-                                              [](char c) { return c >= 'A' && c <= 'Z'; });
+        const bool has_capitals =
+            std::ranges::any_of(reference.repository, [](char c) { return c >= 'A' && c <= 'Z'; });
         return unusable_reference(
             text,
             "a name has parts of a-z and 0-9 with single `.`, `_` or `-` between, "
@@ -203,10 +201,9 @@ bool is_library_path(std::string_view text) {
     for (int part = 1; part <= kMostParts; ++part) {
         const std::size_t slash = text.find('/');
         const std::string_view word = text.substr(0, slash);
-        const bool is_good = !word.empty() && word.front() != '.' && word.front() != '-' &&
-                             std::all_of(word.begin(), word.end(), [](char c) {
-                                 return is_word(c) || c == '.' || c == '-';
-                             });
+        const bool is_good =
+            !word.empty() && word.front() != '.' && word.front() != '-' &&
+            std::ranges::all_of(word, [](char c) { return is_word(c) || c == '.' || c == '-'; });
         if (!is_good || slash == std::string_view::npos) {
             return is_good;
         }

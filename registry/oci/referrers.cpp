@@ -46,9 +46,8 @@ Json entries_of(const std::string& bytes) {
 }
 
 bool has_entry(const Json& entries, const std::string& digest) {
-    return std::any_of(entries.begin(), entries.end(), [&](const Json& entry) {
-        return member_text(entry, "digest") == digest;
-    });
+    return std::ranges::any_of(
+        entries, [&](const Json& entry) { return member_text(entry, "digest") == digest; });
 }
 
 } // namespace

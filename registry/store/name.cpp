@@ -17,9 +17,8 @@ constexpr std::size_t kShortestDigest = 6;
 constexpr std::size_t kHexDigits = 64;
 
 bool is_hex(std::string_view text) {
-    return std::all_of(text.begin(), text.end(), [](char c) {
-        return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-    });
+    return std::ranges::all_of(
+        text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
 tl::unexpected<Error>

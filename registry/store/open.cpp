@@ -144,7 +144,7 @@ Result<StoredImage> Store::find(const StoreName& name) const {
             const std::vector<std::string_view> known(names.begin(), names.end());
             std::string near = nearest(name.text(), known);
             // Another tag, or the same word in a group of a registry: `jq` for `centre/jq:1.0`.
-            const auto other = std::find_if(names.begin(), names.end(), [&](const auto& text) {
+            const auto other = std::ranges::find_if(names, [&](const auto& text) {
                 return text.starts_with(name.name + ":") || text.ends_with("/" + name.text()) ||
                        text.find("/" + name.name + ":") != std::string::npos;
             });

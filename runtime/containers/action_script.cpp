@@ -5,6 +5,7 @@
 #include "runtime/containers/environment_files.hpp"
 #include "runtime/containers/known_environment.hpp"
 #include "runtime/containers/root_image.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -45,7 +46,7 @@ constexpr std::string_view kShellsIds = R"([ -n "${UID:-}" ] || UID=$(id -u 2>/d
 constexpr std::string_view kReadOldEnvironment = ". /environment\n";
 
 bool is_shells_own(const std::string& name) {
-    return std::find(kShellsOwn.begin(), kShellsOwn.end(), name) != kShellsOwn.end();
+    return contains(kShellsOwn, name);
 }
 
 /// What a value can hold that a shell replaces between double quotes.
@@ -223,16 +224,13 @@ std::optional<EnvironmentMap> without_shell(EnvironmentMap before,
     if (layers.is_evaluated && has_shell_words(layers.path)) {
         return std::nullopt;
     }
-    if (layers.is_evaluated &&
-        std::any_of(layers.injected.begin(), layers.injected.end(), [](const auto& one) {
+    if (layers.is_evaluated && std::ranges::any_of(layers.injected, [](const auto& one) {
             return has_shell_words(one.second);
         })) {
         return std::nullopt;
     }
-    const bool has_shells_own =
-        std::any_of(layers.host.begin(), layers.host.end(), [](const auto& variable) {
-            return is_shells_own(variable.first);
-        });
+    const bool has_shells_own = std::ranges::any_of(
+        layers.host, [](const auto& variable) { return is_shells_own(variable.first); });
     auto all =
         has_shells_own ? std::nullopt : read_known_files(kEnvironmentFolder, std::move(before));
     if (!all) {
@@ -343,8 +341,7 @@ Program make_script(const std::vector<std::string>& action,
                                        "cybelectl_start\n"
                                      : "\n";
     const bool has_ids =
-        layers.is_evaluated &&
-        std::any_of(layers.injected.begin(), layers.injected.end(), [](const auto& one) {
+        layers.is_evaluated && std::ranges::any_of(layers.injected, [](const auto& one) {
             return has_shell_words(one.second) && (one.second.find("UID") != std::string::npos ||
                                                    one.second.find("GID") != std::string::npos);
         });

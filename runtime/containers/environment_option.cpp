@@ -4,6 +4,7 @@
 #include "runtime/containers/csv.hpp"
 #include "runtime/containers/payload_environment.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -19,11 +20,6 @@ constexpr std::string_view kOperators = ";&|<>()";
 constexpr std::string_view kDeclarations[] = {"export", "declare"};
 /// As by the reference, which runs the file.
 constexpr std::string_view kDeclarationsOfShells[] = {"readonly", "typeset"};
-
-template <std::size_t N>
-bool contains(const std::string_view (&words)[N], std::string_view word) {
-    return std::find(std::begin(words), std::end(words), word) != std::end(words);
-}
 
 /// Reads a file word by word.
 class AssignmentReader {

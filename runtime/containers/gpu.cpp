@@ -125,9 +125,8 @@ void add_devices(std::vector<Mount>& mounts, const Row& row) {
     std::error_code ignored;
     for (const auto& entry : std::filesystem::directory_iterator("/dev", ignored)) {
         const std::string name = entry.path().filename();
-        if (std::any_of(row.devices.begin(), row.devices.end(), [&](std::string_view start) {
-                return name.starts_with(start);
-            })) {
+        if (std::ranges::any_of(row.devices,
+                                [&](std::string_view start) { return name.starts_with(start); })) {
             mounts.push_back(bring_in(entry.path(), entry.path()));
             mounts.back().options = "nosuid,noexec";
         }
@@ -219,11 +218,10 @@ std::vector<HostLibrary> driver_libraries(const GpuList& list,
     std::vector<HostLibrary> found;
     std::set<std::string> names; // the first of a name is the one that the loader takes
     for (const HostLibrary& library : all) {
-        const bool is_driver =
-            std::any_of(list.libraries.begin(), list.libraries.end(), [&](std::string_view start) {
-                return library.name.starts_with(start) &&
-                       (library.name.size() == start.size() || library.name[start.size()] == '.');
-            });
+        const bool is_driver = std::ranges::any_of(list.libraries, [&](std::string_view start) {
+            return library.name.starts_with(start) &&
+                   (library.name.size() == start.size() || library.name[start.size()] == '.');
+        });
         if (is_driver && library.name.find('/') == std::string::npos &&
             names.insert(library.name).second) {
             found.push_back(library);

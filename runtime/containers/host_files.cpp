@@ -70,7 +70,7 @@ Caller this_caller(const std::filesystem::path& home, const std::string& user) {
 
 bool has_account(std::string_view text, id_t id) {
     const auto lines = text::split_terminated(text, '\n');
-    return std::any_of(lines.begin(), lines.end(), [&](std::string_view line) {
+    return std::ranges::any_of(lines, [&](std::string_view line) {
         return account_field(line, kId) == std::to_string(id);
     });
 }
@@ -101,7 +101,7 @@ std::string merge_group(const std::string& image, const Caller& caller, bool add
     for (const std::string& entry : caller.groups) {
         const std::string_view known = adds_all ? std::string_view(merged).substr(own) : image;
         const auto lines = text::split_terminated(known, '\n');
-        const bool is_there = std::any_of(lines.begin(), lines.end(), [&](std::string_view line) {
+        const bool is_there = std::ranges::any_of(lines, [&](std::string_view line) {
             return account_field(line, kId) == account_field(entry, kId);
         });
         merged += is_there ? "" : entry + '\n';

@@ -8,9 +8,9 @@
 #include "runtime/containers/root_image.hpp"
 #include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/squashfs_mount.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <optional>
 
@@ -111,10 +111,8 @@ Result<ImageBinds::Part> ImageBinds::open_part(const Mount& mount) {
 ImageBinds::Part* ImageBinds::find(const Mount& mount) {
     std::error_code failed;
     const auto path = std::filesystem::canonical(mount.source, failed);
-    const auto found = std::find_if(parts_.begin(), parts_.end(), [&](const Part& one) {
-        return one.path == path && one.id == mount.image_id;
-    });
-    return found == parts_.end() ? nullptr : &*found;
+    return find_row(parts_,
+                    [&](const Part& one) { return one.path == path && one.id == mount.image_id; });
 }
 
 Result<ImageBinds> ImageBinds::open(const std::vector<Mount>& mounts) {

@@ -6,6 +6,7 @@
 #include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/system_calls.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -79,8 +80,7 @@ Result<std::vector<int>> read_capabilities(const std::string& text, const char* 
         if (name.starts_with("cap_")) {
             name.erase(0, 4);
         }
-        const auto* const row =
-            std::find(std::begin(kCapabilityNames), std::end(kCapabilityNames), name);
+        const auto* const row = std::ranges::find(kCapabilityNames, name);
         if (name == "all") {
             for (int number = 0; number < static_cast<int>(std::size(kCapabilityNames)); ++number) {
                 found.push_back(number);
@@ -132,9 +132,8 @@ bool is_host_name(std::string_view text) {
         const std::size_t dot = std::min(text.find('.'), text.size());
         const std::string_view label = text.substr(0, dot);
         const bool has_ends = !label.empty() && is_plain(label.front()) && is_plain(label.back());
-        if (!has_ends || !std::all_of(label.begin(), label.end(), [&](char c) {
-                return is_plain(c) || c == '-';
-            })) {
+        if (!has_ends ||
+            !std::ranges::all_of(label, [&](char c) { return is_plain(c) || c == '-'; })) {
             return false;
         }
         if (dot == text.size()) {
@@ -285,9 +284,7 @@ Result<std::optional<std::vector<int>>> kept_capabilities(const Request& request
     if (!request.user.no_privs) {
         CYBELE_TRY(kept, read_capabilities("all", ""));
     }
-    std::erase_if(kept, [&](int number) {
-        return std::find(dropped.begin(), dropped.end(), number) != dropped.end();
-    });
+    std::erase_if(kept, [&](int number) { return contains(dropped, number); });
     return std::optional(kept);
 }
 
@@ -301,9 +298,7 @@ Result<std::vector<int>> given_capabilities(const Request& request) {
     CYBELE_TRY(const std::vector<int> dropped,
                read_capabilities(known_capabilities(request, request.user.drop_caps, true),
                                  "--drop-caps"));
-    std::erase_if(given, [&](int number) {
-        return std::find(dropped.begin(), dropped.end(), number) != dropped.end();
-    });
+    std::erase_if(given, [&](int number) { return contains(dropped, number); });
     return given;
 }
 
@@ -372,15 +367,13 @@ void warn_of_missing_source(const Error& error,
                                            "/var"};
     const Fault& fault = error.faults().front();
     const bool is_folder = image.kind == ImageFile::Kind::kDirectory;
-    const bool is_there =
-        is_folder
-            ? namespaces::open_in_root(image.fd.get(), fault.subject).has_value()
-            : std::find(std::begin(kUsual), std::end(kUsual), fault.subject) != std::end(kUsual);
-    const auto missing =
-        std::find_if(mounts.begin(), mounts.end(), [&](const namespaces::Mount& mount) {
-            return mount.kind == namespaces::Mount::Kind::kBind && mount.image_source.empty() &&
-                   !mount.is_optional && mount.source_fd < 0 && mount.target == fault.subject;
-        });
+    const bool is_there = is_folder
+                              ? namespaces::open_in_root(image.fd.get(), fault.subject).has_value()
+                              : contains(kUsual, fault.subject);
+    const auto missing = std::ranges::find_if(mounts, [&](const namespaces::Mount& mount) {
+        return mount.kind == namespaces::Mount::Kind::kBind && mount.image_source.empty() &&
+               !mount.is_optional && mount.source_fd < 0 && mount.target == fault.subject;
+    });
     if (fault.id == "bind-source-missing" && missing != mounts.end() && !is_there) {
         const std::string source = printable(missing->source.native());
         warn_as_reference("skipping mount of " + source + ": stat " + source +

@@ -4,6 +4,7 @@
 #include "images/container/layout_files.hpp"
 #include "runtime/containers/environment_files.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 
 #include <algorithm>
@@ -180,8 +181,7 @@ std::optional<std::string> take_variable_name(std::string_view& text) {
     const auto* const end = std::find_if_not(text.begin(), text.end(), is_word_character);
     std::string name(text.begin(), end);
     text.remove_prefix(name.size());
-    const bool is_other =
-        std::find(std::begin(kOfTheShell), std::end(kOfTheShell), name) != std::end(kOfTheShell);
+    const bool is_other = contains(kOfTheShell, name);
     return name.empty() || !is_letter(name.front()) || is_other ? std::nullopt
                                                                 : std::optional(std::move(name));
 }
@@ -221,8 +221,7 @@ private:
     };
 
     [[nodiscard]] bool is_on() const {
-        return std::all_of(
-            branches_.begin(), branches_.end(), [](const Branch& one) { return one.is_on; });
+        return std::ranges::all_of(branches_, [](const Branch& one) { return one.is_on; });
     }
 
     bool read_line(std::string_view line) {
@@ -398,7 +397,7 @@ bool apply_base(EnvironmentMap& variables) {
 }
 
 bool apply_runtime_variables(EnvironmentMap& variables) {
-    return std::none_of(variables.begin(), variables.end(), [](const auto& variable) {
+    return std::ranges::none_of(variables, [](const auto& variable) {
         return variable.first.starts_with("SING_USER_DEFINED_");
     });
 }

@@ -5,6 +5,7 @@
 #include "support/control_group.hpp"
 #include "support/error_pipe.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -128,7 +129,7 @@ enable_controllers(const fs::path& group, const std::vector<LimitSetting>& setti
     const auto offered = group_words(group / "cgroup.controllers");
     const auto enabled = group_words(group / "cgroup.subtree_control");
     const auto has = [](const std::vector<std::string>& words, const std::string& word) {
-        return std::find(words.begin(), words.end(), word) != words.end();
+        return contains(words, word);
     };
     for (const LimitSetting& one : settings) {
         if (has(enabled, one.controller)) {

@@ -138,10 +138,7 @@ Result<Limits> parse_limits(std::string_view text, const std::string& file) {
             const std::size_t marks = is_list ? 2 : 1;
             const bool is_closed = line.size() > 2 * marks && line.back() == ']';
             table = is_closed ? text::trimmed(line.substr(marks, line.size() - 2 * marks)) : "";
-            const auto* const row =
-                std::find_if(std::begin(kDeviceTables),
-                             std::end(kDeviceTables),
-                             [&](const DeviceTable& one) { return one.table == table; });
+            const auto* const row = std::ranges::find(kDeviceTables, table, &DeviceTable::table);
             if (is_list && row != std::end(kDeviceTables)) {
                 limits.devices.push_back({0, 0, row->key, 0});
             }
@@ -159,13 +156,12 @@ Result<Limits> parse_limits(std::string_view text, const std::string& file) {
             wrong = take_limit_line(limits, one);
         }
         if (!wrong.empty()) {
-            return fail(
-                Error(Fault(ErrorCode::kInput,
-                            problem("limit-file-line",
-                                    "'" + printable(line) + "' cannot be applied to a container"),
-                            wrong,
-                            "correct the line, or remove it",
-                            Place{file, number, 1, std::string(whole)})));
+            return fail(Fault(ErrorCode::kInput,
+                              problem("limit-file-line",
+                                      "'" + printable(line) + "' cannot be applied to a container"),
+                              wrong,
+                              "correct the line, or remove it",
+                              Place{file, number, 1, std::string(whole)}));
         }
     }
     return limits;

@@ -2,6 +2,7 @@
 #include "runtime/containers/locale.hpp"
 
 #include "support/file.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <array>
@@ -49,8 +50,7 @@ bool is_in_archive(const std::filesystem::path& archive, const std::string& name
 } // namespace
 
 bool has_locale(const std::filesystem::path& root, const std::string& name) {
-    if (name.empty() || name.find('/') != std::string::npos ||
-        std::find(kAlwaysThere.begin(), kAlwaysThere.end(), name) != kAlwaysThere.end()) {
+    if (name.empty() || name.find('/') != std::string::npos || contains(kAlwaysThere, name)) {
         return true;
     }
     const std::filesystem::path folder = root / "usr/lib/locale";
@@ -68,7 +68,7 @@ void fall_back_to_known_locale(EnvironmentMap& host, const std::filesystem::path
     const auto is_locale = [](const std::string& name) {
         return name == "LANG" || name.starts_with("LC_");
     };
-    const bool is_missing = std::any_of(host.begin(), host.end(), [&](const auto& variable) {
+    const bool is_missing = std::ranges::any_of(host, [&](const auto& variable) {
         return is_locale(variable.first) && !has_locale(root, variable.second);
     });
     if (!is_missing) {

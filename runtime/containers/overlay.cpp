@@ -8,9 +8,9 @@
 #include "runtime/containers/root_image.hpp"
 #include "runtime/namespaces/squashfs_mount.hpp"
 #include "runtime/namespaces/system_calls.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <cerrno>
 
 #include <fcntl.h>
@@ -197,9 +197,7 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
 } // namespace
 
 const Overlay* writable_overlay(const std::vector<Overlay>& overlays) {
-    const auto found = std::find_if(
-        overlays.begin(), overlays.end(), [](const Overlay& one) { return one.is_writable; });
-    return found == overlays.end() ? nullptr : &*found;
+    return find_row(overlays, [](const Overlay& one) { return one.is_writable; });
 }
 
 Result<std::vector<Overlay>>

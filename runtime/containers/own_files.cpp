@@ -46,7 +46,7 @@ void tell_missing_files(int root, bool may_lack_passwd, bool may_lack_group) {
 /// Like in the reference, the host's folders for temporary files are not made in an image.
 void leave_out_temporary(std::vector<Mount>& mounts, int root) {
     for (const std::string target : {"/tmp", "/var/tmp"}) {
-        const auto found = std::find_if(mounts.begin(), mounts.end(), [&](const Mount& one) {
+        const auto found = std::ranges::find_if(mounts, [&](const Mount& one) {
             return one.target == target && one.is_optional && !one.is_named;
         });
         if (found != mounts.end() && !namespaces::open_in_root(root, target)) {
@@ -66,9 +66,8 @@ Result<std::vector<UniqueFd>> add_own_files(std::vector<Mount>& mounts,
                                             const HostView& host) {
     std::vector<UniqueFd> opened;
     const auto add = [&](const char* name, const char* target, const std::string& text) {
-        const bool is_users = std::any_of(mounts.begin(), mounts.end(), [&](const Mount& mount) {
-            return mount.target.lexically_normal() == target;
-        });
+        const bool is_users = std::ranges::any_of(
+            mounts, [&](const Mount& mount) { return mount.target.lexically_normal() == target; });
         if (is_users) {
             return Result<void>();
         }

@@ -6,6 +6,7 @@
 #include "runtime/containers/environment_option.hpp"
 #include "runtime/containers/isolation.hpp"
 #include "runtime/containers/root_image.hpp"
+#include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 
@@ -36,15 +37,6 @@ constexpr std::array<std::string_view, 11> kKeptWhenClean = {"TERM",
                                                              "FTP_PROXY"};
 constexpr std::string_view kLibraryFolder = "/.singularity.d/libs";
 
-template <std::size_t N>
-bool contains(const std::array<std::string_view, N>& words, std::string_view word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
-
-bool contains_word(const std::vector<std::string>& words, const std::string& word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
-
 bool passes(const std::string& name, bool is_clean, bool is_compatible) {
     const bool is_hosts =
         contains(kHostOnly, name) && !(is_compatible && (name == "OLDPWD" || name == "_"));
@@ -52,10 +44,8 @@ bool passes(const std::string& name, bool is_clean, bool is_compatible) {
     if (!is_passed || is_hosts) {
         return false;
     }
-    const bool is_control =
-        std::any_of(kControlPrefixes.begin(), kControlPrefixes.end(), [&](std::string_view prefix) {
-            return name.starts_with(prefix);
-        });
+    const bool is_control = std::ranges::any_of(
+        kControlPrefixes, [&](std::string_view prefix) { return name.starts_with(prefix); });
     return !is_control && (!is_clean || contains(kKeptWhenClean, name));
 }
 
@@ -156,7 +146,7 @@ Result<PayloadEnvironment> make_environment(const Request& request,
     const std::vector<std::string> blocked = list_words(request.variables.no_env);
     layers.is_evaluated = request.manner.is_compatible && !request.variables.no_eval;
     for (const auto& [name, value] : environment.all()) {
-        if (passes(name, is_clean, request.manner.is_compatible) && !contains_word(blocked, name)) {
+        if (passes(name, is_clean, request.manner.is_compatible) && !contains(blocked, name)) {
             layers.host[name] = value;
         }
     }

@@ -8,6 +8,7 @@
 #include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/small_devices.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -37,7 +38,7 @@ constexpr std::size_t kUsualMounts = 16; // no limit
 const std::filesystem::path kLibraries = "/.singularity.d/libs";
 
 bool is_usual_file(std::string_view path) {
-    return std::find(kUsualFiles.begin(), kUsualFiles.end(), path) != kUsualFiles.end();
+    return contains(kUsualFiles, path);
 }
 
 /// What every container shows of the host: the paths of apptainer.conf, else the usual files. With
@@ -86,8 +87,8 @@ void add_system(std::vector<Mount>& mounts, const Request& request) {
 
 /// `path`: as the kernel tells it.
 bool is_system_folder(std::string_view path) {
-    return std::find(kSystemFolders.begin(), kSystemFolders.end(), path) != kSystemFolders.end() ||
-           std::any_of(kSystemTrees.begin(), kSystemTrees.end(), [&](std::string_view tree) {
+    return contains(kSystemFolders, path) ||
+           std::ranges::any_of(kSystemTrees, [&](std::string_view tree) {
                return path.starts_with(tree) &&
                       (path.size() == tree.size() || path[tree.size()] == '/');
            });
@@ -97,9 +98,7 @@ bool is_system_folder(std::string_view path) {
 void leave_out(std::vector<Mount>& mounts,
                const std::vector<std::string>& words,
                const std::filesystem::path& home) {
-    const auto has = [&](std::string_view word) {
-        return std::find(words.begin(), words.end(), word) != words.end();
-    };
+    const auto has = [&](std::string_view word) { return contains(words, word); };
     std::erase_if(mounts, [&](const Mount& mount) {
         const std::string target = mount.target.lexically_normal().native();
         const bool is_temporary = target == "/tmp" || target == "/var/tmp";
@@ -197,7 +196,7 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
 /// no such directory.
 bool is_hidden_temporary(const std::filesystem::path& directory,
                          const std::vector<std::string>& scratch) {
-    return std::any_of(scratch.begin(), scratch.end(), [&](const std::string& word) {
+    return std::ranges::any_of(scratch, [&](const std::string& word) {
         const auto hidden = (std::filesystem::path("/") / word / "").lexically_normal().native();
         return (lies_in(directory, "/tmp") && std::string_view("/tmp/").starts_with(hidden)) ||
                (lies_in(directory, "/var/tmp") &&
@@ -270,14 +269,12 @@ public:
             return lies_in(path, target.lexically_normal()) && path != target.lexically_normal();
         };
         const auto covers = [&](const std::filesystem::path& path) {
-            return std::any_of(mounts_.begin(), mounts_.end(), [&](const Mount& one) {
-                return is_above(one.target, path);
-            });
+            return std::ranges::any_of(
+                mounts_, [&](const Mount& one) { return is_above(one.target, path); });
         };
-        const bool is_in_scratch =
-            std::any_of(scratch.begin(), scratch.end(), [&](const std::string& word) {
-                return is_above(std::filesystem::path("/") / word, directory_);
-            });
+        const bool is_in_scratch = std::ranges::any_of(scratch, [&](const std::string& word) {
+            return is_above(std::filesystem::path("/") / word, directory_);
+        });
         if (!is_compatible_) {
             return;
         }
@@ -286,8 +283,8 @@ public:
         }
         const bool is_shown = (has_home && lies_in(directory_, home.target)) ||
                               is_hidden_temporary(directory_, scratch);
-        const auto found = std::find_if(
-            planned.begin(), planned.end(), [](const Mount& one) { return one.skip_if_same; });
+        const auto found =
+            std::ranges::find_if(planned, [](const Mount& one) { return one.skip_if_same; });
         // The home itself is empty below a scratch directory.
         const bool is_home = has_home && directory_ == home.target;
         if (found != planned.end() && !is_shown &&
@@ -427,10 +424,7 @@ Result<MountPlan> plan_mounts(const Request& request,
         plan.mounts.push_back(std::move(mount));
     }
     finish(plan.mounts, request, directory);
-    if (request.manner.is_compatible &&
-        std::none_of(plan.mounts.begin(), plan.mounts.end(), [](const Mount& mount) {
-            return mount.target == "/proc";
-        })) {
+    if (request.manner.is_compatible && !contains(plan.mounts, "/proc", &Mount::target)) {
         plan.warnings.emplace_back("Error getting executable path, using default: readlink "
                                    "/proc/self/exe: no such file or directory");
     }

@@ -59,12 +59,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kNoSingle
 
 Rank read_rank(const Environment& environment) {
     Rank rank;
-    rank.is_rank = std::any_of(kRankNames.begin(), kRankNames.end(), [&](const RankName& row) {
+    rank.is_rank = std::ranges::any_of(kRankNames, [&](const RankName& row) {
         return environment.get(row.name) && (row.with.empty() || environment.get(row.with));
     });
-    rank.is_alone = std::any_of(kLocalSizes.begin(), kLocalSizes.end(), [&](std::string_view name) {
-        return environment.get_or(name, "") == "1";
-    });
+    rank.is_alone = std::ranges::any_of(
+        kLocalSizes, [&](std::string_view name) { return environment.get_or(name, "") == "1"; });
     for (const std::string_view name : kLaunchNames) {
         if (const auto value = environment.get(name)) {
             rank.launch += std::string(name) + '=' + *value + '\n';

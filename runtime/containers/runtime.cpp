@@ -29,9 +29,9 @@
 #include "runtime/namespaces/sandbox.hpp"
 #include "runtime/namespaces/small_devices.hpp"
 #include "runtime/namespaces/system_calls.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cerrno>
@@ -283,7 +283,7 @@ Sandbox make_first_sandbox(const Request& request, Preparation& all, const Calle
     const bool has_small_devices =
         request.isolation.contain || request.isolation.containall || request.site.has_small_devices;
     const auto& left_out = request.files.no_mount;
-    if (has_small_devices && std::find(left_out.begin(), left_out.end(), "dev") == left_out.end()) {
+    if (has_small_devices && !contains(left_out, "dev")) {
         sandbox.before_exec = [next = sandbox.before_exec](Sandbox& inside) {
             namespaces::link_small_devices();
             return next(inside);

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/containers/site_directives.hpp"
 
+#include "support/find.hpp"
 #include "support/text.hpp"
-
-#include <algorithm>
 
 namespace cybele::runtime {
 
@@ -12,8 +11,7 @@ bool SiteDirective::accepts(std::string_view value) const {
         return !value.empty() && value.find_first_not_of("0123456789") == std::string_view::npos;
     }
     const auto allowed = text::split_terminated(choices, ' ');
-    return kind == Kind::kList || kind == Kind::kText ||
-           std::find(allowed.begin(), allowed.end(), value) != allowed.end();
+    return kind == Kind::kList || kind == Kind::kText || contains(allowed, value);
 }
 
 } // namespace cybele::runtime

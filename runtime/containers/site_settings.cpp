@@ -44,7 +44,7 @@ constexpr std::pair<std::string_view, std::string_view> kSwitchedMounts[] = {
     {"mount tmp", "tmp"}};
 
 bool is_setting_word(std::string_view text) {
-    return !text.empty() && std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return !text.empty() && std::ranges::all_of(text, [](unsigned char c) {
         return std::isalpha(c) != 0 || c == ' ' || c == '_' || c == '-';
     });
 }
@@ -107,9 +107,8 @@ Result<void> check_kind_allowed(const SiteSettings& settings, const std::filesys
 }
 
 bool is_listed(const std::vector<std::string>& names, const std::string& name, unsigned id) {
-    return std::any_of(names.begin(), names.end(), [&](const std::string& one) {
-        return one == name || one == std::to_string(id);
-    });
+    return std::ranges::any_of(
+        names, [&](const std::string& one) { return one == name || one == std::to_string(id); });
 }
 
 Result<void> check_site_image(const SiteSettings& settings, const Request& request) {
@@ -124,12 +123,11 @@ Result<void> check_site_image(const SiteSettings& settings, const Request& reque
     }
     CYBELE_CHECK(check_kind_allowed(settings, path));
     if (const auto folders = setting_list(settings, "limit container paths"); !folders.empty()) {
-        const bool is_inside =
-            std::any_of(folders.begin(), folders.end(), [&](const std::string& folder) {
-                const auto full = std::filesystem::weakly_canonical(folder, failed);
-                return std::mismatch(full.begin(), full.end(), path.begin(), path.end()).first ==
-                       full.end();
-            });
+        const bool is_inside = std::ranges::any_of(folders, [&](const std::string& folder) {
+            const auto full = std::filesystem::weakly_canonical(folder, failed);
+            return std::mismatch(full.begin(), full.end(), path.begin(), path.end()).first ==
+                   full.end();
+        });
         if (!is_inside) {
             return forbidden_image(request.image.file, "it is outside of 'limit container paths'");
         }

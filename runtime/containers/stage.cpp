@@ -27,7 +27,7 @@ constexpr const char* kPlaces[] = {
 bool is_held(const std::vector<int>& sources, const UniqueFd& place) {
     UniqueFd folder(openat(place.get(), ".", O_PATH | O_DIRECTORY | O_CLOEXEC));
     while (folder.valid()) {
-        if (std::any_of(sources.begin(), sources.end(), [&](int source) {
+        if (std::ranges::any_of(sources, [&](int source) {
                 return namespaces::is_same_file(source, folder.get());
             })) {
             return true;

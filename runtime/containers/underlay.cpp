@@ -125,9 +125,8 @@ Underlay plan_underlay(int image, const std::vector<NeededTarget>& missing) {
         }
     }
     for (auto path : lacking) {
-        const auto top = std::find_if(plan.tops.begin(), plan.tops.end(), [&](const auto& folder) {
-            return is_below(path, folder);
-        });
+        const auto top = std::ranges::find_if(
+            plan.tops, [&](const auto& folder) { return is_below(path, folder); });
         const auto& end = top == plan.tops.end() ? *plan.tops.insert(path).first : *top;
         for (; path != end; path = path.parent_path()) {
             plan.directories.insert(path);

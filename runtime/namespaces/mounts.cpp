@@ -3,6 +3,7 @@
 
 #include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/system_calls.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -70,9 +71,7 @@ std::string describe(const Mount& mount) {
 Result<unsigned long> flags_of_options(const std::string& options) {
     unsigned long flags = 0;
     for (const std::string_view word : text::split_terminated(options, ',')) {
-        const auto* found = std::find_if(std::begin(kNamedFlags),
-                                         std::end(kNamedFlags),
-                                         [&](const NamedFlag& flag) { return flag.name == word; });
+        const auto* found = std::ranges::find(kNamedFlags, word, &NamedFlag::name);
         if (found == std::end(kNamedFlags)) {
             return fail(ErrorCode::kInput,
                         problem("bind-option-unknown",
@@ -115,9 +114,7 @@ Result<UniqueFd> RootBuilder::target_of(const Mount& mount, bool directory) cons
         if (!mount.make_target && id == own_mounts_.front()) {
             return false; // the root itself stays as it is
         }
-        const auto has = [&](const std::vector<std::uint64_t>& ids) {
-            return std::find(ids.begin(), ids.end(), id) != ids.end();
-        };
+        const auto has = [&](const std::vector<std::uint64_t>& ids) { return contains(ids, id); };
         // Links are the image's: none may choose where something is made on the host.
         return has(own_mounts_) || (mount.is_named && !passed_link && has(host_mounts_));
     };
@@ -143,8 +140,7 @@ bool RootBuilder::is_host_folder(int fd) const {
     const auto is_it = [&](const auto& one) {
         return one.first == status.st_dev && one.second == status.st_ino;
     };
-    return fstat(fd, &status) == 0 &&
-           std::any_of(host_folders_.begin(), host_folders_.end(), is_it);
+    return fstat(fd, &status) == 0 && std::ranges::any_of(host_folders_, is_it);
 }
 
 Result<void> RootBuilder::add_bind(const Mount& mount) {
@@ -210,10 +206,7 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
 }
 
 Result<void> RootBuilder::add_file_system(const Mount& mount) {
-    const auto* system =
-        std::find_if(std::begin(kFileSystems), std::end(kFileSystems), [&](const FileSystem& one) {
-            return one.kind == mount.kind;
-        });
+    const auto* system = std::ranges::find(kFileSystems, mount.kind, &FileSystem::kind);
     CYBELE_TRY(const UniqueFd target, target_of(mount, true));
     if (!target.valid()) {
         return {};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/namespaces/privileges.hpp"
 
-#include <algorithm>
+#include "support/find.hpp"
+
 #include <cerrno>
 
 #include <linux/capability.h>
@@ -53,7 +54,7 @@ Result<void> keep_only_these(std::span<const int> kept, bool is_passed_on) {
     // Refused for the first one that the kernel does not know; where the right is gone already, for
     // each. capset below is what must succeed.
     for (int capability = 0; capability < kMostCapabilities; ++capability) {
-        const bool is_kept = std::find(kept.begin(), kept.end(), capability) != kept.end();
+        const bool is_kept = contains(kept, capability);
         if (!is_kept && prctl(PR_CAPBSET_DROP, capability, 0, 0, 0) != 0) {
             break;
         }

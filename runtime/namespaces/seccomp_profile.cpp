@@ -2,6 +2,7 @@
 #include "runtime/namespaces/seccomp_profile.hpp"
 
 #include "runtime/namespaces/system_call_filter.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
@@ -29,9 +30,7 @@ constexpr NamedCall kCalls[] = {
 };
 
 std::optional<std::uint32_t> call_named(std::string_view name) {
-    const auto* const found = std::find_if(std::begin(kCalls),
-                                           std::end(kCalls),
-                                           [&](const NamedCall& one) { return one.name == name; });
+    const auto* const found = std::ranges::find(kCalls, name, &NamedCall::name);
     return found == std::end(kCalls) ? std::nullopt : std::optional(found->number);
 }
 
@@ -228,9 +227,7 @@ Result<std::vector<Condition>> ProfileReader::conditions(const Json& rule) const
         const std::uint64_t index =
             arg.is_object() ? number_at(arg, "index", kMostArguments) : kMostArguments;
         condition.op = arg.is_object() ? member_text(arg, "op") : "";
-        if (index >= kMostArguments ||
-            std::find(std::begin(kComparisons), std::end(kComparisons), condition.op) ==
-                std::end(kComparisons)) {
+        if (index >= kMostArguments || !contains(kComparisons, condition.op)) {
             return fail(refuse("a condition is not valid",
                                "it has an index from 0 to 5 and an operator SCMP_CMP_…"));
         }
@@ -244,8 +241,8 @@ Result<std::vector<Condition>> ProfileReader::conditions(const Json& rule) const
 
 /// Conditions on one argument that appears twice are alternatives, as for runc.
 bool has_alternatives(const std::vector<Condition>& conditions) {
-    return std::any_of(conditions.begin(), conditions.end(), [&](const Condition& one) {
-        return std::count_if(conditions.begin(), conditions.end(), [&](const Condition& other) {
+    return std::ranges::any_of(conditions, [&](const Condition& one) {
+        return std::ranges::count_if(conditions, [&](const Condition& other) {
                    return other.index == one.index;
                }) > 1;
     });

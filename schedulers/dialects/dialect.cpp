@@ -48,9 +48,7 @@ std::string_view take_word(std::string_view& line) {
 
 std::optional<NeedRule> read_rule(std::string_view need, std::string_view line) {
     const auto word = take_word(line);
-    const auto known = std::find_if(kServices.begin(),
-                                    kServices.end(),
-                                    [&](const ServiceWord& row) { return row.word == word; });
+    const auto known = std::ranges::find(kServices, word, &ServiceWord::word);
     if (known == kServices.end() || !is_need(need)) {
         return std::nullopt;
     }

@@ -54,9 +54,7 @@ void check_form(const Check& check,
     if (rule.words.contains(std::string(form))) {
         return;
     }
-    const auto* reason = std::find_if(kFormReasons.begin(),
-                                      kFormReasons.end(),
-                                      [&](const FormReason& row) { return row.form == form; });
+    const auto* reason = std::ranges::find(kFormReasons, form, &FormReason::form);
     check.faults.add(check.job.fault_at(
         field,
         problem(
@@ -154,7 +152,7 @@ void check_given_name(const Check& check) {
     const std::string known = fmt::format("{}{}._-+", kLetters, kDigits);
     const bool is_refused_name =
         is_openpbs ? name.find_first_not_of(known) != std::string::npos
-                   : dialect == "torque" && std::any_of(name.begin(), name.end(), [](char letter) {
+                   : dialect == "torque" && std::ranges::any_of(name, [](char letter) {
                          return static_cast<unsigned char>(letter) > 0x7e;
                      });
     if (is_refused_name) {

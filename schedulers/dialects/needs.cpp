@@ -2,6 +2,7 @@
 #include "schedulers/dialects/needs.hpp"
 
 #include "schedulers/dialects/need_check.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <array>
@@ -207,11 +208,11 @@ bool leaves_outputs_to_directives(const Job& job) {
     const auto found = job.directives.find("slurm");
     const bool is_said = job.says("output.stdout") || job.says("output.stderr");
     return !is_said && found != job.directives.end() &&
-           std::any_of(found->second.begin(), found->second.end(), names_an_output);
+           std::ranges::any_of(found->second, names_an_output);
 }
 
 bool is_need(std::string_view word) {
-    return std::find(kNames.begin(), kNames.end(), word) != kNames.end();
+    return contains(kNames, word);
 }
 
 void check_needs(const Job& job, const Dialect& dialect, Faults& faults) {
@@ -226,13 +227,12 @@ void check_needs(const Job& job, const Dialect& dialect, Faults& faults) {
     Faults older;
     check_rules({job, dialect, *dialect.oldest, older});
     for (Fault fault : older.all()) {
-        const auto same =
-            std::find_if(refusals.all().begin(), refusals.all().end(), [&](const Fault& known) {
-                // Refused at this place by every version, it is not older ones that are told.
-                return known.message == fault.message ||
-                       (known.where && fault.where && known.where->line == fault.where->line &&
-                        known.where->column == fault.where->column);
-            });
+        const auto same = std::ranges::find_if(refusals.all(), [&](const Fault& known) {
+            // Refused at this place by every version, it is not older ones that are told.
+            return known.message == fault.message ||
+                   (known.where && fault.where && known.where->line == fault.where->line &&
+                    known.where->column == fault.where->column);
+        });
         if (same == refusals.all().end()) {
             fault.is_warning = true;
             fault.because += "; no Site says which version this one is";

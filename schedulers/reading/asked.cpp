@@ -3,6 +3,7 @@
 
 #include "schedulers/reading/asked_parts.hpp"
 #include "schedulers/reading/option_table.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <array>
@@ -24,8 +25,7 @@ constexpr std::array<WordPair, 3> kMailWords{
 constexpr std::array<WordPair, 3> kMailLetters{{{"b", "begin"}, {"e", "end"}, {"a", "fail"}}};
 
 std::string_view translate(std::string_view word, std::span<const WordPair> pairs) {
-    const auto found = std::find_if(
-        pairs.begin(), pairs.end(), [&](const WordPair& pair) { return pair.theirs == word; });
+    const auto found = std::ranges::find(pairs, word, &WordPair::theirs);
     return found == pairs.end() ? std::string_view{} : found->ours;
 }
 
@@ -135,7 +135,7 @@ void take_mail_on(AskedReading& reading, const Directive& directive) {
     const auto put = [&](std::string_view word, std::string_view ours) {
         if (ours.empty()) {
             reading.leave(directive, fmt::format("a Job has no mail on `{}`", word), "drop it");
-        } else if (std::find(words.begin(), words.end(), ours) == words.end()) {
+        } else if (!contains(words, ours)) {
             words.emplace_back(ours);
         }
     };
@@ -426,18 +426,14 @@ std::optional<std::uint64_t> whole_number(std::string_view text) {
 }
 
 std::string_view field_of_need(std::string_view need) {
-    const auto* const taker = std::find_if(
-        kTakers.begin(), kTakers.end(), [&](const NeedTaker& row) { return row.need == need; });
+    const auto* const taker = std::ranges::find(kTakers, need, &NeedTaker::need);
     return taker == kTakers.end() ? std::string_view{} : taker->field;
 }
 
 Asked what_is_asked(const BatchScript& script) {
     AskedReading reading{script, {}, {}, false};
     for (const Directive& directive : script.directives) {
-        const auto* const taker =
-            std::find_if(kTakers.begin(), kTakers.end(), [&](const NeedTaker& row) {
-                return row.need == directive.need;
-            });
+        const auto* const taker = std::ranges::find(kTakers, directive.need, &NeedTaker::need);
         if (taker == kTakers.end()) {
             take_unknown(reading, directive);
             continue;

@@ -5,6 +5,7 @@
 #include "schedulers/reading/batch_fields_parts.hpp"
 #include "schedulers/reading/option_table.hpp"
 #include "support/duration.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
 #include "support/yaml_print.hpp"
@@ -33,11 +34,10 @@ std::optional<std::uint64_t> count_of(const std::string& text) {
 
 bool is_plain_text(const Fields& fields, const std::string& text) {
     const std::string_view more = fields.is_slurm() ? "_.-/@+=:,^&" : "_.-/@+=";
-    return !text.empty() && text.front() != '-' &&
-           std::all_of(text.begin(), text.end(), [&](char letter) {
-               return kLettersAndDigits.find(letter) != std::string_view::npos ||
-                      more.find(letter) != std::string_view::npos;
-           });
+    return !text.empty() && text.front() != '-' && std::ranges::all_of(text, [&](char letter) {
+        return kLettersAndDigits.find(letter) != std::string_view::npos ||
+               more.find(letter) != std::string_view::npos;
+    });
 }
 
 bool take_plain(Fields& fields, const Directive& directive, const char* field) {
@@ -116,8 +116,7 @@ bool take_exclusive_place(Fields& fields, const Directive& directive) {
     const std::string_view chunks = select == nullptr ? std::string_view() : select->value;
     const bool is_one = chunks == "1" || chunks.starts_with("1:");
     return fields.script.reader == Reader::kPbspro && is_one &&
-           chunks.find('+') == std::string_view::npos &&
-           std::find(kExclusive.begin(), kExclusive.end(), directive.value) != kExclusive.end() &&
+           chunks.find('+') == std::string_view::npos && contains(kExclusive, directive.value) &&
            fields.put("resources.exclusive", "true");
 }
 
@@ -168,8 +167,7 @@ bool take_pre_signal(Fields& fields, const Directive& directive) {
     std::string_view name = text.substr(2, sign - 2);
     name.remove_prefix(name.starts_with("SIG") ? 3 : 0);
     const auto before = whole_number(text.substr(sign + 1));
-    const bool is_known =
-        std::find(kPreSignals.begin(), kPreSignals.end(), name) != kPreSignals.end();
+    const bool is_known = contains(kPreSignals, name);
     if (!is_known || !before || *before < 60 || *before > 65535) {
         return false;
     }
@@ -435,11 +433,10 @@ void take_option(Fields& fields, const Directive& directive) {
         ++options.in_fields;
         return;
     }
-    const auto* const row =
-        std::find_if(kFieldRows.begin(), kFieldRows.end(), [&](const FieldRow& each) {
-            return each.need == directive.need &&
-                   (each.option.empty() || each.option == directive.option);
-        });
+    const auto* const row = std::ranges::find_if(kFieldRows, [&](const FieldRow& each) {
+        return each.need == directive.need &&
+               (each.option.empty() || each.option == directive.option);
+    });
     const Take take = row != kFieldRows.end() ? row->take : find_option_take(directive);
     if (take != nullptr && take(fields, directive)) {
         ++options.in_fields;

@@ -2,6 +2,7 @@
 #include "schedulers/reading/batch_script.hpp"
 
 #include "schedulers/reading/option_table.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -269,10 +270,7 @@ std::string_view reader_text(Reader reader) {
 const Directive* BatchScript::find(std::string_view need) const {
     // The last of several counts; of `-l` of OpenPBS the first does (torque.md, 2.1).
     if (reader == Reader::kPbspro && need.starts_with("-l ")) {
-        const auto first = std::find_if(directives.begin(),
-                                        directives.end(),
-                                        [&](const Directive& each) { return each.need == need; });
-        return first == directives.end() ? nullptr : &*first;
+        return find_row(directives, need, &Directive::need);
     }
     const auto found = std::find_if(directives.rbegin(),
                                     directives.rend(),

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/break_rules.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -141,7 +142,7 @@ void judge_places(const RuleContext& judging) {
 bool is_launch(const ShellCommand& command) {
     constexpr std::array<std::string_view, 5> kLaunchers{
         "srun", "mpirun", "mpiexec", "apptainer", "singularity"};
-    return std::find(kLaunchers.begin(), kLaunchers.end(), command.program()) != kLaunchers.end();
+    return contains(kLaunchers, command.program());
 }
 
 void judge_quotes(const RuleContext& judging) {
@@ -166,9 +167,8 @@ void judge_quotes(const RuleContext& judging) {
 void judge_forwarding(const RuleContext& judging) {
     const auto& commands = judging.script.commands;
     const auto has = [&](std::string_view name) {
-        return std::any_of(commands.begin(), commands.end(), [&](const ShellCommand& command) {
-            return command.program() == name;
-        });
+        return std::ranges::any_of(
+            commands, [&](const ShellCommand& command) { return command.program() == name; });
     };
     if (!has("trap")) {
         judging.tell("G1",

@@ -5,6 +5,7 @@
 #include "schedulers/reading/convert_batch.hpp"
 #include "schedulers/reading/script_shell.hpp"
 #include "schedulers/reading/typed_launch.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/yaml_print.hpp"
 
@@ -25,7 +26,7 @@ std::string flow_list(const std::vector<std::string>& items) {
 
 /// Whether outputs are named by words that no field carries.
 bool has_output_words(const BatchOptions& options) {
-    return std::any_of(options.words.begin(), options.words.end(), [](const std::string& word) {
+    return std::ranges::any_of(options.words, [](const std::string& word) {
         return word.starts_with("--output") || word.starts_with("--error");
     });
 }
@@ -112,7 +113,7 @@ BatchOptions without_own_words(const BatchScript& script, BatchOptions options) 
 }
 
 bool reads_submit_folder(const BatchScript& script) {
-    return std::any_of(script.lines.begin(), script.lines.end(), [](const std::string& line) {
+    return std::ranges::any_of(script.lines, [](const std::string& line) {
         return line.find("PBS_O_WORKDIR") != std::string::npos ||
                line.find("PBS_O_INITDIR") != std::string::npos;
     });
@@ -133,10 +134,8 @@ bool keeps_submit_folder(const BatchScript& script,
 
 /// What the batch system of the script does with it: its comments, options of a plugin, of a site.
 void tell_reading(const BatchScript& script, Conversion& into) {
-    const auto comment =
-        std::find_if(script.odd.begin(), script.odd.end(), [&](const OddLine& odd) {
-            return is_ignored_comment(script, odd);
-        });
+    const auto comment = std::ranges::find_if(
+        script.odd, [&](const OddLine& odd) { return is_ignored_comment(script, odd); });
     if (comment != script.odd.end()) {
         into.notes.push_back({comment->line,
                               comment->text,
@@ -148,10 +147,7 @@ void tell_reading(const BatchScript& script, Conversion& into) {
         const bool is_of_pbspro = script.reader == Reader::kTorque &&
                                   (directive.need == "-l ncpus" || directive.need == "-l wd" ||
                                    directive.need == "-l storage");
-        const bool is_left =
-            std::any_of(into.left.begin(), into.left.end(), [&](const Remainder& each) {
-                return each.line == directive.line;
-            });
+        const bool is_left = contains(into.left, directive.line, &Remainder::line);
         if (is_of_plugin && !is_left) {
             into.notes.push_back(
                 {directive.line,
@@ -180,10 +176,8 @@ void sort_by_line(Conversion& conversion) {
 
 /// `modules` end a job whose module is missing, where a script goes on.
 void tell_modules(const BatchScript& script, Conversion& into) {
-    const auto load =
-        std::find_if(script.commands.begin(),
-                     script.commands.end(),
-                     [](const ShellCommand& command) { return command.program() == "module"; });
+    const auto load = std::ranges::find_if(
+        script.commands, [](const ShellCommand& command) { return command.program() == "module"; });
     if (load != script.commands.end() && into.yaml.find("\nmodules: [") != std::string::npos) {
         into.notes.push_back({load->line,
                               "module load",

@@ -66,10 +66,7 @@ void tell_odd_lines(const BatchScript& script, Conversion& into) {
         if (is_ignored_comment(script, odd)) {
             continue; // convert.cpp says it once
         }
-        const auto* const row =
-            std::find_if(kOddReasons.begin(), kOddReasons.end(), [&](const OddReason& each) {
-                return each.why == odd.why;
-            });
+        const auto* const row = std::ranges::find(kOddReasons, odd.why, &OddReason::why);
         const bool is_note = odd.why == OddLine::Why::kComment || odd.why == OddLine::Why::kLate ||
                              odd.why == OddLine::Why::kIndented;
         const bool is_of_both = odd.why == OddLine::Why::kOther &&
@@ -123,10 +120,8 @@ std::string secret_at(std::string_view line, std::size_t equals) {
     const auto tokenizer = name.find(kTokenizer);
     name.erase(std::min(tokenizer, name.size()),
                tokenizer == std::string::npos ? 0 : kTokenizer.size());
-    const bool is_secret =
-        std::any_of(kSecretParts.begin(), kSecretParts.end(), [&](std::string_view part) {
-            return name.find(part) != std::string::npos;
-        });
+    const bool is_secret = std::ranges::any_of(
+        kSecretParts, [&](std::string_view part) { return name.find(part) != std::string::npos; });
     return is_literal && is_secret ? std::string(line.substr(begin, equals - begin)) : "";
 }
 
@@ -302,7 +297,7 @@ std::string own_name(const BatchScript& script) {
     const std::string file = script.source.file();
     std::string name = file.substr(file.rfind('/') + 1);
     const bool is_name = !name.empty() && name.size() <= kMost && is_letter_of_name(name.front()) &&
-                         std::all_of(name.begin(), name.end(), [](char letter) {
+                         std::ranges::all_of(name, [](char letter) {
                              return is_letter_of_name(letter) || letter == '.' || letter == '-';
                          });
     return is_name && script.reader != Reader::kNone && script.find("name") == nullptr
@@ -398,7 +393,7 @@ std::string block_text(const std::string& text, std::size_t indent) {
     const auto is_control = [](unsigned char letter) {
         return letter < 0x20 && letter != '\n' && letter != '\t';
     };
-    if (std::any_of(text.begin(), text.end(), is_control)) {
+    if (std::ranges::any_of(text, is_control)) {
         return yaml::double_quoted(text);
     }
     // An indentation that is said, and all ends of lines kept, where a reader could take another.
@@ -418,7 +413,7 @@ void tell_typed(const BatchScript& script, Conversion& into) {
     tell_secrets(script, into);
     tell_arguments(script, into);
     std::erase_if(into.notes, [&script](const Remainder& note) { // of comments, which say nothing
-        return std::any_of(script.odd.begin(), script.odd.end(), [&note](const OddLine& odd) {
+        return std::ranges::any_of(script.odd, [&note](const OddLine& odd) {
             return odd.line == note.line && odd.why == OddLine::Why::kComment;
         });
     });
@@ -427,13 +422,13 @@ void tell_typed(const BatchScript& script, Conversion& into) {
 Result<void> check_convertible(const BatchScript& script) {
     for (const OddLine& odd : script.odd) {
         if (odd.why == OddLine::Why::kExtra && (odd.text == "hetjob" || odd.text == "packjob")) {
-            return fail(Error(document::fault_at(
+            return fail(document::fault_at(
                 script.source,
                 {odd.line, 1},
                 problem("heterogeneous-job", "heterogeneous jobs are not supported yet"),
                 "a Job describes one allocation, and this script asks for several",
                 "submit it unchanged: `cybelectl submit --script " +
-                    printable(script.source.file()) + "`")));
+                    printable(script.source.file()) + "`"));
         }
     }
     return {};

@@ -30,9 +30,7 @@ Reader reader_of_dialect(std::string_view dialect) {
 } // namespace
 
 const DefaultOutputs& default_outputs(Reader reader) {
-    return *std::find_if(kDefaultOutputs.begin(),
-                         kDefaultOutputs.end(),
-                         [reader](const DefaultOutputs& row) { return row.reader == reader; });
+    return *std::ranges::find(kDefaultOutputs, reader, &DefaultOutputs::reader);
 }
 
 std::string default_output(bool has_array, const DefaultOutputs& defaults, std::string_view need) {
@@ -47,7 +45,7 @@ std::string default_output(bool has_array, const DefaultOutputs& defaults, std::
 std::string setup_of_submit_folder(const BatchScript& script, BatchOptions& options) {
     const bool starts_there = script.find("workdir") != nullptr;
     const std::string folder = starts_there ? "" : script.find("submit-folder")->value;
-    const auto joined = std::find(options.words.begin(), options.words.end(), "-j oe");
+    const auto joined = std::ranges::find(options.words, "-j oe");
     const bool is_joined = joined != options.words.end();
     if (script.find("stdout") == nullptr && script.find("stderr") == nullptr &&
         script.find("keep") == nullptr && (is_joined || script.find("join") == nullptr)) {

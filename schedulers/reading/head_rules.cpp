@@ -66,10 +66,7 @@ constexpr std::array<OddRow, 6> kOddRows{
 
 void judge_order(const RuleContext& judging) {
     for (const OddLine& odd : judging.script.odd) {
-        const auto* const row =
-            std::find_if(kOddRows.begin(), kOddRows.end(), [&](const OddRow& each) {
-                return each.why == odd.why;
-            });
+        const auto* const row = std::ranges::find(kOddRows, odd.why, &OddRow::why);
         judging.tell("A2",
                      odd.line,
                      fmt::format("'{}': {}", printable(odd.text), row->what),
@@ -283,9 +280,9 @@ void judge_signal(const RuleContext& judging) {
         return;
     }
     const bool has_trap =
-        std::any_of(judging.script.commands.begin(),
-                    judging.script.commands.end(),
-                    [](const ShellCommand& command) { return command.program() == "trap"; });
+        std::ranges::any_of(judging.script.commands, [](const ShellCommand& command) {
+            return command.program() == "trap";
+        });
     const bool is_for_batch = directive->value.find("B:") != std::string::npos;
     if (is_for_batch && !has_trap) {
         judging.tell("G3",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/break_rules.hpp"
 #include "support/counted.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -43,9 +44,8 @@ void for_launches(const RuleContext& judging,
 }
 
 bool has_any(const ShellCommand& command, std::initializer_list<std::string_view> starts) {
-    return std::any_of(starts.begin(), starts.end(), [&](std::string_view start) {
-        return command.has_start(start);
-    });
+    return std::ranges::any_of(starts,
+                               [&](std::string_view start) { return command.has_start(start); });
 }
 
 /// A step that only looks: one task a node, no program of the job.
@@ -177,22 +177,21 @@ void judge_sharing(const RuleContext& judging) {
     constexpr std::array<std::string_view, 8> kWrong{
         "--pid", "-p", "--containall", "-C", "--contain", "-c", "--cleanenv", "-e"};
     const bool has_launcher =
-        std::any_of(judging.script.commands.begin(),
-                    judging.script.commands.end(),
-                    [](const ShellCommand& each) { return is_mpirun(each) || is_srun(each); });
+        std::ranges::any_of(judging.script.commands, [](const ShellCommand& each) {
+            return is_mpirun(each) || is_srun(each);
+        });
     for (const ShellCommand& command : judging.script.commands) {
-        auto at =
-            std::find_if(command.words.begin(), command.words.end(), [](const ShellWord& word) {
-                return word.text == "apptainer" || word.text == "singularity" ||
-                       word.text == "cybelectl";
-            });
+        auto at = std::ranges::find_if(command.words, [](const ShellWord& word) {
+            return word.text == "apptainer" || word.text == "singularity" ||
+                   word.text == "cybelectl";
+        });
         const bool is_array = command.before == "(" && command.words.front().text.starts_with("--");
         if (is_array) {
             at = command.words.begin();
         }
         const bool is_mpi = is_mpirun(command) || is_srun(command) || (is_array && has_launcher);
         for (; is_mpi && at != command.words.end() && !at->text.ends_with(".sif"); ++at) {
-            if (std::find(kWrong.begin(), kWrong.end(), at->text) != kWrong.end()) {
+            if (contains(kWrong, at->text)) {
                 judging.tell("D4",
                              command.line,
                              fmt::format("`{}` hides from the ranks how they find each other: "
@@ -217,11 +216,10 @@ void judge_root(const RuleContext& judging) {
 
 void judge_hosts(const RuleContext& judging) {
     const auto& commands = judging.script.commands;
-    const bool uses_file =
-        std::any_of(commands.begin(), commands.end(), [](const ShellCommand& each) {
-            return has_any(each, {"--hostfile", "-hostfile", "--machinefile", "-machinefile"}) ||
-                   (each.has("-f") && each.has_start("$PBS_NODEFILE"));
-        });
+    const bool uses_file = std::ranges::any_of(commands, [](const ShellCommand& each) {
+        return has_any(each, {"--hostfile", "-hostfile", "--machinefile", "-machinefile"}) ||
+               (each.has("-f") && each.has_start("$PBS_NODEFILE"));
+    });
     for_launches(judging, is_mpirun, [&](const ShellCommand& command) {
         if (has_any(command, {"--host", "-host", "-H"}) &&
             !has_any(command, {"--hostfile", "-hostfile"})) {
@@ -241,12 +239,10 @@ void judge_hosts(const RuleContext& judging) {
 
 void judge_exports(const RuleContext& judging) {
     const auto& commands = judging.script.commands;
-    const bool names_any =
-        std::any_of(commands.begin(), commands.end(), [](const ShellCommand& command) {
-            return (is_mpirun(command) && command.has("-x")) ||
-                   command.words.front().text == "-x" || command.has("-genvlist") ||
-                   command.has("-genvall");
-        });
+    const bool names_any = std::ranges::any_of(commands, [](const ShellCommand& command) {
+        return (is_mpirun(command) && command.has("-x")) || command.words.front().text == "-x" ||
+               command.has("-genvlist") || command.has("-genvall");
+    });
     for_launches(judging, is_mpirun, [&](const ShellCommand& command) {
         if (judging.is_pbs() && judging.asked.nodes > 1 && !names_any) {
             judging.tell("D9",

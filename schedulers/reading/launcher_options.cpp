@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/launcher_options.hpp"
 
+#include "support/find.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -324,12 +325,10 @@ NamedMpi mpi_named_in(const BatchScript& script) {
             return at != std::string::npos &&
                    (at == 0 || std::isalpha(static_cast<unsigned char>(small[at - 1])) == 0);
         };
-        named.is_open_mpi =
-            named.is_open_mpi || std::any_of(kOpenMpiNames.begin(), kOpenMpiNames.end(), has);
-        named.is_hydra =
-            named.is_hydra || std::any_of(kHydraNames.begin(), kHydraNames.end(), begins_word);
+        named.is_open_mpi = named.is_open_mpi || std::ranges::any_of(kOpenMpiNames, has);
+        named.is_hydra = named.is_hydra || std::ranges::any_of(kHydraNames, begins_word);
         named.has_oneapi = named.has_oneapi || has("oneapi");
-        named.is_other = named.is_other || std::any_of(kOtherNames.begin(), kOtherNames.end(), has);
+        named.is_other = named.is_other || std::ranges::any_of(kOtherNames, has);
     }
     return named;
 }
@@ -338,11 +337,9 @@ NamedMpi mpi_named_in(const BatchScript& script) {
 
 const StarterOption* find_starter_option(Starter starter, std::string_view option) {
     const std::string name = name_in_table(starter, option);
-    const auto* const found = std::find_if(
-        std::begin(kStarterOptions), std::end(kStarterOptions), [&](const StarterOption& row) {
-            return row.starter == starter && is_listed_name(row.names, name);
-        });
-    return found == std::end(kStarterOptions) ? nullptr : found;
+    return find_row(kStarterOptions, [&](const StarterOption& row) {
+        return row.starter == starter && is_listed_name(row.names, name);
+    });
 }
 
 bool is_option_named(Starter starter, std::string_view option, std::string_view names) {

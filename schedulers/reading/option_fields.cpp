@@ -89,8 +89,8 @@ bool take_gres(Fields& fields, const Directive& directive) {
     const auto is_gpu = [](const std::string& item) {
         return item == "gpu" || item.starts_with("gpu:");
     };
-    const auto count = std::count_if(items.begin(), items.end(), is_gpu);
-    const auto gpu = std::find_if(items.begin(), items.end(), is_gpu);
+    const auto count = std::ranges::count_if(items, is_gpu);
+    const auto gpu = std::ranges::find_if(items, is_gpu);
     std::string gpus;
     if (gpu != items.end()) {
         constexpr std::size_t kPrefix = std::string_view("gpu:").size();
@@ -219,10 +219,7 @@ std::string mail_words(const Fields& fields, std::string text) {
             fields.is_slurm() ? std::min(text.find(',', at), text.size()) : at + 1;
         const std::string_view word = std::string_view(text).substr(at, end - at);
         at = end + (fields.is_slurm() ? 1 : 0);
-        const auto* const pair =
-            std::find_if(kMailPairs.begin(), kMailPairs.end(), [&](const MailWordPair& row) {
-                return row.theirs == word;
-            });
+        const auto* const pair = std::ranges::find(kMailPairs, word, &MailWordPair::theirs);
         if (pair == kMailPairs.end() || (word.size() == 1) == fields.is_slurm()) {
             return {};
         }
@@ -302,10 +299,7 @@ int gpu_forms(const Fields& fields) {
 }
 
 Take find_option_take(const Directive& directive) {
-    const auto* const row =
-        std::find_if(kOptionTakes.begin(), kOptionTakes.end(), [&](const OptionTake& each) {
-            return each.need == directive.need;
-        });
+    const auto* const row = std::ranges::find(kOptionTakes, directive.need, &OptionTake::need);
     return row == kOptionTakes.end() ? nullptr : row->take;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/option_table.hpp"
 
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -221,7 +222,7 @@ const OptionRow* find_option(Reader reader, std::string_view option) {
     const auto is_read = [reader](const OptionRow& row) {
         return row.readers.find(reader_text(reader)) != std::string_view::npos;
     };
-    const auto* const exact = std::find_if(kRows.begin(), kRows.end(), [&](const OptionRow& row) {
+    const auto* const exact = std::ranges::find_if(kRows, [&](const OptionRow& row) {
         return is_read(row) && (row.shorter == option || row.longer == option);
     });
     if (exact != kRows.end()) {
@@ -281,17 +282,16 @@ std::string_view reason_against(Reader reader, std::string_view need) {
         Row{kTorque, "command", "qsub would run it in place of the script"},
         Row{kTorque, "arguments", "the arguments of the script are those of the Job"},
     };
-    const auto* const found = std::find_if(kAgainst.begin(), kAgainst.end(), [&](const Row& row) {
+    const auto* const found = std::ranges::find_if(kAgainst, [&](const Row& row) {
         return row.need == need && row.readers.find(reader_text(reader)) != std::string_view::npos;
     });
     return found == kAgainst.end() ? std::string_view() : found->because;
 }
 
 const OptionRow* find_need(Reader reader, std::string_view need) {
-    const auto* const found = std::find_if(kRows.begin(), kRows.end(), [&](const OptionRow& row) {
+    return find_row(kRows, [&](const OptionRow& row) {
         return row.need == need && row.readers.find(reader_text(reader)) != std::string_view::npos;
     });
-    return found == kRows.end() ? nullptr : found;
 }
 
 } // namespace cybele::schedulers

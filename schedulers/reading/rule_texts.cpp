@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/invariants.hpp"
-
-#include <algorithm>
+#include "support/find.hpp"
 
 #include <fmt/format.h>
 
@@ -9,8 +8,7 @@ namespace cybele::schedulers {
 
 std::string explain_invariant(const lint::Rule& invariant) {
     const auto readable = readable_invariants();
-    const bool is_readable =
-        std::find(readable.begin(), readable.end(), invariant.id) != readable.end();
+    const bool is_readable = contains(readable, invariant.id);
     return fmt::format("{}: {}\n{}\nall rules: `cybelectl explain` lists their names\n",
                        invariant.id,
                        invariant.title,

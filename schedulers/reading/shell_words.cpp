@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/shell_words.hpp"
 
+#include "support/find.hpp"
 #include "support/name.hpp"
 
 #include <algorithm>
@@ -302,14 +303,12 @@ std::string_view ShellCommand::program() const {
 }
 
 bool ShellCommand::has(std::string_view word) const {
-    return std::any_of(
-        words.begin(), words.end(), [&](const ShellWord& each) { return each.text == word; });
+    return contains(words, word, &ShellWord::text);
 }
 
 bool ShellCommand::has_start(std::string_view start) const {
-    return std::any_of(words.begin(), words.end(), [&](const ShellWord& each) {
-        return each.text.starts_with(start);
-    });
+    return std::ranges::any_of(words,
+                               [&](const ShellWord& each) { return each.text.starts_with(start); });
 }
 
 std::vector<ShellCommand> shell_commands(std::span<const std::string> lines) {

@@ -3,6 +3,7 @@
 
 #include "schedulers/reading/sign_table.hpp"
 #include "schedulers/reading/symptom_table.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -24,7 +25,7 @@ constexpr const Symptom* find_symptom(std::string_view id) {
     return nullptr;
 }
 
-static_assert(std::all_of(kSigns.begin(), kSigns.end(), [](const Sign& sign) {
+static_assert(std::ranges::all_of(kSigns, [](const Sign& sign) {
     return find_symptom(sign.symptom) != nullptr;
 }));
 
@@ -46,9 +47,8 @@ bool has_text(std::string_view low, std::string_view text) {
 }
 
 bool shows(const Sign& sign, const std::string& low) {
-    return std::all_of(sign.texts.begin(), sign.texts.end(), [&](std::string_view text) {
-        return has_text(low, text);
-    });
+    return std::ranges::all_of(sign.texts,
+                               [&](std::string_view text) { return has_text(low, text); });
 }
 
 /// The line, and each exit code in it once more in the one form that the signs have: batch systems
@@ -79,17 +79,15 @@ std::string with_exit_codes(std::string low) {
 }
 
 std::size_t texts_in(const Sign& sign) {
-    return static_cast<std::size_t>(std::count_if(
-        sign.texts.begin(), sign.texts.end(), [](auto text) { return !text.empty(); }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(sign.texts, [](auto text) { return !text.empty(); }));
 }
 
 /// Whether the other sign asks for all that this one asks for, and for more.
 bool is_closer(const Sign& other, const Sign& sign) {
     return texts_in(other) > texts_in(sign) &&
-           std::all_of(sign.texts.begin(), sign.texts.end(), [&](std::string_view text) {
-               return std::find(other.texts.begin(), other.texts.end(), text) !=
-                          other.texts.end() ||
-                      text.empty();
+           std::ranges::all_of(sign.texts, [&](std::string_view text) {
+               return contains(other.texts, text) || text.empty();
            });
 }
 
@@ -103,9 +101,8 @@ void note(const Sign& sign,
           std::size_t line,
           std::string_view text,
           std::vector<Candidate>& findings) {
-    const auto known = std::find_if(findings.begin(), findings.end(), [&](const Candidate& each) {
-        return each.finding.symptom->id == sign.symptom;
-    });
+    const auto known = std::ranges::find_if(
+        findings, [&](const Candidate& each) { return each.finding.symptom->id == sign.symptom; });
     if (known != findings.end()) {
         known->finding.times += 1;
         known->least = std::min(known->least, sign.least);
@@ -142,14 +139,13 @@ std::size_t exception_of(std::span<const std::string_view> lines, std::size_t be
 
 /// A traceback is named by its last line; not where another symptom says what that line means.
 void name_exception(std::span<const std::string_view> lines, std::vector<Finding>& findings) {
-    const auto traceback = std::find_if(findings.begin(), findings.end(), [](const Finding& each) {
-        return each.symptom->id == "python-traceback";
-    });
+    const auto traceback = std::ranges::find_if(
+        findings, [](const Finding& each) { return each.symptom->id == "python-traceback"; });
     if (traceback == findings.end()) {
         return;
     }
     const std::size_t last = exception_of(lines, traceback->line);
-    const bool is_known = std::any_of(findings.begin(), findings.end(), [&](const Finding& each) {
+    const bool is_known = std::ranges::any_of(findings, [&](const Finding& each) {
         return each.line == last && each.symptom != traceback->symptom;
     });
     if (is_known) {
@@ -179,9 +175,8 @@ std::vector<Finding> find_symptoms(std::string_view log, LogPart part) {
             }
         }
         for (const Sign* const sign : shown) {
-            if (std::none_of(shown.begin(), shown.end(), [&](const Sign* other) {
-                    return is_closer(*other, *sign);
-                })) {
+            if (std::ranges::none_of(shown,
+                                     [&](const Sign* other) { return is_closer(*other, *sign); })) {
                 note(*sign, line, text, candidates);
             }
         }

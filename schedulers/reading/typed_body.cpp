@@ -2,6 +2,7 @@
 #include "schedulers/reading/typed_body.hpp"
 
 #include "schedulers/reading/script_shell.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 #include <array>
@@ -39,16 +40,14 @@ std::string_view program_of_command(const ShellCommand& command, bool& is_condit
     constexpr std::array<std::string_view, 6> kConditions{"if", "then", "elif", "else", "fi", "!"};
     const auto& words = command.words;
     std::size_t at = 0;
-    while (at < words.size() &&
-           std::find(kConditions.begin(), kConditions.end(), words[at].raw) != kConditions.end()) {
+    while (at < words.size() && contains(kConditions, words[at].raw)) {
         is_conditional = true;
         ++at;
     }
     ShellCommand rest;
     rest.words.assign(words.begin() + static_cast<std::ptrdiff_t>(at), words.end());
     const std::string_view program = rest.program();
-    const auto found = std::find_if(
-        words.begin(), words.end(), [&](const ShellWord& word) { return word.text == program; });
+    const auto found = std::ranges::find(words, program, &ShellWord::text);
     return found == words.end() ? std::string_view{} : std::string_view(found->text);
 }
 
@@ -130,9 +129,8 @@ bool is_read_by_bash(const BatchScript& script) {
 }
 
 bool has_redirection_of_bash(const ShellCommand& command) {
-    return std::any_of(command.words.begin(), command.words.end(), [](const ShellWord& word) {
-        return word.raw.starts_with("&>");
-    });
+    return std::ranges::any_of(command.words,
+                               [](const ShellWord& word) { return word.raw.starts_with("&>"); });
 }
 
 /// `NAME=(`, alone in its line, and the words up to `)`.
@@ -176,7 +174,7 @@ odd_start(const BatchScript& script, const Statement& statement, const ShellComm
 /// function say nothing new.
 void add_reason(const ShellCommand& command, std::string because, std::vector<Remainder>& why) {
     constexpr std::string_view kInner = " do done esac } ";
-    const bool is_told = std::any_of(why.begin(), why.end(), [&](const Remainder& each) {
+    const bool is_told = std::ranges::any_of(why, [&](const Remainder& each) {
         return each.because == because || (because == kPart && each.because == kFunction);
     });
     if (!is_told && (why.empty() || !is_in_list(kInner, command.words.front().text))) {
@@ -234,7 +232,7 @@ std::optional<Body> body_with_one_launch(const BatchScript& script, std::vector<
         why.push_back({1, script.lines.front(), "the script is for " + shell, ""});
         return std::nullopt;
     }
-    const auto path = std::find_if(script.lines.begin(), script.lines.end(), reads_path);
+    const auto path = std::ranges::find_if(script.lines, reads_path);
     if (path != script.lines.end()) {
         why.push_back({static_cast<std::size_t>(path - script.lines.begin()) + 1,
                        path->substr(path->find_first_not_of(" \t")),
@@ -242,7 +240,7 @@ std::optional<Body> body_with_one_launch(const BatchScript& script, std::vector<
                        ""});
     }
     Body body;
-    body.reads_arguments = std::any_of(script.lines.begin(), script.lines.end(), reads_arguments);
+    body.reads_arguments = std::ranges::any_of(script.lines, reads_arguments);
     body.statements = statements_of(script);
     int depth = 0;
     for (std::size_t index = 0; index < body.statements.size(); ++index) {

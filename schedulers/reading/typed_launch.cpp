@@ -14,6 +14,7 @@
 #include "schedulers/reading/typed_setup.hpp"
 #include "schedulers/reading/typed_starter.hpp"
 #include "schedulers/reading/typed_words.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -214,11 +215,10 @@ private:
         const bool is_read = take_starter_options(starter, has_count);
         // Chunks of OpenPBS may share a node, and those of a launch of ours do not.
         const auto& directives = script_.directives;
-        const bool may_share =
-            script_.reader == Reader::kPbspro && place_.nodes > 1 &&
-            std::none_of(directives.begin(), directives.end(), [](const Directive& each) {
-                return each.option == "-l place" && each.value == "scatter";
-            });
+        const bool may_share = script_.reader == Reader::kPbspro && place_.nodes > 1 &&
+                               std::ranges::none_of(directives, [](const Directive& each) {
+                                   return each.option == "-l place" && each.value == "scatter";
+                               });
         const bool is_right_place = is_srun ? script_.reader == Reader::kSlurm : !may_share;
         if (!is_read) {
             return false;
@@ -246,8 +246,7 @@ private:
     }
 
     [[nodiscard]] bool has_container() const {
-        return options_.gets_image ||
-               std::any_of(words_.begin(), words_.end(), [](std::string_view word) {
+        return options_.gets_image || std::ranges::any_of(words_, [](std::string_view word) {
                    return is_one_of(name_of_path(word), kRuntimes);
                });
     }
@@ -356,8 +355,7 @@ private:
         if (launch.command.empty()) {
             return !launch.image.empty();
         }
-        if (std::find(launch.command.begin(), launch.command.end(), kNodeFile) !=
-            launch.command.end()) {
+        if (contains(launch.command, kNodeFile)) {
             return stop("$PBS_NODEFILE", "its value is known only where the job runs");
         }
         // Words of the shell, and programs that start several themselves.
@@ -457,9 +455,8 @@ std::optional<TypedLaunch>
 typed_launch(const BatchScript& script, const BatchOptions& options, std::vector<Remainder>& why) {
     why.clear();
     const auto& words = options.words;
-    const bool is_bound = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-        return is_bound_word(script, word);
-    });
+    const bool is_bound = std::ranges::any_of(
+        words, [&](const std::string& word) { return is_bound_word(script, word); });
     const auto body = body_with_one_launch(script, why);
     why.insert(why.end(), options.refused.begin(), options.refused.end());
     for (const OddLine& odd : script.odd) {

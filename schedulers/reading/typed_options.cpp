@@ -158,10 +158,8 @@ std::string reason_of_word(const BatchScript& script, std::string_view word) {
 }
 
 std::size_t line_of_word(const BatchScript& script, std::string_view word) {
-    const auto found =
-        std::find_if(script.directives.begin(),
-                     script.directives.end(),
-                     [&](const Directive& each) { return word.starts_with(each.option); });
+    const auto found = std::ranges::find_if(
+        script.directives, [&](const Directive& each) { return word.starts_with(each.option); });
     return found == script.directives.end() ? 0 : found->line;
 }
 

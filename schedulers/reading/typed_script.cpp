@@ -35,9 +35,8 @@ bool has_directives(std::string_view text) {
         std::string_view line = text.substr(0, text.find('\n'));
         text.remove_prefix(std::min(line.size() + 1, text.size()));
         line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-        if (std::any_of(kMarks.begin(), kMarks.end(), [line](std::string_view mark) {
-                return line.starts_with(mark);
-            })) {
+        if (std::ranges::any_of(kMarks,
+                                [line](std::string_view mark) { return line.starts_with(mark); })) {
             return true;
         }
     }
@@ -58,22 +57,19 @@ bool may_start_tasks(const ShellCommand& command) {
         return false;
     };
     return command.program().find_first_of("$`") != std::string_view::npos ||
-           std::any_of(command.words.begin(), command.words.end(), [&](const ShellWord& word) {
-               return names_launcher(word.text);
-           });
+           std::ranges::any_of(command.words,
+                               [&](const ShellWord& word) { return names_launcher(word.text); });
 }
 
 /// Whether a line starts tasks itself, in a function or a loop, too.
 bool calls_launcher(const BatchScript& script) {
     constexpr std::array<std::string_view, 4> kPrinting{"echo", "printf", "module", "ml"};
-    return std::any_of(
-        script.commands.begin(), script.commands.end(), [&](const ShellCommand& command) {
-            return !is_one_of(command.program(), kPrinting) &&
-                   std::any_of(
-                       command.words.begin(), command.words.end(), [](const ShellWord& word) {
-                           return is_launcher_name(name_of_path(word.text));
-                       });
-        });
+    return std::ranges::any_of(script.commands, [&](const ShellCommand& command) {
+        return !is_one_of(command.program(), kPrinting) &&
+               std::ranges::any_of(command.words, [](const ShellWord& word) {
+                   return is_launcher_name(name_of_path(word.text));
+               });
+    });
 }
 
 /// Options that a Job's own array, folder or submission would contradict.
@@ -91,8 +87,8 @@ bool is_own_word(const std::string& word) {
                                                     "-w ",
                                                     "-I",
                                                     "-X"};
-    return std::any_of(
-        kOwn.begin(), kOwn.end(), [&word](std::string_view own) { return word.starts_with(own); });
+    return std::ranges::any_of(kOwn,
+                               [&word](std::string_view own) { return word.starts_with(own); });
 }
 
 } // namespace
@@ -112,7 +108,7 @@ bool has_numbers_of_default(const BatchScript& script, const BatchOptions& optio
         return options.fields.contains(std::string("resources.") + field);
     };
     const auto reads = [&](std::string_view name) {
-        return std::any_of(script.lines.begin(), script.lines.end(), [&](const std::string& line) {
+        return std::ranges::any_of(script.lines, [&](const std::string& line) {
             return !line.starts_with('#') && mentions(line, name);
         });
     };
@@ -122,7 +118,7 @@ bool has_numbers_of_default(const BatchScript& script, const BatchOptions& optio
     const bool has_gpus = has("gpus") || has("gpus-per-node") || has("gpus-per-task");
     const bool has_tasks = has("tasks") || has("tasks-per-node");
     return (!has("cpus-per-task") && (has_gpus || reads("SLURM_CPUS_PER_TASK"))) ||
-           (!has_tasks && std::any_of(kTasks.begin(), kTasks.end(), reads));
+           (!has_tasks && std::ranges::any_of(kTasks, reads));
 }
 
 bool has_slots_of_cores(const BatchScript& script,
@@ -151,7 +147,7 @@ bool leaves_rest_unused(const BatchScript& script,
     // Another script may start as many processes as there are tasks.
     const bool is_script = is_one_of(program, kShells) || program.ends_with(".sh");
     return !is_script && !may_start_tasks(command) && !calls_launcher(script) &&
-           std::none_of(options.words.begin(), options.words.end(), is_own_word);
+           std::ranges::none_of(options.words, is_own_word);
 }
 
 bool is_no_function(std::string_view program) {
@@ -234,9 +230,8 @@ std::optional<TypedLaunch> launch_of_script(const BatchScript& script,
     const bool folds_slots = has_slots_of_cores(script, options, place);
     const bool is_exact = is_bound || has_outputs_in_folder(script, options) ||
                           is_more_than_one(script, options, place);
-    const bool is_right =
-        !is_exact || (!may_start_tasks(*body.launch) &&
-                      std::none_of(options.words.begin(), options.words.end(), is_own_word));
+    const bool is_right = !is_exact || (!may_start_tasks(*body.launch) &&
+                                        std::ranges::none_of(options.words, is_own_word));
     // Another script may start as many processes as there are tasks: with one there are none.
     const bool is_script = is_one_of(program, kShells) || program.ends_with(".sh");
     if (!is_right || text.size() > kMostText || (is_script && is_exact) || calls_launcher(script) ||

@@ -38,7 +38,7 @@ bool is_known_module(std::string_view name) {
                                                       "foss",
                                                       "squashfs"};
     const std::string_view family = name.substr(0, name.find('/'));
-    return std::any_of(kKnown.begin(), kKnown.end(), [family](std::string_view known) {
+    return std::ranges::any_of(kKnown, [family](std::string_view known) {
         return family.size() == known.size() &&
                std::equal(family.begin(), family.end(), known.begin(), [](char left, char right) {
                    return (left >= 'A' && left <= 'Z' ? left - 'A' + 'a' : left) == right;
@@ -180,8 +180,8 @@ private:
 
     bool take_modules(const ShellCommand& command) {
         const auto& words = command.words;
-        const bool has_values = std::any_of(
-            lines_.begin(), lines_.end(), [](const KeptLine& line) { return !line.is_option; });
+        const bool has_values =
+            std::ranges::any_of(lines_, [](const KeptLine& line) { return !line.is_option; });
         // Modules read variables, such as MODULEPATH, and set some that the script sets before.
         if (is_prepared_ || has_values || words.size() < 3 ||
             (words[1].text != "load" && words[1].text != "add")) {
@@ -318,19 +318,17 @@ private:
                 setup_.last_options.insert(0, line->text);
                 continue;
             }
-            const bool is_read =
-                std::any_of(line->values.begin(), line->values.end(), [&](const auto& value) {
-                    return mentions(later, value.first) ||
-                           (mentions(launch, value.first) &&
-                            !setup_.constants.contains(value.first));
-                });
+            const bool is_read = std::ranges::any_of(line->values, [&](const auto& value) {
+                return mentions(later, value.first) ||
+                       (mentions(launch, value.first) && !setup_.constants.contains(value.first));
+            });
             const bool stays = setup_.keeps_threads && line->sets_threads;
             if (is_last && line->is_exported && line->is_constant && !is_read && !stays &&
                 becomes_field(*line)) {
                 continue;
             }
             if (line->is_needed || is_read || stays) {
-                if (std::any_of(line->values.begin(), line->values.end(), [](const auto& value) {
+                if (std::ranges::any_of(line->values, [](const auto& value) {
                         return is_thread_variable(value.first) && value.first != "OMP_NUM_THREADS";
                     })) {
                     return false; // ours would count
@@ -349,7 +347,7 @@ private:
                    ((is_harmless_variable(value.first) || is_thread_variable(value.first)) &&
                     !value.second.starts_with('@'));
         };
-        if (!std::all_of(line.values.begin(), line.values.end(), fits)) {
+        if (!std::ranges::all_of(line.values, fits)) {
             return false;
         }
         for (const auto& [name, value] : line.values) {

@@ -2,6 +2,7 @@
 #include "schedulers/reading/typed_words.hpp"
 
 #include "launchers/documents/job.hpp"
+#include "support/find.hpp"
 
 #include <algorithm>
 
@@ -108,13 +109,12 @@ bool is_letter_of_name(char letter) {
 }
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
-    return std::find(words.begin(), words.end(), word) != words.end();
+    return contains(words, word);
 }
 
 bool starts_with_one_of(std::string_view word, std::span<const std::string_view> starts) {
-    return std::any_of(starts.begin(), starts.end(), [word](std::string_view start) {
-        return word.starts_with(start);
-    });
+    return std::ranges::any_of(starts,
+                               [word](std::string_view start) { return word.starts_with(start); });
 }
 
 std::optional<std::string> word_value(std::string_view raw, const Constants& constants) {

@@ -92,9 +92,8 @@ void check_tasks_anywhere(const Rendering& rendering) {
 }
 
 bool has_setup_here(const launchers::LaunchPlan& plan) {
-    return std::any_of(plan.setup.begin(), plan.setup.end(), [](const launchers::Setup& step) {
-        return !step.is_on_each_node;
-    });
+    return std::ranges::any_of(plan.setup,
+                               [](const launchers::Setup& step) { return !step.is_on_each_node; });
 }
 
 Values values_of_setup(const launchers::Setup& step) {
@@ -135,10 +134,8 @@ std::vector<Values> setup_steps(const launchers::LaunchPlan& plan) {
 void add_setup(const Rendering& rendering, Values& values) {
     const auto& plan = rendering.plan;
     const auto place = rendering.dialect.place();
-    const bool is_on_nodes =
-        std::any_of(plan.setup.begin(), plan.setup.end(), [](const launchers::Setup& step) {
-            return step.is_on_each_node;
-        });
+    const bool is_on_nodes = std::ranges::any_of(
+        plan.setup, [](const launchers::Setup& step) { return step.is_on_each_node; });
     const bool may_be_several = plan.nodes > 1 || rendering.input.job->launch.asks_as_written();
     std::vector<Values> here;
     here.reserve(plan.setup.size());

@@ -5,6 +5,7 @@
 #include "schedulers/reading/option_table.hpp"
 #include "schedulers/scripts/values.hpp"
 #include "support/document_view.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -36,11 +37,7 @@ constexpr std::array<DirectiveReader, 4> kDirectiveReaders{{
 }};
 
 const DirectiveReader* reader_of(const Rendering& rendering) {
-    const auto* const found = std::find_if(
-        kDirectiveReaders.begin(), kDirectiveReaders.end(), [&](const DirectiveReader& row) {
-            return row.dialect == rendering.dialect.name;
-        });
-    return found == kDirectiveReaders.end() ? nullptr : found;
+    return find_row(kDirectiveReaders, rendering.dialect.name, &DirectiveReader::dialect);
 }
 
 /// Where a list of words stands, and what a fault at one of them looks like.
@@ -119,9 +116,7 @@ std::string_view said_by(const Rendering& rendering, const Directive& directive)
     if (directive.option == "-V" && directive.need == "export") {
         return {}; // PBS passes all variables of the submission; `environment` is set after that
     }
-    const auto* const rivals = std::find_if(kRivals.begin(), kRivals.end(), [&](const Rivals& row) {
-        return row.need == directive.need;
-    });
+    const auto* const rivals = std::ranges::find(kRivals, directive.need, &Rivals::need);
     for (const std::string_view field :
          rivals == kRivals.end() ? Rivals{}.fields : rivals->fields) {
         if (!field.empty() && job.says(field)) {
@@ -149,9 +144,9 @@ std::string_view said_by(const Rendering& rendering, const Directive& directive)
     const bool is_said =
         !field.empty() && (is_name ? job.says("job-name") : job.says(field) || is_of_site);
     const bool is_output = directive.need == "stdout" || directive.need == "stderr";
-    const bool is_always =
-        !job.launch.asks_as_written() && !(is_output && has_outputs_by_directives(rendering)) &&
-        std::find(kAlwaysSaid.begin(), kAlwaysSaid.end(), directive.need) != kAlwaysSaid.end();
+    const bool is_always = !job.launch.asks_as_written() &&
+                           !(is_output && has_outputs_by_directives(rendering)) &&
+                           contains(kAlwaysSaid, directive.need);
     if (field == "workdir" || directive.need == "submit-folder") {
         return "workdir"; // the script of the job goes there, too
     }
@@ -332,13 +327,9 @@ std::string_view size_among(const DirectiveReader& reader, const std::vector<std
         const auto script = read_batch_script(
             fmt::format("#!/bin/sh\n{} {}\n", reader.prefix, word), "words", reader.reader);
         const bool is_size =
-            script &&
-            std::any_of(script->directives.begin(),
-                        script->directives.end(),
-                        [](const Directive& directive) {
-                            return std::find(kSizes.begin(), kSizes.end(), directive.need) !=
-                                   kSizes.end();
-                        });
+            script && std::ranges::any_of(script->directives, [](const Directive& directive) {
+                return contains(kSizes, directive.need);
+            });
         if (is_size) {
             return word;
         }

@@ -3,6 +3,7 @@
 #include "launchers/mpi/rules.hpp"
 #include "schedulers/scripts/values.hpp"
 #include "schedulers/scripts/verification.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -30,8 +31,8 @@ std::string element_path(const Job& job, std::string_view path) {
 /// A secret is exported by the script itself, in whose log and command lines it must not be: its
 /// name cannot be one that the script uses, all of which are in small letters.
 void check_secret_name(const Rendering& rendering, const std::string& name) {
-    const bool has_capital = std::any_of(
-        name.begin(), name.end(), [](char letter) { return letter >= 'A' && letter <= 'Z'; });
+    const bool has_capital =
+        std::ranges::any_of(name, [](char letter) { return letter >= 'A' && letter <= 'Z'; });
     if (!rendering.input.is_plain && !has_capital) {
         rendering.faults.add(rendering.input.job->fault_at(
             "environment." + name,
@@ -138,9 +139,7 @@ void add_variables(const Rendering& rendering, Values& values) {
     std::vector<std::string> exported;
     std::vector<std::string> settings;
     for (const std::string& name : names) {
-        const bool is_set = job.image
-                                ? std::find(carried.begin(), carried.end(), name) != carried.end()
-                                : uses_node_file;
+        const bool is_set = job.image ? contains(carried, name) : uses_node_file;
         all.push_back(words[name]);
         (is_set ? settings : exports).push_back(words[name]);
         if (!is_set) {
@@ -166,7 +165,7 @@ void add_copy_settings(const Rendering& rendering, Values& values) {
         return row.circumstance == compatibility::Circumstance::kOwnUserNamespace &&
                row.family == mpi.family && (!version.is_known || row.image.holds(version));
     };
-    const bool is_known = std::any_of(rows.begin(), rows.end(), is_own);
+    const bool is_known = std::ranges::any_of(rows, is_own);
     std::vector<std::string> settings;
     std::vector<std::string> names;
     for (const auto& row : rows) {
@@ -176,8 +175,7 @@ void add_copy_settings(const Rendering& rendering, Values& values) {
         for (const auto& option : row.rule.options) {
             const std::string name(option.variable);
             const bool is_needed = !is_known || is_own(row) || name.starts_with("UCX_");
-            if (name.empty() || !is_needed ||
-                std::find(names.begin(), names.end(), name) != names.end()) {
+            if (name.empty() || !is_needed || contains(names, name)) {
                 continue;
             }
             settings.push_back(fmt::format("\"${{{}:={}}}\"", name, option.value));

@@ -2,6 +2,7 @@
 #include "launchers/documents/job.hpp"
 #include "schedulers/reading/shell_words.hpp"
 #include "schedulers/scripts/values.hpp"
+#include "support/find.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -76,7 +77,7 @@ std::string foreign_words(const ForeignWords& foreign,
     };
     for (const ShellCommand& command : shell_commands(lines)) {
         const auto& programs = foreign.programs;
-        if (std::find(programs.begin(), programs.end(), command.program()) != programs.end()) {
+        if (contains(programs, command.program())) {
             keep(calls, std::string(command.program()), command.line);
         }
         for (const ShellWord& word : command.words) {
@@ -103,7 +104,7 @@ void note_foreign_words(const Rendering& rendering) {
     const std::string given = foreign_index(rendering);
     for (const ForeignWords& foreign : kForeign) {
         const auto& own = foreign.dialects;
-        if (std::find(own.begin(), own.end(), rendering.dialect.name) != own.end()) {
+        if (contains(own, rendering.dialect.name)) {
             continue;
         }
         const std::string found = foreign_words(foreign, lines, given);

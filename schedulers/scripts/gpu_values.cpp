@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/inspection/facts.hpp"
 #include "schedulers/scripts/values.hpp"
+#include "support/find.hpp"
 
-#include <algorithm>
 #include <array>
 #include <string_view>
 
@@ -60,19 +60,12 @@ const GpuKind* kind_of_image(const RenderInput& input) {
         return nullptr;
     }
     const std::string_view label = input.facts->labels.at("cybelectl.gpu");
-    const auto* found =
-        std::find_if(kGpuKinds.begin(), kGpuKinds.end(), [label](const GpuKind& kind) {
-            return label.starts_with(kind.label);
-        });
-    return found == kGpuKinds.end() ? nullptr : found;
+    return find_row(kGpuKinds,
+                    [label](const GpuKind& kind) { return label.starts_with(kind.label); });
 }
 
 const GpuKind* kind_of_queue(const launchers::LaunchPlan& plan) {
-    const auto* found =
-        std::find_if(kGpuKinds.begin(), kGpuKinds.end(), [&plan](const GpuKind& kind) {
-            return kind.vendor == plan.gpu_vendor;
-        });
-    return found == kGpuKinds.end() ? nullptr : found;
+    return find_row(kGpuKinds, plan.gpu_vendor, &GpuKind::vendor);
 }
 
 /// By the image's label, else as the Site says of the queue; where neither says it, NVIDIA's.

@@ -3,6 +3,7 @@
 #include "schedulers/dialects/needs.hpp"
 #include "schedulers/scripts/values.hpp"
 #include "support/document_view.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -124,8 +125,7 @@ Value text_or_default(const Rendering& rendering,
 Value after_value(const Rendering& rendering) {
     std::string text;
     for (const auto& [id, when] : rendering.input.job->after) {
-        const auto* row = std::find_if(
-            kWhen.begin(), kWhen.end(), [&](const WhenWord& known) { return known.when == when; });
+        const auto* row = std::ranges::find(kWhen, when, &WhenWord::when);
         text += fmt::format("{}{}:{}", text.empty() ? "" : ",", row->word, id);
     }
     return text.empty() ? Value() : Value(text);
@@ -144,8 +144,7 @@ void add_mail(const Rendering& rendering, Values& values) {
     std::string words;
     std::string letters;
     for (const MailWord& row : kMail) {
-        if (job.mail &&
-            std::find(job.mail->on.begin(), job.mail->on.end(), row.on) != job.mail->on.end()) {
+        if (job.mail && contains(job.mail->on, row.on)) {
             const bool is_all = row.on == "all"; // the others are among them
             words = words.empty() || is_all ? row.word : fmt::format("{},{}", words, row.word);
             letters = is_all ? "" : letters;

@@ -2,9 +2,9 @@
 // Words on lines: the launch, the log, and what shellcheck has to be told of them.
 #include "schedulers/scripts/values.hpp"
 #include "schedulers/scripts/verification.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -95,8 +95,7 @@ std::vector<std::string> launch_words(const Rendering& rendering) {
             words.emplace_back("/.singularity.d/runscript");
         }
     } else if (!plan.starter && program.before.empty() && !program.own.empty() &&
-               std::find(kOwnNames.begin(), kOwnNames.end(), program.own.front()) !=
-                   kOwnNames.end()) {
+               contains(kOwnNames, program.own.front())) {
         words.emplace_back("env");
     }
     words.insert(words.end(), program.before.begin(), program.before.end());

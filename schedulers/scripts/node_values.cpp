@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts with variables of the node, and the files and folders that a Job names there.
 #include "schedulers/scripts/values.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 
-#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ constexpr std::array<std::string_view, 2> kOfLinker{"LD_LIBRARY_PATH", "LD_PRELO
 /// Names in the order of their first appearance.
 void add_names(std::vector<std::string>& into, std::string_view text) {
     for (std::string& name : launchers::required_variables(text)) {
-        if (std::find(into.begin(), into.end(), name) == into.end()) {
+        if (!contains(into, name)) {
             into.push_back(std::move(name));
         }
     }
@@ -194,8 +194,7 @@ std::string node_expression(const Job& job, const NodeText& text) {
 }
 
 bool is_set_inside(const Rendering& rendering, std::string_view name) {
-    return rendering.input.job->image &&
-           std::find(kOfLinker.begin(), kOfLinker.end(), name) != kOfLinker.end();
+    return rendering.input.job->image && contains(kOfLinker, name);
 }
 
 bool is_for_program_alone(const Rendering& rendering, std::string_view name) {

@@ -90,9 +90,8 @@ void add_container(const Rendering& rendering,
     // What the Job and the Site give counts more than what the image sets.
     for (const std::string& name : program.container_variables) {
         const auto& given = rendering.plan.environment;
-        if (std::any_of(given.begin(), given.end(), [&name](const auto& entry) {
-                return entry.first == name;
-            })) {
+        if (std::ranges::any_of(given,
+                                [&name](const auto& entry) { return entry.first == name; })) {
             words.push_back(fmt::format("--env {0}=\"${0}\"", name));
         }
     }
@@ -128,9 +127,8 @@ std::vector<std::string> plain_launch(const Rendering& rendering, Values& values
 
 void check_setup(const Rendering& rendering) {
     const auto& setup = rendering.plan.setup;
-    if (std::any_of(setup.begin(), setup.end(), [](const launchers::Setup& step) {
-            return step.is_on_each_node;
-        })) {
+    if (std::ranges::any_of(setup,
+                            [](const launchers::Setup& step) { return step.is_on_each_node; })) {
         rendering.faults.add(rendering.input.job->fault_at(
             "setup",
             problem("plain-setup-on-nodes", "a plain script has no set-up on each node"),

@@ -13,7 +13,7 @@ namespace {
 /// Characters that no runtime's `--env` reads in a way of its own: Apptainer splits at commas and
 /// evaluates `$` and backquotes inside the container.
 bool is_plain(std::string_view value) {
-    return std::all_of(value.begin(), value.end(), [](char character) {
+    return std::ranges::all_of(value, [](char character) {
         return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
                (character >= '0' && character <= '9') ||
                std::string_view("_./:=@%+-^").find(character) != std::string_view::npos;

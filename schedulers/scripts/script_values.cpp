@@ -4,6 +4,7 @@
 #include "schedulers/scripts/output_checks.hpp"
 #include "schedulers/scripts/values.hpp"
 #include "schedulers/scripts/verification.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/size.hpp"
 #include "support/text.hpp"
@@ -27,11 +28,6 @@ using templates::Values;
 /// The signals that the launchers of ranks pass on; at others mpirun ends them, and srun keeps INT
 /// to itself.
 constexpr std::array<std::string_view, 3> kForwarded{"USR1", "USR2", "TERM"};
-
-template <class Words>
-bool is_listed_word(const Words& words, std::string_view word) {
-    return std::find(words.begin(), words.end(), word) != words.end();
-}
 
 /// Words of an array in the script, each quoted.
 Value words_of(const std::vector<std::string>& words) {
@@ -109,7 +105,7 @@ void add_signal_handling(const Rendering& rendering, Values& values) {
         return;
     }
     const auto& name = job.signal->name;
-    const bool is_any = is_listed_word(kForwarded, name);
+    const bool is_any = contains(kForwarded, name);
     const auto& plan = rendering.plan;
     if (!is_any && (plan.starter || plan.torch || plan.spark)) {
         rendering.faults.add(job.fault_at(

@@ -75,7 +75,7 @@ std::string foreign_index(const Rendering& rendering) {
             return setup.run.find(row.name) != std::string::npos;
         };
         const bool is_read = job.script.find(row.name) != std::string::npos ||
-                             std::any_of(job.setup.begin(), job.setup.end(), names_it);
+                             std::ranges::any_of(job.setup, names_it);
         if (is_read && row.dialect == dialect) {
             return {};
         }

@@ -26,16 +26,15 @@ bool is_runtime(std::string_view word) {
 
 /// Whether the Job's own words start one: `srun apptainer exec …`.
 bool starts_container(const launchers::Job& job) {
-    if (std::any_of(job.command.begin(), job.command.end(), is_runtime)) {
+    if (std::ranges::any_of(job.command, is_runtime)) {
         return true;
     }
     const auto pieces = text::split(job.script, '\n');
     const std::vector<std::string> lines(pieces.begin(), pieces.end());
     const auto commands = shell_commands(lines);
-    return std::any_of(commands.begin(), commands.end(), [](const ShellCommand& command) {
-        return std::any_of(command.words.begin(), command.words.end(), [](const ShellWord& word) {
-            return is_runtime(word.text);
-        });
+    return std::ranges::any_of(commands, [](const ShellCommand& command) {
+        return std::ranges::any_of(command.words,
+                                   [](const ShellWord& word) { return is_runtime(word.text); });
     });
 }
 

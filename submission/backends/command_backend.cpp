@@ -252,9 +252,8 @@ private:
     /// Of a job that the scheduler no longer knows, its last words count.
     void
     add_words(const JobRef& job, const std::string& words, std::vector<JobStatus>& seen) const {
-        const bool is_known = std::any_of(seen.begin(), seen.end(), [&job](const JobStatus& one) {
-            return one.id == job.id && !one.is_unknown;
-        });
+        const bool is_known = std::ranges::any_of(
+            seen, [&job](const JobStatus& one) { return one.id == job.id && !one.is_unknown; });
         std::optional<JobStatus> end = is_known ? std::nullopt : commands_->end_in_words(words);
         if (end) {
             end->id = job.id;

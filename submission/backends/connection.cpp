@@ -47,9 +47,7 @@ Result<void> read_settings(std::string_view text, Connection& connection) {
     for (const std::string_view part : text::split(text, '&')) {
         const std::size_t equals = std::min(part.find('='), part.size());
         const auto* const known =
-            std::find_if(std::begin(kSettings), std::end(kSettings), [&](const Setting& one) {
-                return one.name == part.substr(0, equals);
-            });
+            std::ranges::find(kSettings, part.substr(0, equals), &Setting::name);
         if (known == std::end(kSettings) || equals == part.size()) {
             return fail(ErrorCode::kInput,
                         problem("service-setting-unknown",
@@ -65,10 +63,8 @@ Result<void> read_settings(std::string_view text, Connection& connection) {
 } // namespace
 
 std::string text_of(const Connection& connection) {
-    const auto* const service = std::find_if(
-        std::begin(kServices), std::end(kServices), [&connection](const ServiceAddress& one) {
-            return one.kind == connection.kind;
-        });
+    const auto* const service =
+        std::ranges::find(kServices, connection.kind, &ServiceAddress::kind);
     if (service == std::end(kServices)) {
         return connection.address;
     }

@@ -47,7 +47,7 @@ Call Pbs::submission(const Submission& submission) const {
     if (!submission.own) {
         call.argv = qsub(*submission.job);
         const ScriptWords words = words_of_script(submission.script_text, reader());
-        const auto rerun = std::find(call.argv.begin(), call.argv.end(), "-r");
+        const auto rerun = std::ranges::find(call.argv, "-r");
         if (words.says_rerun && rerun != call.argv.end()) { // the script's own counts
             call.argv.erase(rerun, rerun + 2);
         }
@@ -101,9 +101,8 @@ Receipt Pbs::receipt(const Outcome& outcome) const {
 
 std::vector<Call> Pbs::query(const std::vector<std::string>& ids) const {
     std::vector<std::string> argv = qstat();
-    const bool has_array = std::any_of(ids.begin(), ids.end(), [](const std::string& id) {
-        return id.find("[]") != std::string::npos;
-    });
+    const bool has_array = std::ranges::any_of(
+        ids, [](const std::string& id) { return id.find("[]") != std::string::npos; });
     if (has_array) {
         argv.emplace_back("-t"); // its elements
     }

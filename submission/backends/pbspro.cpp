@@ -14,11 +14,9 @@ public:
     [[nodiscard]] std::vector<Call>
     instead_of(const std::vector<Call>& calls,
                const std::vector<Outcome>& outcomes) const override {
-        const bool has_history =
-            std::none_of(outcomes.begin(), outcomes.end(), [](const Outcome& outcome) {
-                return text::contains_any(outcome.errors,
-                                          {"not configured to maintain job history"});
-            });
+        const bool has_history = std::ranges::none_of(outcomes, [](const Outcome& outcome) {
+            return text::contains_any(outcome.errors, {"not configured to maintain job history"});
+        });
         std::vector<Call> plain = has_history ? std::vector<Call>() : calls;
         for (Call& call : plain) {
             std::erase(call.argv, "-x");

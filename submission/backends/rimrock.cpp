@@ -100,10 +100,7 @@ public:
         if (!made->outcomes.front().ok()) {
             return {Receipt::Kind::kRefused, {}, words_of(made->outcomes.front())};
         }
-        const auto script =
-            std::find_if(submission.files.begin(),
-                         submission.files.end(),
-                         [&](const NewFile& file) { return file.path == submission.script; });
+        const auto script = std::ranges::find(submission.files, submission.script, &NewFile::path);
         const Json body{{"host", service_->connection().host},
                         {"working_directory", submission.record.native()},
                         {"script",

@@ -116,9 +116,8 @@ bool is_ambiguous(std::string_view line) {
                                           " Restarts=",
                                           " StartTime=",
                                           " UserId="};
-    return std::any_of(std::begin(kRead), std::end(kRead), [&](std::string_view key) {
-        return line.find(key) != line.rfind(key);
-    });
+    return std::ranges::any_of(
+        kRead, [&](std::string_view key) { return line.find(key) != line.rfind(key); });
 }
 
 /// A line of `scontrol -o show job`; one that can be read in two ways is not read.

@@ -203,10 +203,8 @@ submission_body(const Submission& submission, const std::string& script, Version
         job["requeue"] = false;
     }
     for (const schedulers::Directive& directive : read.directives) {
-        const auto* const row = std::find_if(
-            std::begin(kDirectives),
-            std::end(kDirectives),
-            [&directive](const DirectiveRow& known) { return known.option == directive.option; });
+        const auto* const row =
+            std::ranges::find(kDirectives, directive.option, &DirectiveRow::option);
         if (row == std::end(kDirectives) || !row->put(directive.value, version, job)) {
             return fail(ErrorCode::kInput,
                         problem("slurmrestd-option",

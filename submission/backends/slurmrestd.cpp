@@ -133,9 +133,7 @@ public:
     Result<std::optional<std::string>> find(const JobRef& job) override {
         newest_ = 0; // an old answer does not count
         CYBELE_CHECK(list());
-        const auto found = std::find_if(seen_.begin(), seen_.end(), [&job](const JobStatus& one) {
-            return one.uuid == job.uuid;
-        });
+        const auto found = std::ranges::find(seen_, job.uuid, &JobStatus::uuid);
         return found == seen_.end() ? std::nullopt : std::optional(number_of_job(found->id));
     }
 
@@ -189,10 +187,7 @@ private:
         if (answer.status != kSlurmrestdOk) {
             return trouble_with(service_, answer);
         }
-        const auto script =
-            std::find_if(submission.files.begin(),
-                         submission.files.end(),
-                         [&](const NewFile& file) { return file.path == submission.script; });
+        const auto script = std::ranges::find(submission.files, submission.script, &NewFile::path);
         return slurmrest::submission_body(
             submission, script == submission.files.end() ? "" : script->bytes, version_);
     }

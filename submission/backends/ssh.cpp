@@ -37,13 +37,10 @@ bool never_began(const Outcome& outcome) {
     const std::size_t end = said.rfind('\n');
     const std::string_view last = end == std::string_view::npos ? said : said.substr(end + 1);
     return !outcome.timed_out && outcome.code == kOfSsh && outcome.output.empty() &&
-           std::any_of(std::begin(kBeforeTheStart),
-                       std::end(kBeforeTheStart),
-                       [last](std::string_view words) {
-                           return words.starts_with(':')
-                                      ? last.find(words) != std::string_view::npos
-                                      : last.starts_with(words);
-                       });
+           std::ranges::any_of(kBeforeTheStart, [last](std::string_view words) {
+               return words.starts_with(':') ? last.find(words) != std::string_view::npos
+                                             : last.starts_with(words);
+           });
 }
 
 class Ssh : public Host {

@@ -49,7 +49,7 @@ Result<std::string> taken(std::string_view text, const std::string& source) {
     }
     // A grid proxy has lines; anything else in a header would be another header.
     const bool is_proxy = token.starts_with("-----BEGIN ");
-    const bool is_odd = std::any_of(token.begin(), token.end(), [is_proxy](char letter) {
+    const bool is_odd = std::ranges::any_of(token, [is_proxy](char letter) {
         const auto byte = static_cast<unsigned char>(letter);
         return byte < ' ' ? !(is_proxy && letter == '\n')
                           : byte > '~' || (byte == ' ' && !is_proxy);

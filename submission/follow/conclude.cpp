@@ -52,9 +52,8 @@ bool is_reason_to_wait(std::string_view reason) {
                                                         "QOS",
                                                         "Cleaning"};
     return !reason.starts_with("DependencyNeverSatisfied") && // it is why the job was cancelled
-           std::any_of(kReasons.begin(), kReasons.end(), [reason](std::string_view known) {
-               return reason.starts_with(known);
-           });
+           std::ranges::any_of(
+               kReasons, [reason](std::string_view known) { return reason.starts_with(known); });
 }
 
 /// Slurm's number for a batch script that it could not start; the job got no signal.

@@ -107,9 +107,8 @@ private:
     }
 
     [[nodiscard]] bool is_finished() const {
-        return std::all_of(followed_.entries.begin(),
-                           followed_.entries.end(),
-                           [](const Entry& entry) { return entry.ended != 0; });
+        return std::ranges::all_of(followed_.entries,
+                                   [](const Entry& entry) { return entry.ended != 0; });
     }
 
     UniqueFd end_of(const Entry& entry) {

@@ -295,7 +295,7 @@ std::optional<Error> ask_group(JobContext& context,
 /// Another command may have seen the end of elements that the scheduler lists no more.
 Result<void> take_ends_of_others(JobContext& context, Group& group, std::size_t owner) {
     const bool is_any_missing =
-        std::any_of(group.elements.begin(), group.elements.end(), [owner](const Element& element) {
+        std::ranges::any_of(group.elements, [owner](const Element& element) {
             return element.owner == owner && element.entry.ended == 0 &&
                    element.entry.missing_since != 0;
         });

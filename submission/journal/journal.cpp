@@ -181,20 +181,19 @@ const Entry* meant_of(const std::vector<Entry>& found) {
     if (found.empty()) {
         return nullptr;
     }
-    const bool is_one_scheduler =
-        std::all_of(found.begin(), found.end(), [&found](const Entry& entry) {
-            return entry.scheduler == found.front().scheduler &&
-                   entry.login == found.front().login && entry.id == found.front().id;
-        });
+    const bool is_one_scheduler = std::ranges::all_of(found, [&found](const Entry& entry) {
+        return entry.scheduler == found.front().scheduler && entry.login == found.front().login &&
+               entry.id == found.front().id;
+    });
     if (found.size() == 1 || !is_one_scheduler) {
         return found.size() == 1 ? &found.front() : nullptr;
     }
     const auto is_living = [](const Entry& entry) { return entry.ended == 0; };
-    const auto living = std::count_if(found.begin(), found.end(), is_living);
+    const auto living = std::ranges::count_if(found, is_living);
     if (living > 1) {
         return nullptr;
     }
-    return living == 1 ? &*std::find_if(found.begin(), found.end(), is_living) : &found.back();
+    return living == 1 ? &*std::ranges::find_if(found, is_living) : &found.back();
 }
 
 /// `slurm:12` is the job 12 of Slurm.
@@ -251,10 +250,8 @@ Result<Entry> Journal::find_one(const std::string& text) const {
                         : "`cybelectl job list --all` shows them; reattach to a record with "
                           "`cybelectl job attach .cybelectl/UUID`");
     }
-    const bool is_of_several_schedulers =
-        std::any_of(found.begin(), found.end(), [&found](const Entry& entry) {
-            return entry.scheduler != found.front().scheduler;
-        });
+    const bool is_of_several_schedulers = std::ranges::any_of(
+        found, [&found](const Entry& entry) { return entry.scheduler != found.front().scheduler; });
     std::string jobs;
     for (const Entry& entry : found) {
         jobs += (jobs.empty() ? "" : ", ") + entry.uuid + " (" + entry.scheduler +

@@ -28,9 +28,7 @@ constexpr Name kNames[] = {
 };
 
 const Name& row_of(State state) {
-    return *std::find_if(std::begin(kNames), std::end(kNames), [state](const Name& name) {
-        return name.state == state;
-    });
+    return *std::ranges::find(kNames, state, &Name::state);
 }
 
 struct SlurmWord {

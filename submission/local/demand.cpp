@@ -126,10 +126,9 @@ Result<void> check_local(const Job& job, const Environment& environment) {
             const auto id = read_local_id(job.after[at].job);
             CYBELE_TRY(const std::vector<LocalPart> parts,
                        id ? queue.parts_of(id->first) : Result<std::vector<LocalPart>>());
-            const bool is_known =
-                id && std::any_of(parts.begin(), parts.end(), [&id](const LocalPart& part) {
-                    return id->second < 0 || part.index == id->second;
-                });
+            const bool is_known = id && std::ranges::any_of(parts, [&id](const LocalPart& part) {
+                                      return id->second < 0 || part.index == id->second;
+                                  });
             if (!is_known) {
                 faults.add(job.fault_at(
                     fmt::format("after[{}].job", at),

@@ -163,7 +163,7 @@ public:
 private:
     static bool
     means(const std::vector<JobRef>& jobs, const LocalSpec& spec, const LocalPart& part) {
-        return std::any_of(jobs.begin(), jobs.end(), [&](const JobRef& job) {
+        return std::ranges::any_of(jobs, [&](const JobRef& job) {
             return job.uuid == spec.uuid &&
                    (job.id.find('_') == std::string::npos || job.id == part.id());
         });

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/local/plan.hpp"
 
+#include "support/find.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -62,8 +64,7 @@ public:
         }
         for (std::size_t core = 0; core < machine.cores.size(); ++core) {
             const auto& cpus = machine.cores[core].cpus;
-            if (std::none_of(
-                    cpus.begin(), cpus.end(), [&busy](int cpu) { return busy.contains(cpu); })) {
+            if (std::ranges::none_of(cpus, [&busy](int cpu) { return busy.contains(cpu); })) {
                 cores_.push_back(core);
             }
         }
@@ -109,18 +110,15 @@ public:
 private:
     [[nodiscard]] std::uint64_t cores_of(const RunningJob& job) const {
         return static_cast<std::uint64_t>(
-            std::count_if(machine_.cores.begin(), machine_.cores.end(), [&job](const Core& core) {
-                return std::any_of(core.cpus.begin(), core.cpus.end(), [&job](int cpu) {
-                    return std::find(job.cpus.begin(), job.cpus.end(), cpu) != job.cpus.end();
-                });
+            std::ranges::count_if(machine_.cores, [&job](const Core& core) {
+                return std::ranges::any_of(core.cpus,
+                                           [&job](int cpu) { return contains(job.cpus, cpu); });
             }));
     }
 
     [[nodiscard]] std::uint64_t gpus_of(const RunningJob& job) const {
-        return static_cast<std::uint64_t>(
-            std::count_if(machine_.gpus.begin(), machine_.gpus.end(), [&job](int gpu) {
-                return std::find(job.gpus.begin(), job.gpus.end(), gpu) != job.gpus.end();
-            }));
+        return static_cast<std::uint64_t>(std::ranges::count_if(
+            machine_.gpus, [&job](int gpu) { return contains(job.gpus, gpu); }));
     }
 
     /// In front of a reservation only what does not touch it.

@@ -4,6 +4,7 @@
 #include "submission/staging/pieces.hpp"
 #include "submission/staging/write_part.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -241,8 +242,7 @@ private:
                                    const std::vector<Upload>& uploads,
                                    const Outcome& outcome) const {
         constexpr std::array<std::string_view, 3> kBroken{"done", "short", "end"};
-        if (lines.empty() || done >= uploads.size() ||
-            std::find(kBroken.begin(), kBroken.end(), lines.back()) != kBroken.end()) {
+        if (lines.empty() || done >= uploads.size() || contains(kBroken, lines.back())) {
             return broken_off(login_, outcome, "files were copied");
         }
         const StagedFile& staged = *uploads[done].staged;

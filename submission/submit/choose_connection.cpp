@@ -32,7 +32,7 @@ std::string deciding_field(const launchers::Site& site) {
     const auto has_commands = [](const launchers::SiteQueue& queue) {
         return !queue.setup.empty() || !queue.teardown.empty();
     };
-    const bool has_queue = std::any_of(site.queues.begin(), site.queues.end(), has_commands);
+    const bool has_queue = std::ranges::any_of(site.queues, has_commands);
     return !site.setup.empty() || has_queue                           ? "setup"
            : !site.teardown.empty()                                   ? "teardown"
            : !site.verify_keys.empty() || !site.verify_policy.empty() ? "verify"

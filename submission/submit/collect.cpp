@@ -10,6 +10,7 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/own_links.hpp"
 #include "support/quote.hpp"
@@ -80,7 +81,7 @@ std::vector<std::string> patterns_of(const Entry& entry) {
 /// names no other one.
 Result<fs::path> destination_of(const Entry& entry) {
     const fs::path to = entry.results_to.empty() ? "results" : entry.results_to;
-    const bool leads_out = to.is_absolute() || std::find(to.begin(), to.end(), "..") != to.end();
+    const bool leads_out = to.is_absolute() || contains(to, "..");
     if (leads_out) {
         return fail(
             ErrorCode::kInput,

@@ -78,7 +78,7 @@ Result<void> resolve_dependencies(JobInput& input,
                                   const Environment& environment,
                                   const Connection& connection) {
     auto& all = input.job.after;
-    if (std::none_of(all.begin(), all.end(), is_job_name)) {
+    if (std::ranges::none_of(all, is_job_name)) {
         return {};
     }
     CYBELE_TRY(const Journal journal, Journal::open(environment));
@@ -109,7 +109,7 @@ Result<void> resolve_dependencies(JobInput& input,
 }
 
 Result<void> resolve_dependencies(JobInput& input, const Environment& environment) {
-    if (std::none_of(input.job.after.begin(), input.job.after.end(), is_job_name)) {
+    if (std::ranges::none_of(input.job.after, is_job_name)) {
         return {};
     }
     CYBELE_TRY(const Connection connection, choose_connection(input));

@@ -160,12 +160,10 @@ void check_host_mpi(const HereCheck& check, const schedulers::Dialect& dialect) 
 /// Whether the job itself makes the folder, or one below it (`make`).
 bool is_made(const Job& job, const fs::path& source) {
     const fs::path path = source.lexically_normal();
-    return std::any_of(
-        job.folders.begin(), job.folders.end(), [&](const launchers::NodeText& folder) {
-            const fs::path below =
-                fs::path(folder.text).lexically_normal().lexically_relative(path);
-            return folder.text.empty() || (!below.empty() && *below.begin() != "..");
-        });
+    return std::ranges::any_of(job.folders, [&](const launchers::NodeText& folder) {
+        const fs::path below = fs::path(folder.text).lexically_normal().lexically_relative(path);
+        return folder.text.empty() || (!below.empty() && *below.begin() != "..");
+    });
 }
 
 /// What the container's start would refuse; it ends before MPI can say a word.

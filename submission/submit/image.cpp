@@ -27,12 +27,12 @@ Result<void> judge_remote(const JobInput& input, const Connection& connection) {
         return fail(Error(std::move(*fault)));
     }
     if (connection.is_service()) {
-        return fail(Error(input.job.fault_at(
+        return fail(input.job.fault_at(
             "image",
             problem("image-not-pulled-there",
                     printable(input.image) + " would not come to " + printable(shown(connection))),
             "it is pulled into this machine's store, and the job runs there",
-            "pull it there, and name its path there")));
+            "pull it there, and name its path there"));
     }
     return {};
 }

@@ -107,8 +107,8 @@ resolve_stored(JobInput& input, const std::string& reference, const registry::St
     const auto image = find();
     if (!image) {
         const Fault& fault = image.error().faults().front();
-        return fail(Error(input.job.fault_at(
-            "image", problem(fault.id, fault.message), fault.because, fault.help)));
+        return fail(input.job.fault_at(
+            "image", problem(fault.id, fault.message), fault.because, fault.help));
     }
     input.image = image->path.native();
     input.image_file = image->path;
@@ -131,11 +131,11 @@ Result<void> resolve_image(JobInput& input, const registry::StoreFolder& store) 
         const fs::path recipe = job.place(job.image->recipe);
         std::error_code error;
         if (!fs::exists(recipe, error)) {
-            return fail(Error(job.fault_at(
+            return fail(job.fault_at(
                 "image.recipe",
                 problem("job-recipe-missing", "there is no Recipe " + printable(recipe.native())),
                 "the path is relative to the Job's folder",
-                "correct the path, or write the Recipe: `cybelectl recipe new`")));
+                "correct the path, or write the Recipe: `cybelectl recipe new`"));
         }
         CYBELE_TRY(input.made,
                    pipeline::image_of_job(job).map_error(during("finding the image of the job")));

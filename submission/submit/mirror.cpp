@@ -76,9 +76,7 @@ void read_backend(const fs::path& folder,
         return;
     }
     const std::string_view asked(name->data(), name->find_last_not_of(" \n") + 1);
-    const auto* const kind = std::find_if(std::begin(kKinds),
-                                          std::end(kKinds),
-                                          [asked](const Kind& one) { return one.name == asked; });
+    const auto* const kind = std::ranges::find(kKinds, asked, &Kind::name);
     if (kind == std::end(kKinds)) {
         complain(
             faults,

@@ -3,6 +3,7 @@
 
 #include "launchers/documents/job_fields_rules.hpp"
 #include "schedulers/reading/asked.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -247,7 +248,7 @@ bool put_oversubscribe(Applied& applied) {
     using launchers::LaunchKind;
     constexpr std::array kSharing{
         LaunchKind::kMpi, LaunchKind::kMpiBind, LaunchKind::kHorovod, LaunchKind::kOpenmp};
-    if (std::find(kSharing.begin(), kSharing.end(), applied.job.launch.kind) == kSharing.end()) {
+    if (!contains(kSharing, applied.job.launch.kind)) {
         return applied.refuse("only ranks of MPI and threads of OpenMP share cores",
                               std::string(kLeaveOut));
     }
@@ -315,10 +316,7 @@ void apply_options(const GivenOptions& given, Job& job, Faults& faults) {
         if (found == given.end()) {
             continue;
         }
-        const auto* const putter =
-            std::find_if(kPutters.begin(), kPutters.end(), [&](const Putter& each) {
-                return each.option == row.option;
-            });
+        const auto* const putter = std::ranges::find(kPutters, row.option, &Putter::option);
         Applied applied{found->second, job};
         if (!putter->put(applied)) {
             applied.complaint.help = help_with_option(applied.complaint.help, row.option);

@@ -6,6 +6,7 @@
 #include "schedulers/dialects/needs.hpp"
 #include "schedulers/reading/asked.hpp"
 #include "support/counted.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -79,9 +80,8 @@ void set_dependency(const std::string& text, launchers::Job& job, Faults& faults
         return;
     }
     const auto row_of = [](std::string_view word) {
-        return std::find_if(kDependencies.begin(), kDependencies.end(), [&word](const auto& row) {
-            return row.first == word;
-        });
+        return std::ranges::find_if(kDependencies,
+                                    [&word](const auto& row) { return row.first == word; });
     };
     const auto refuse = [&](std::string_view what, const std::vector<std::string_view>& words) {
         const bool is_swapped = words.size() == 2 && row_of(words[1]) != kDependencies.end();
@@ -94,8 +94,7 @@ void set_dependency(const std::string& text, launchers::Job& job, Faults& faults
     for (const auto& part : text::split(text, ',')) {
         const auto words = text::split(part, ':');
         const auto* type = row_of(words.front());
-        if (type == kDependencies.end() || words.size() < 2 ||
-            std::find(words.begin(), words.end(), "") != words.end()) {
+        if (type == kDependencies.end() || words.size() < 2 || contains(words, "")) {
             refuse(part, words);
             continue;
         }

@@ -39,9 +39,8 @@ std::string of_slurm(const OwnOutputs& own, const std::string& written) {
             continue;
         }
         const char key = ++at < written.size() ? written[at] : '\0';
-        const auto* const found = std::find_if(std::begin(known),
-                                               std::end(known),
-                                               [key](const auto& row) { return row.first == key; });
+        const auto* const found =
+            std::ranges::find_if(known, [key](const auto& row) { return row.first == key; });
         if (found == std::end(known) || found->second.empty()) {
             return {};
         }

@@ -15,6 +15,7 @@
 #include "support/document.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -129,22 +130,22 @@ Result<void> check_text(const fs::path& file, const BatchScript& script) {
     if (found != std::string::npos) {
         const auto line = static_cast<std::size_t>(
             std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(found), '\n') + 1);
-        return fail(Error(
+        return fail(
             document::fault_at(script.source,
                                {line, 1},
                                problem("script-lines-carriage-return",
                                        "the script has lines that end with a carriage return"),
                                "the shell and the batch system read it as part of the last word",
-                               "remove them: `tr -d '\\r' <OLD >NEW`; then submit NEW")));
+                               "remove them: `tr -d '\\r' <OLD >NEW`; then submit NEW"));
     }
     const bool names_shell = text.starts_with("#!") || script.find("shell") != nullptr;
     if (!names_shell) {
-        return fail(Error(document::fault_at(
+        return fail(document::fault_at(
             script.source,
             {1, 1},
             problem("script-without-shell", "the script names no shell"),
             "its first line does not begin with `#!`, so it depends on the machine what runs it",
-            "write `#!/bin/sh`, or the shell that it is for, as its first line")));
+            "write `#!/bin/sh`, or the shell that it is for, as its first line"));
     }
     return {};
 }
@@ -162,7 +163,7 @@ read_directives(const fs::path& file, const std::string& text, const Taker& take
         (script.reader == Reader::kSlurm) != (reads == Reader::kSlurm) && !taken.directives.empty();
     if (!is_taken && !has_own) {
         const std::size_t line = script.directives.empty() ? 1 : script.directives.front().line;
-        return fail(Error(document::fault_at(
+        return fail(document::fault_at(
             script.source,
             {line, 1},
             problem("script-directives-foreign",
@@ -173,7 +174,7 @@ read_directives(const fs::path& file, const std::string& text, const Taker& take
             fmt::format("submit it with --scheduler {}, or make a Job of it: `cybelectl job "
                         "convert {}`",
                         schedulers::reader_text(script.reader),
-                        printable(file.native())))));
+                        printable(file.native()))));
     }
     return taken;
 }
@@ -209,12 +210,12 @@ Result<launchers::Resources> resources_of(const BatchScript& script, const Asked
     const std::uint64_t room = asked.nodes * asked.tasks_per_node;
     const std::uint64_t tasks = asked.tasks == 0 ? room : asked.tasks;
     if (std::max({room, tasks, asked.cpus_per_task, asked.gpus_per_node}) > launchers::kMostTasks) {
-        return fail(Error(document::fault_at(
+        return fail(document::fault_at(
             script.source,
             {1, 1},
             problem("script-asks-too-much", "the directives ask for more than any machine has"),
             fmt::format("{} tasks of {} CPUs on {} nodes", tasks, asked.cpus_per_task, asked.nodes),
-            "lower the numbers")));
+            "lower the numbers"));
     }
     launchers::Resources resources;
     resources.nodes = static_cast<std::uint32_t>(asked.nodes);
@@ -251,11 +252,11 @@ Result<launchers::Job> job_of(const BatchScript& script,
     job.array = asked.array;
     if (!job.array.empty()) {
         if (const auto complaint = launchers::check_array(job.array); !complaint.because.empty()) {
-            return fail(Error(job.fault_at(
+            return fail(job.fault_at(
                 "array",
                 problem("script-array-malformed", "'" + printable(job.array) + "' is not an array"),
                 complaint.because,
-                complaint.help)));
+                complaint.help));
         }
     }
     for (const auto& [id, when] : asked.after) {
@@ -296,9 +297,8 @@ void note_unused(const BatchScript& script, std::vector<Fault>& notes) {
     std::vector<std::string> names;
     std::size_t line = 0;
     for (const Directive& directive : script.directives) {
-        const bool is_known =
-            std::find(kLocalNeeds.begin(), kLocalNeeds.end(), directive.need) != kLocalNeeds.end();
-        if (!is_known && std::find(names.begin(), names.end(), directive.option) == names.end()) {
+        const bool is_known = contains(kLocalNeeds, directive.need);
+        if (!is_known && !contains(names, directive.option)) {
             names.push_back(directive.option);
             line = line == 0 ? directive.line : line;
         }
@@ -405,10 +405,7 @@ OutputPlace place_of_outputs(const std::string& scheduler, const Environment& en
 }
 
 Result<const Taker*> taker_of(const std::string& scheduler) {
-    const auto* const found =
-        std::find_if(kTakers.begin(), kTakers.end(), [&scheduler](const Taker& row) {
-            return row.scheduler == scheduler;
-        });
+    const auto* const found = std::ranges::find(kTakers, scheduler, &Taker::scheduler);
     if (found == kTakers.end()) {
         return fail(ErrorCode::kUsage,
                     problem("script-scheduler-unsupported",

@@ -166,9 +166,8 @@ Placement place(const PlacementInput& input) {
     }
     const bool none_can = input.asked == "auto" && !input.cluster.refusals.empty() &&
                           !input.kubernetes.refusals.empty();
-    const auto decided = std::find_if(placement.table.begin(),
-                                      placement.table.end(),
-                                      [](const auto& reason) { return reason.says.has_value(); });
+    const auto decided = std::ranges::find_if(
+        placement.table, [](const auto& reason) { return reason.says.has_value(); });
     placement.decided =
         none_can ? kAbility : static_cast<std::size_t>(decided - placement.table.begin());
     if (!none_can) {

@@ -61,7 +61,7 @@ fetch_image(JobInput& input, const FetchRequest& request, const Environment& env
             placed.code = fault.code;
             fault = std::move(placed);
         }
-        return fail(Error(std::move(fault)));
+        return fail(std::move(fault));
     }
     input.image = image->path.native();
     input.image_file = image->path;

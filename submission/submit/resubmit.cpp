@@ -7,6 +7,7 @@
 #include "submission/submit/differences.hpp"
 #include "submission/submit/runs.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
@@ -188,7 +189,7 @@ Result<std::vector<std::uint32_t>> asked_indices(const Entry& job, const std::st
     wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
     std::vector<std::uint32_t> missing;
     std::copy_if(wanted.begin(), wanted.end(), std::back_inserter(missing), [&](std::uint32_t one) {
-        return std::find(known.begin(), known.end(), one) == known.end();
+        return !contains(known, one);
     });
     if (!missing.empty()) {
         return fail(ErrorCode::kInput,
@@ -249,11 +250,8 @@ chosen_array(const Entry& job, const std::vector<Entry>& elements, const RepeatC
     }
     const auto is_wanted = [&](const Entry& element) {
         const auto index = static_cast<std::uint32_t>(element.index);
-        const bool is_listed = std::find(wanted.begin(), wanted.end(), index) != wanted.end();
-        const bool has_end =
-            choice.ends.empty() ||
-            std::find(choice.ends.begin(), choice.ends.end(), continued_end(element)) !=
-                choice.ends.end();
+        const bool is_listed = contains(wanted, index);
+        const bool has_end = choice.ends.empty() || contains(choice.ends, continued_end(element));
         return has_end && (!choice.array || is_listed) &&
                (!choice.failed || element.state != State::kDone);
     };

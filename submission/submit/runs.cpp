@@ -4,6 +4,7 @@
 #include "submission/journal/array.hpp"
 #include "submission/records/record.hpp"
 #include "support/file.hpp"
+#include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/text.hpp"
 
@@ -87,9 +88,8 @@ void add_record(const RunPlace& place, Run& run) {
 
 /// The column of a printed key: a key with the name of a column of ours becomes `printed.NAME`.
 std::string free_column(const Run& run, std::string name) {
-    while (std::any_of(run.values.begin(), run.values.end(), [&](const auto& entry) {
-        return entry.first == name;
-    })) {
+    while (
+        std::ranges::any_of(run.values, [&](const auto& entry) { return entry.first == name; })) {
         name.insert(0, "printed.");
     }
     return name;
@@ -97,7 +97,7 @@ std::string free_column(const Run& run, std::string name) {
 
 /// Whether the column of that name has this value: `lr=0.1` of a program that prints its parameter.
 bool says_already(const Run& run, const std::string& name, const std::string& value) {
-    return std::any_of(run.values.begin(), run.values.end(), [&](const auto& entry) {
+    return std::ranges::any_of(run.values, [&](const auto& entry) {
         return entry.first == name && entry.second == value;
     });
 }
@@ -181,7 +181,7 @@ Entry row_entry(const Entry& job, const RunPlace& place, const Entry& element) {
 bool is_key(std::string_view text) {
     return !text.empty() && text.size() <= 64 &&
            std::isalpha(static_cast<unsigned char>(text.front())) != 0 &&
-           std::all_of(text.begin(), text.end(), [](unsigned char letter) {
+           std::ranges::all_of(text, [](unsigned char letter) {
                return std::isalnum(letter) != 0 || letter == '_' || letter == '-' || letter == '.';
            });
 }
@@ -204,8 +204,7 @@ std::vector<std::string_view> pairs_of(std::string_view line) {
         words.push_back(line.substr(at, end - at));
         at = line.find_first_not_of(kBlanks, end);
     }
-    return std::all_of(words.begin(), words.end(), is_pair) ? words
-                                                            : std::vector<std::string_view>{line};
+    return std::ranges::all_of(words, is_pair) ? words : std::vector<std::string_view>{line};
 }
 
 std::string csv_cell(const std::string& text) {
@@ -222,8 +221,8 @@ std::string csv_cell(const std::string& text) {
 } // namespace
 
 std::string Run::value(std::string_view name) const {
-    const auto found = std::find_if(
-        values.begin(), values.end(), [&](const auto& entry) { return entry.first == name; });
+    const auto found =
+        std::ranges::find_if(values, [&](const auto& entry) { return entry.first == name; });
     return found == values.end() ? std::string() : found->second;
 }
 
@@ -234,9 +233,8 @@ std::vector<std::pair<std::string, std::string>> printed_values(std::string_view
             const auto equals = pair.find('=');
             const std::string key(pair.substr(0, equals));
             const std::string value(pair.substr(equals + 1));
-            const auto found = std::find_if(values.begin(), values.end(), [&](const auto& entry) {
-                return entry.first == key;
-            });
+            const auto found =
+                std::ranges::find_if(values, [&](const auto& entry) { return entry.first == key; });
             if (found == values.end()) {
                 values.emplace_back(key, value);
             } else {
@@ -261,7 +259,7 @@ std::vector<Entry> packed_rows(const Entry& job) {
     return rows;
 }
 
-Result<std::optional<Entry>> find_row(const Journal& journal, const std::string& name) {
+Result<std::optional<Entry>> find_sweep_row(const Journal& journal, const std::string& name) {
     constexpr std::string_view kMark = "-row";
     const std::size_t mark = name.rfind(kMark);
     const auto index = mark == std::string::npos
@@ -272,8 +270,7 @@ Result<std::optional<Entry>> find_row(const Journal& journal, const std::string&
     }
     CYBELE_TRY(const Entry job, journal.find(name.substr(0, mark)));
     std::vector<Entry> rows = packed_rows(job);
-    const auto row = std::find_if(
-        rows.begin(), rows.end(), [&](const Entry& one) { return one.index == *index; });
+    const auto row = std::ranges::find(rows, *index, &Entry::index);
     if (row == rows.end()) {
         return fail(
             ErrorCode::kInput,
@@ -323,7 +320,7 @@ std::vector<std::string> columns_of(const std::vector<Run>& runs) {
     for (const Run& run : runs) {
         for (const auto& [name, value] : run.values) {
             (void)value;
-            if (std::find(columns.begin(), columns.end(), name) == columns.end()) {
+            if (!contains(columns, name)) {
                 columns.push_back(name);
             }
         }

@@ -3,6 +3,7 @@
 
 #include "submission/backends/command_backend.hpp"
 #include "support/duration.hpp"
+#include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -63,13 +64,12 @@ std::optional<std::int64_t> moment_of(std::vector<int> numbers) {
 } // namespace
 
 bool Selection::holds(const Entry& entry) const {
-    return (states.empty() ||
-            std::find(states.begin(), states.end(), entry.state) != states.end()) &&
+    return (states.empty() || contains(states, entry.state)) &&
            (name.empty() || entry.name == name) && entry.asked >= since;
 }
 
 bool Selection::reaches_ended() const {
-    return since != 0 || std::any_of(states.begin(), states.end(), is_over);
+    return since != 0 || std::ranges::any_of(states, is_over);
 }
 
 std::optional<std::int64_t> read_moment(std::string_view text, std::int64_t now) {

@@ -60,7 +60,7 @@ public:
     }
     void add(const Fault& fault) {
         const auto& known = faults_.all();
-        const bool is_known = std::any_of(known.begin(), known.end(), [&](const Fault& other) {
+        const bool is_known = std::ranges::any_of(known, [&](const Fault& other) {
             return other.message == fault.message && is_at(other, fault);
         });
         if (!is_known) {

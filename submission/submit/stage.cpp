@@ -30,12 +30,12 @@ Result<bool> travels(const JobInput& input, const Connection& connection) {
         return false;
     }
     if (fs::is_directory(input.image_file, error)) {
-        return fail(Error(input.job.fault_at(
+        return fail(input.job.fault_at(
             "image",
             problem("staged-image-is-folder",
                     "the image " + printable(input.image) + " is a folder"),
             "files are copied to " + printable(connection.address) + ", folders of images are not",
-            "build a SIF of it, or name its path there")));
+            "build a SIF of it, or name its path there"));
     }
     return true;
 }
@@ -52,7 +52,7 @@ Result<StagedFile> pack_image(JobInput& input) {
                                "its digest is sha256:" + found,
                                "fetch the right one, or name this one's digest");
         fault.code = ErrorCode::kVerification;
-        return fail(Error(std::move(fault)));
+        return fail(std::move(fault));
     }
     std::error_code error;
     StagedFile staged{input.image_file,
@@ -70,12 +70,12 @@ Result<void> check_way(const launchers::Job& job, const Connection& connection) 
         connection.kind == Connection::Kind::kSsh) {
         return {};
     }
-    return fail(Error(job.fault_at(
+    return fail(job.fault_at(
         "stage-in",
         problem("files-not-transferable", "files do not come to " + printable(connection.address)),
         "the service accepts jobs but cannot transfer files",
         "copy them yourself and drop `stage-in`, or reach the scheduler "
-        "through ssh")));
+        "through ssh"));
 }
 
 struct Plan {

@@ -36,12 +36,12 @@ Result<void> check_connection(const ResolvedJob& job, const Environment& environ
     CYBELE_CHECK(make_backend({job.input.dialect, connection, {}, environment, {}, {}})
                      .map_error(during("choosing the scheduler")));
     if (!connection.is_here() && !job.input.job.workdir.starts_with('/')) {
-        return fail(Error(job.input.job.fault_at(
+        return fail(job.input.job.fault_at(
             "workdir",
             problem("job-without-remote-folder",
                     "the Job names no folder of " + printable(shown(connection))),
             "through a login, a job runs in a folder of the other machine",
-            "write `workdir: /PATH`, a folder that its nodes share")));
+            "write `workdir: /PATH`, a folder that its nodes share"));
     }
     if (connection.is_service()) {
         CYBELE_CHECK(check_address(connection));

@@ -120,10 +120,7 @@ Result<Consumption> consumption_of(JobContext& context, const Entry& entry) {
     }
     std::optional<AccountedUse> spent;
     if (const auto told = backend->spent({ref_of(entry)}); told) {
-        const auto found =
-            std::find_if(told->begin(), told->end(), [&entry](const AccountedUse& one) {
-                return one.id == entry.id;
-            });
+        const auto found = std::ranges::find(*told, entry.id, &AccountedUse::id);
         spent = found == told->end() ? std::nullopt : std::optional(*found);
     }
     consumption.used = usage_of(entry, consumption.asked, spent, record);

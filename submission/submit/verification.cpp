@@ -109,15 +109,14 @@ std::string demanded(const JobInput& input, const schedulers::Demand& demand) {
 /// correct.
 std::string help_of(const images::Verification& verification, const JobInput& input) {
     const auto& states = verification.signatures;
-    if (std::any_of(states.begin(), states.end(), [](const images::SignatureState& state) {
+    if (std::ranges::any_of(states, [](const images::SignatureState& state) {
             return !state.is_valid && !state.help.empty();
         })) {
         return std::string(images::remedy_of(verification));
     }
-    const bool is_by_others =
-        std::none_of(states.begin(), states.end(), [](const images::SignatureState& state) {
-            return state.is_valid || state.is_of_other_bytes;
-        });
+    const bool is_by_others = std::ranges::none_of(states, [](const images::SignatureState& state) {
+        return state.is_valid || state.is_of_other_bytes;
+    });
     if (!is_by_others || verification.groups.empty() || !verification.without_group.empty()) {
         return std::string(images::remedy_of(verification));
     }
@@ -201,7 +200,7 @@ Result<void> verify_file(const JobInput& input,
                                    verification.because + "; " + demanded(input, demand),
                                    help_of(verification, input));
             fault.code = ErrorCode::kVerification;
-            return fail(Error(std::move(fault)));
+            return fail(std::move(fault));
         }
     }
     return {};
