@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <climits>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -25,7 +24,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr int kMostLinks = 40;
 constexpr unsigned kPermissions = 07777;
 constexpr uid_t kOverflow = 65534;
 
@@ -48,139 +46,95 @@ public:
         : path_(std::move(path)), rules_(rules), judges_links_only_(judges_links_only) {}
 
     Result<UniqueFd> go() {
+        const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
         std::error_code error;
-        push(fs::absolute(path_, error));
-        CYBELE_CHECK(enter_root());
-        while (!rest_.empty()) {
-            const std::string name = rest_.front();
-            rest_.pop_front();
-            CYBELE_CHECK(step(name));
+        Result<void> judged;
+        RootWalk walk(root.get(),
+                      fs::absolute(path_, error),
+                      [&](int fd, const struct stat& status, const std::string& name) {
+                          judged = judge({fd, status, walk.passed() / name, walk.rest().empty()});
+                          return judged.has_value();
+                      });
+        CYBELE_CHECK(judge_open(root, "/", walk.rest().empty()));
+        if (!walk.run()) {
+            const int number = errno;
+            CYBELE_CHECK(judged);
+            return failed(number);
         }
-        if (!S_ISDIR(status_.st_mode) && rules_.is_folder) {
-            return failed(ENOTDIR);
-        }
-        return std::move(at_);
+        UniqueFd end =
+            walk.open_end(rules_.is_folder ? O_PATH | O_DIRECTORY : O_RDONLY | O_NONBLOCK);
+        CYBELE_CHECK(judge_open(end, walk.passed(), true));
+        return end;
     }
 
 private:
-    /// Puts the components of a path before those that are left.
-    void push(const fs::path& path) {
-        auto at = rest_.begin();
-        for (const fs::path& part : path.relative_path()) {
-            if (!part.empty() && part != ".") {
-                at = std::next(rest_.insert(at, part.native()));
-            }
-        }
-    }
+    struct Component {
+        int fd;
+        const struct stat& status;
+        fs::path shown;
+        bool is_last;
+    };
 
-    Result<void> enter_root() {
-        at_ = UniqueFd(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
-        shown_ = "/";
-        return check();
-    }
-
-    Result<void> step(const std::string& name) {
-        UniqueFd next(::openat(at_.get(), name.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC));
-        if (!next.valid()) {
-            return failed(errno);
-        }
+    Result<void> judge_open(const UniqueFd& fd, const fs::path& shown, bool is_last) const {
         struct stat status {};
-        if (::fstat(next.get(), &status) != 0) {
+        if (!fd.valid() || ::fstat(fd.get(), &status) != 0) {
             return failed(errno);
         }
-        if (S_ISLNK(status.st_mode)) {
-            return follow(next, status, name);
-        }
-        shown_ = name == ".." ? shown_.parent_path() : shown_ / name;
-        if (!S_ISDIR(status.st_mode) && (!rest_.empty() || rules_.is_folder)) {
-            return failed(ENOTDIR);
-        }
-        if (rest_.empty() && !rules_.is_folder) {
-            if (!S_ISREG(status.st_mode)) {
-                return foreign("it is not a regular file", "use a file of your own");
-            }
-            next = UniqueFd(
-                ::openat(at_.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
-            if (!next.valid()) {
-                return failed(errno);
-            }
-        }
-        at_ = std::move(next);
-        return check();
+        return judge({fd.get(), status, shown, is_last});
     }
 
-    Result<void> follow(const UniqueFd& link, const struct stat& status, const std::string& name) {
-        if (++links_ > kMostLinks) {
-            return failed(ELOOP);
-        }
-        if (!is_ours(status)) {
-            return stranger(status, shown_ / name);
-        }
-        const auto target = link_target(link.get());
-        if (!target) {
-            return failed(errno);
-        }
-        const fs::path to(*target);
-        push(to);
-        return to.is_absolute() ? enter_root() : Result<void>();
+    [[nodiscard]] bool is_ours(const Component& one) const {
+        const uid_t owner = one.status.st_uid;
+        return owner == ::geteuid() || owner == 0 || (one.is_last && rules_.has_any_owner) ||
+               (!one.is_last && owner == kOverflow && is_root_hidden());
     }
 
-    [[nodiscard]] bool is_last() const {
-        return rest_.empty();
-    }
-
-    [[nodiscard]] bool is_ours(const struct stat& status) const {
-        return status.st_uid == ::geteuid() || status.st_uid == 0 ||
-               (is_last() && rules_.has_any_owner) ||
-               (!is_last() && status.st_uid == kOverflow && is_root_hidden());
-    }
-
-    [[nodiscard]] bool is_writable_by_others(const struct stat& status) const {
-        const bool is_sticky = (status.st_mode & S_ISVTX) != 0 && S_ISDIR(status.st_mode);
-        if (is_sticky && (!is_last() || rules_.may_be_sticky)) {
+    [[nodiscard]] bool is_writable_by_others(const Component& one) const {
+        const mode_t mode = one.status.st_mode;
+        const bool is_sticky = (mode & S_ISVTX) != 0 && S_ISDIR(mode);
+        if (is_sticky && (!one.is_last || rules_.may_be_sticky)) {
             return false; // what is in it belongs to the user or to root, which is checked next
         }
-        if ((status.st_mode & S_IWOTH) != 0) {
+        if ((mode & S_IWOTH) != 0) {
             return true;
         }
         const bool is_group_allowed =
-            is_last() ? rules_.group_may_write : rules_.group_above && status.st_uid == 0;
-        return (status.st_mode & S_IWGRP) != 0 && !is_group_allowed &&
-               !is_private_group(at_.get(), status);
+            one.is_last ? rules_.group_may_write : rules_.group_above && one.status.st_uid == 0;
+        return (mode & S_IWGRP) != 0 && !is_group_allowed && !is_private_group(one.fd, one.status);
     }
 
-    /// Of the component that at_ is.
-    Result<void> check() {
-        if (!at_.valid() || ::fstat(at_.get(), &status_) != 0) {
-            return failed(errno);
+    [[nodiscard]] Result<void> judge(const Component& one) const {
+        const mode_t mode = one.status.st_mode;
+        const bool is_link = S_ISLNK(mode);
+        if (!is_link && one.is_last && rules_.is_folder && !S_ISDIR(mode)) {
+            return failed(ENOTDIR);
         }
-        if (judges_links_only_) {
+        if (!is_link && one.is_last && !rules_.is_folder && !S_ISREG(mode)) {
+            return foreign("it is not a regular file", "use a file of your own");
+        }
+        if (judges_links_only_ && !is_link) {
             return {};
         }
-        if (!is_ours(status_)) {
-            return stranger(status_, shown_);
+        const std::string shown = printable(one.shown.native());
+        if (!is_ours(one)) {
+            return foreign(fmt::format("{} belongs to user {} (mode {:04o})",
+                                       shown,
+                                       one.status.st_uid,
+                                       mode & kPermissions),
+                           "use one of your own");
         }
-        if (!is_writable_by_others(status_)) {
+        if (is_link || !is_writable_by_others(one)) {
             return {};
         }
-        const std::string shown = printable(shown_.native());
-        const bool is_own = status_.st_uid == ::geteuid();
+        const bool is_own = one.status.st_uid == ::geteuid();
         return foreign(fmt::format("other users can write {} (owner {}, mode {:04o})",
                                    shown,
-                                   status_.st_uid,
-                                   status_.st_mode & kPermissions),
-                       is_own ? "remove that permission: chmod go-w " + shell_quote(shown_.native())
-                              : "use one in a folder of your own",
+                                   one.status.st_uid,
+                                   mode & kPermissions),
+                       is_own
+                           ? "remove that permission: chmod go-w " + shell_quote(one.shown.native())
+                           : "use one in a folder of your own",
                        is_own ? "path-writable-by-others" : "path-not-trusted");
-    }
-
-    [[nodiscard]] tl::unexpected<Error> stranger(const struct stat& status,
-                                                 const fs::path& path) const {
-        return foreign(fmt::format("{} belongs to user {} (mode {:04o})",
-                                   printable(path.native()),
-                                   status.st_uid,
-                                   status.st_mode & kPermissions),
-                       "use one of your own");
     }
 
     [[nodiscard]] tl::unexpected<Error>
@@ -202,7 +156,8 @@ private:
             return fail(ErrorCode::kInput,
                         problem("file-missing",
                                 "no such " + std::string(rules_.is_folder ? "folder: " : "file: ") +
-                                    printable(path_.native())),
+                                    printable(path_.native()))
+                            .about(path_.native()),
                         {},
                         "check the name and the folder that it is relative to");
         }
@@ -212,11 +167,6 @@ private:
     fs::path path_;
     OwnPathRules rules_;
     bool judges_links_only_;
-    std::deque<std::string> rest_;
-    UniqueFd at_;
-    fs::path shown_;
-    struct stat status_ {};
-    int links_ = 0;
 };
 
 } // namespace

@@ -86,12 +86,16 @@ bool RootWalk::step() {
         return false;
     }
     rest_.pop_front();
-    if (S_ISLNK(status.st_mode)) {
-        return follow(next.get());
-    }
-    if (!rest_.empty() && !S_ISDIR(status.st_mode)) {
+    const bool is_link = S_ISLNK(status.st_mode);
+    if (!is_link && !rest_.empty() && !S_ISDIR(status.st_mode)) {
         errno = ENOTDIR;
         return false;
+    }
+    if (judge_ && !judge_(next.get(), status, name)) {
+        return false;
+    }
+    if (is_link) {
+        return follow(next.get());
     }
     held_.push_back({name, std::move(next)});
     return true;

@@ -5,9 +5,13 @@
 
 #include <deque>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <sys/stat.h>
 
 namespace cybele {
 
@@ -23,7 +27,12 @@ namespace cybele {
 /// that ".." and links cannot leave the root whatever happens to the names meanwhile.
 class RootWalk {
 public:
-    RootWalk(int root, const std::filesystem::path& path) : root_(root) {
+    /// Sees each component that was opened (O_PATH), links too, before the walk goes on from it.
+    /// False ends the walk.
+    using Judge = std::function<bool(int fd, const struct stat& status, const std::string& name)>;
+
+    RootWalk(int root, const std::filesystem::path& path, Judge judge = {})
+        : root_(root), judge_(std::move(judge)) {
         push_front(path);
     }
 
@@ -57,6 +66,7 @@ private:
     bool follow(int link);
 
     int root_;
+    Judge judge_;
     int links_ = 0;
     std::vector<Held> held_;
     std::deque<std::string> rest_;

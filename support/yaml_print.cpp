@@ -7,6 +7,8 @@
 #include <array>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace cybele::yaml {
 namespace {
 
@@ -79,6 +81,46 @@ std::string scalar(const Node& node, const std::string& indent, std::size_t step
     return block;
 }
 
+/// Code points that yaml folds, strips or forbids, and so are written as escapes.
+struct Escaped {
+    std::string_view bytes;
+    std::string_view written;
+};
+constexpr std::array<Escaped, 5> kEscaped{{{"\xe2\x80\xa8", "\\u2028"},
+                                           {"\xe2\x80\xa9", "\\u2029"},
+                                           {"\xef\xbb\xbf", "\\uFEFF"},
+                                           {"\xef\xbf\xbe", "\\uFFFE"},
+                                           {"\xef\xbf\xbf", "\\uFFFF"}}};
+
+/// The escape for what begins at the text's start, and how many bytes it stands for.
+std::pair<std::string, std::size_t> escaped(std::string_view text) {
+    const auto byte = static_cast<unsigned char>(text.front());
+    switch (text.front()) {
+    case '"':
+        return {"\\\"", 1};
+    case '\\':
+        return {"\\\\", 1};
+    case '\n':
+        return {"\\n", 1};
+    case '\t':
+        return {"\\t", 1};
+    default:
+        break;
+    }
+    if (byte < 0x20 || byte == 0x7f) {
+        return {fmt::format("\\u{:04x}", byte), 1};
+    }
+    if (byte == 0xc2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xa0) {
+        return {fmt::format("\\u{:04x}", static_cast<unsigned char>(text[1])), 2};
+    }
+    for (const auto& [bytes, written] : kEscaped) {
+        if (text.starts_with(bytes)) {
+            return {std::string(written), bytes.size()};
+        }
+    }
+    return {std::string(1, text.front()), 1};
+}
+
 /// Appends nodes to a text.
 class Printer {
 public:
@@ -130,26 +172,13 @@ private:
 } // namespace
 
 std::string double_quoted(std::string_view text) {
-    constexpr std::string_view kHex = "0123456789abcdef";
-    std::string result = "\"";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (c == '"' || c == '\\') {
-            result += '\\';
-            result += c;
-        } else if (c == '\n') {
-            result += "\\n";
-        } else if (c == '\t') {
-            result += "\\t";
-        } else if (byte < 0x20 || byte == 0x7f) {
-            result += "\\x";
-            result += kHex[byte >> 4U];
-            result += kHex[byte & 0xfU];
-        } else {
-            result += c;
-        }
+    std::string quoted = "\"";
+    while (!text.empty()) {
+        const auto [written, bytes] = escaped(text);
+        quoted += written;
+        text.remove_prefix(bytes);
     }
-    return result + "\"";
+    return quoted + "\"";
 }
 
 std::string to_text(const Node& node, std::size_t step) {

@@ -9,7 +9,7 @@
 
 namespace cybele::yaml {
 
-/// A scalar in double quotes.
+/// A scalar in double quotes, with JSON's escapes for what yaml would read otherwise.
 [[nodiscard]] std::string double_quoted(std::string_view text);
 
 /// The tree as yaml that reads back to the same; keys in the tree's order. `step`: blanks per level

@@ -150,7 +150,7 @@ Result<void> check_given(const std::string& file) {
     const int number = errno;
     if (number == ENOENT) {
         return fail(ErrorCode::kInput,
-                    problem("file-missing", "no such file: " + printable(file)),
+                    problem("file-missing", "no such file: " + printable(file)).about(file),
                     {},
                     "check the name and the folder that it is relative to");
     }

@@ -5,6 +5,7 @@
 #include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
+#include "support/yaml_print.hpp"
 
 #include <algorithm>
 #include <array>
@@ -25,46 +26,6 @@ bool is_letter(char character) {
 bool is_inner(char character) {
     return is_letter(character) || (character >= '0' && character <= '9') ||
            std::string_view("-_./").find(character) != std::string_view::npos;
-}
-
-/// Code points that yaml folds, strips or forbids, and so are written as escapes.
-struct Escaped {
-    std::string_view bytes;
-    std::string_view written;
-};
-constexpr std::array<Escaped, 5> kEscaped{{{"\xe2\x80\xa8", "\\u2028"},
-                                           {"\xe2\x80\xa9", "\\u2029"},
-                                           {"\xef\xbb\xbf", "\\uFEFF"},
-                                           {"\xef\xbf\xbe", "\\uFFFE"},
-                                           {"\xef\xbf\xbf", "\\uFFFF"}}};
-
-/// The escape for what begins at the text's start, and how many bytes it stands for.
-std::pair<std::string, std::size_t> escaped(std::string_view text) {
-    const auto byte = static_cast<unsigned char>(text.front());
-    switch (text.front()) {
-    case '"':
-        return {"\\\"", 1};
-    case '\\':
-        return {"\\\\", 1};
-    case '\n':
-        return {"\\n", 1};
-    case '\t':
-        return {"\\t", 1};
-    default:
-        break;
-    }
-    if (byte < 0x20 || byte == 0x7f) {
-        return {fmt::format("\\u{:04x}", byte), 1};
-    }
-    if (byte == 0xc2 && text.size() > 1 && static_cast<unsigned char>(text[1]) < 0xa0) {
-        return {fmt::format("\\u{:04x}", static_cast<unsigned char>(text[1])), 2};
-    }
-    for (const auto& [bytes, written] : kEscaped) {
-        if (text.starts_with(bytes)) {
-            return {std::string(written), bytes.size()};
-        }
-    }
-    return {std::string(1, text.front()), 1};
 }
 
 class Writer {
@@ -179,13 +140,7 @@ Result<std::string> yaml_scalar(std::string_view text) {
     if (is_plain_word(text)) {
         return std::string(text);
     }
-    std::string quoted = "\"";
-    while (!text.empty()) {
-        const auto [written, bytes] = escaped(text);
-        quoted += written;
-        text.remove_prefix(bytes);
-    }
-    return quoted + "\"";
+    return yaml::double_quoted(text);
 }
 
 Result<std::string> write_yaml(const Tree& root) {

@@ -123,6 +123,23 @@ std::string known_capabilities(const Request& request, const std::string& text, 
     return known;
 }
 
+Result<std::vector<int>> added_capabilities(const Request& request) {
+    const std::string& text = request.user.add_caps;
+    return read_capabilities(request.manner.is_compatible ? known_capabilities(request, text, false)
+                                                          : text,
+                             "--add-caps");
+}
+
+Result<void> drop_capabilities(const Request& request, std::vector<int>& capabilities) {
+    const std::string& text = request.user.drop_caps;
+    CYBELE_TRY(const std::vector<int> dropped,
+               read_capabilities(
+                   request.manner.is_compatible ? known_capabilities(request, text, true) : text,
+                   "--drop-caps"));
+    std::erase_if(capabilities, [&](int number) { return contains(dropped, number); });
+    return {};
+}
+
 /// Labels of letters, digits and, inside, hyphens, with dots between.
 bool is_host_name(std::string_view text) {
     const auto is_plain = [](char c) {
@@ -190,12 +207,7 @@ std::vector<std::string> list_words(const std::vector<std::string>& lists) {
     std::vector<std::string> words;
     for (const std::string& list : lists) {
         for (std::string_view word : text::split_terminated(list, ',')) {
-            while (!word.empty() && word.front() == ' ') {
-                word.remove_prefix(1);
-            }
-            while (!word.empty() && word.back() == ' ') {
-                word.remove_suffix(1);
-            }
+            word = text::trimmed(word, " ");
             if (!word.empty()) {
                 words.emplace_back(word);
             }
@@ -272,19 +284,11 @@ Result<std::optional<std::vector<int>>> kept_capabilities(const Request& request
     if (!request.manner.is_compatible && !request.user.no_privs && request.user.drop_caps.empty()) {
         return std::optional<std::vector<int>>();
     }
-    std::string to_add = request.user.add_caps;
-    std::string to_drop = request.user.drop_caps;
-    if (request.manner.is_compatible) {
-        to_add = known_capabilities(request, to_add, false);
-        to_drop = known_capabilities(request, to_drop, true);
-    }
-    CYBELE_TRY(const std::vector<int> added, read_capabilities(to_add, "--add-caps"));
-    CYBELE_TRY(const std::vector<int> dropped, read_capabilities(to_drop, "--drop-caps"));
-    std::vector<int> kept = added;
+    CYBELE_TRY(std::vector<int> kept, added_capabilities(request));
     if (!request.user.no_privs) {
         CYBELE_TRY(kept, read_capabilities("all", ""));
     }
-    std::erase_if(kept, [&](int number) { return contains(dropped, number); });
+    CYBELE_CHECK(drop_capabilities(request, kept));
     return std::optional(kept);
 }
 
@@ -292,13 +296,8 @@ Result<std::vector<int>> given_capabilities(const Request& request) {
     if (!request.manner.is_compatible) {
         return std::vector<int>();
     }
-    CYBELE_TRY(
-        std::vector<int> given,
-        read_capabilities(known_capabilities(request, request.user.add_caps, false), "--add-caps"));
-    CYBELE_TRY(const std::vector<int> dropped,
-               read_capabilities(known_capabilities(request, request.user.drop_caps, true),
-                                 "--drop-caps"));
-    std::erase_if(given, [&](int number) { return contains(dropped, number); });
+    CYBELE_TRY(std::vector<int> given, added_capabilities(request));
+    CYBELE_CHECK(drop_capabilities(request, given));
     return given;
 }
 
