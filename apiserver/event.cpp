@@ -53,7 +53,7 @@ std::string event_body(const EventSubject& subject,
                      {"regarding", std::move(regarding)},
                      {"note", shortened(text.note)},
                      {"type", text.is_warning ? "Warning" : "Normal"}};
-    return event.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json_text(event, -1);
 }
 
 /// How often it was seen, as it says.

@@ -73,7 +73,7 @@ void Lease::put(const Json& object, bool is_new) {
     call.method = is_new ? "POST" : "PUT";
     call.path = is_new ? collection() : collection() + "/" + settings_.name;
     call.content_type = "application/json";
-    call.body = object.dump(-1, ' ', false, Json::error_handler_t::replace);
+    call.body = json_text(object, -1);
     call.limit = settings_.renew * 2;
     exchange_ = transport_.send(call, *this);
 }

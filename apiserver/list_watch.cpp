@@ -331,7 +331,7 @@ void ListWatch::take_error(const Json& status, Moment now) {
     }
     Reply reply;
     reply.status = code;
-    reply.body = status.dump(-1, ' ', false, Json::error_handler_t::replace);
+    reply.body = json_text(status, -1);
     report(refusal("watching " + settings_.path, reply));
     list_again(now + watch_backoff_.pause(jitter_));
 }

@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::json;
 
 std::string written(const Json& value) {
-    return value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json_text(value, -1);
 }
 
 Json finalizers_of(const Json& object) {

@@ -5,8 +5,6 @@
 #include "support/encoding.hpp"
 #include "support/json.hpp"
 
-#include <nlohmann/json.hpp>
-
 namespace cybele::pipeline {
 
 std::string print_json(const ImagePlan& plan) {
@@ -30,7 +28,7 @@ std::string print_json(const ImagePlan& plan) {
                         {"labels", plan.image.labels},
                         {"bases", plan.digests},
                         {"copies", copies}};
-    return value.dump(-1, ' ', false, Ordered::error_handler_t::replace);
+    return json_text(value, -1);
 }
 
 } // namespace cybele::pipeline

@@ -2,12 +2,12 @@
 #include "pipeline/provenance.hpp"
 
 #include "images/signatures/dsse.hpp"
+#include "support/json.hpp"
 
 #include <ctime>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::pipeline {
 namespace {
@@ -70,7 +70,7 @@ std::string provenance_statement(const BuildFacts& facts) {
               {"startedOn", time_text(facts.started)},
               {"finishedOn", time_text(facts.finished)}}},
             {"byproducts", Json::array()}}}}}};
-    return statement.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json_text(statement, -1);
 }
 
 Result<std::string> signed_provenance(const BuildFacts& facts, const images::Signers& signers) {

@@ -9,6 +9,7 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -16,7 +17,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::pipeline {
 namespace {
@@ -261,7 +261,7 @@ std::string print_recipe_sources(const RecipeSources& sources) {
                                {"fields", sources.fields},
                                {"lock", sources.lock},
                                {"files", files}};
-    return document.dump(-1, ' ', false, SourcesJson::error_handler_t::replace) + "\n";
+    return json_text(document, -1) + "\n";
 }
 
 Result<RecipeSources> parse_recipe_sources(std::string_view text) {

@@ -4,12 +4,11 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/http_failure.hpp"
+#include "support/json.hpp"
 #include "support/process.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
-
-#include <nlohmann/json.hpp>
 
 namespace cybele {
 
@@ -311,8 +310,7 @@ Result<Command> HttpClient::command(const std::string& argument) const {
 
 Result<HttpResponse> HttpClient::send(const HttpRequest& request) const {
     CYBELE_TRY(Command command, this->command());
-    command.input =
-        as_json(request, environment_).dump(-1, ' ', false, Json::error_handler_t::replace);
+    command.input = json_text(as_json(request, environment_), -1);
     if (request.limits.exchange.count() > 0) {
         command.limit =
             request.limits.exchange + std::chrono::seconds(5); // it keeps the limit itself

@@ -3,6 +3,7 @@
 
 #include "support/encoding.hpp"
 #include "support/http_failure.hpp"
+#include "support/json.hpp"
 #include "support/process.hpp"
 
 #include <algorithm>
@@ -12,7 +13,6 @@
 #include <string_view>
 #include <utility>
 
-#include <nlohmann/json.hpp>
 #include <sys/socket.h>
 
 namespace cybele {
@@ -36,7 +36,7 @@ Json session_headers(const std::vector<HttpHeader>& headers) {
 }
 
 std::string session_line(const Json& object) {
-    return object.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json_text(object, -1) + "\n";
 }
 
 void read_headers_into(const Json& object, HttpEvent& event) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/lint.hpp"
 
+#include "support/json.hpp"
 #include "support/message.hpp"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::lint {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 using nlohmann::json;
 
 std::string dump(const json& value) {
-    return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    return json_text(value) + "\n";
 }
 
 json finding_json(const Finding& finding, FindRule find_rule) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/message.hpp"
 
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
-
-#include <nlohmann/json.hpp>
 
 namespace cybele {
 
@@ -116,7 +115,7 @@ std::string format_json(const std::vector<Fault>& faults) {
         list.push_back(std::move(entry));
     }
     const nlohmann::json document{{"format", 1}, {"faults", std::move(list)}};
-    return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return json_text(document) + "\n";
 }
 
 } // namespace cybele

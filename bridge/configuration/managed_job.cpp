@@ -14,7 +14,6 @@
 #include <iterator>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::bridge {
 namespace {
@@ -47,7 +46,7 @@ std::string manifest_of(const ManagedJson& job) {
                            {"kind", "Job"},
                            {"metadata", {{"name", member_of(member_of(job, "metadata"), "name")}}},
                            {"spec", member_of(job, "spec")}};
-    return kept.dump(2, ' ', false, ManagedJson::error_handler_t::replace);
+    return json_text(kept);
 }
 
 Fault unserved(Problem problem, std::string because, std::string help) {

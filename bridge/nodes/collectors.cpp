@@ -130,8 +130,7 @@ void Collectors::make(const Object& object) {
     write.method = "POST";
     write.path = "/api/v1/namespaces/" + object.space + "/pods";
     write.content_type = apiserver::kJsonBody;
-    write.body = collector_json(object, place_)
-                     .dump(-1, ' ', false, CollectorsJson::error_handler_t::replace);
+    write.body = json_text(collector_json(object, place_), -1);
     write.patience = kPatienceOfCollectors;
     write.on_end =
         [this, uid = object.uid, name = collector_name(object)](const WriteResult& outcome) {

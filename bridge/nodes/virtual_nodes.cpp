@@ -118,7 +118,7 @@ void VirtualNodes::send(std::string method,
     write.method = std::move(method);
     write.path = std::move(path);
     write.content_type = type;
-    write.body = body.dump(-1, ' ', false, ViewJson::error_handler_t::replace);
+    write.body = json_text(body, -1);
     write.patience = kPatienceOfView;
     write.on_end = std::move(on_end);
     (void)writer_.submit(std::move(write), boot_time());

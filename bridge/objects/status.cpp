@@ -4,10 +4,9 @@
 #include "bridge/objects/plain_words.hpp"
 #include "bridge/objects/times.hpp"
 #include "support/find.hpp"
+#include "support/json.hpp"
 
 #include <algorithm>
-
-#include <nlohmann/json.hpp>
 
 namespace cybele::bridge {
 namespace {
@@ -89,7 +88,7 @@ OrderedJson all_fields(const Status& status) {
 
 /// What came from a batch system may hold any byte.
 std::string dump(const OrderedJson& json) {
-    return json.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+    return json_text(json, -1);
 }
 
 OrderedJson fields_that_are_set(const Status& status) {

@@ -140,8 +140,7 @@ Result<void> Listener::start(const std::string& client_authorities) {
                                   {"key", key},
                                   {"clients", client_authorities},
                                   {"command", answer_command(request_)}};
-    const std::string line =
-        settings.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    const std::string line = json_text(settings, -1) + "\n";
     if (::send(socket_.get(), line.data(), line.size(), MSG_NOSIGNAL) !=
         static_cast<ssize_t>(line.size())) {
         return cannot_listen(listen, "the helper cybelectl-http ended");

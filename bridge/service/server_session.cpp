@@ -41,7 +41,7 @@ Result<PageJson> content_of(const std::string& path, const std::optional<apiserv
 }
 
 std::string text_of_page(const PageJson& json) {
-    return json.dump(-1, ' ', false, PageJson::error_handler_t::replace);
+    return json_text(json, -1);
 }
 
 Result<Object> object_of_item(PageJson item, const PageJson& list, const JobReader& jobs) {

@@ -7,8 +7,6 @@
 #include <cstdint>
 #include <system_error>
 
-#include <nlohmann/json.hpp>
-
 namespace cybele::builder {
 namespace {
 
@@ -28,7 +26,7 @@ std::string print_failed(const FailedStep& failed) {
                           {"attributes", failed.attributes},
                           {"owners", failed.owners},
                           {"layers", layers}};
-    return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return json_text(document, 1) + "\n";
 }
 
 std::optional<FailedStep> read_failed(const std::string& about) {

@@ -3,8 +3,6 @@
 
 #include "support/json.hpp"
 
-#include <nlohmann/json.hpp>
-
 namespace cybele::builder {
 
 std::string print_kept(const KeptStep& kept) {
@@ -18,7 +16,7 @@ std::string print_kept(const KeptStep& kept) {
                                   {"parent", kept.parent},
                                   {"text", kept.text},
                                   {"parts", parts}};
-    return document.dump(1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return json_text(document, 1) + "\n";
 }
 
 KeptStep read_kept(std::string_view about) {

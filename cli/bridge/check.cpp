@@ -2,10 +2,9 @@
 #include "bridge/verbs/check.hpp"
 
 #include "cli/bridge/options.hpp"
+#include "support/json.hpp"
 
 #include <memory>
-
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 namespace {
@@ -19,7 +18,7 @@ void print_finding(const Session& session, const bridge::CheckFinding& finding) 
             line["because"] = finding.fault->because;
             line["help"] = finding.fault->help;
         }
-        Session::print(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+        Session::print(json_text(line, -1) + "\n");
     } else if (!finding.fault) {
         Session::print("ok: " + finding.what + "\n");
     } else {

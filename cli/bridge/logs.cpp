@@ -2,11 +2,10 @@
 #include "bridge/verbs/logs.hpp"
 
 #include "cli/bridge/options.hpp"
+#include "support/json.hpp"
 #include "support/signals.hpp"
 
 #include <memory>
-
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 namespace {
@@ -35,9 +34,7 @@ Result<int> print_bridge_logs(const Session& session, const BridgeLogsOptions& o
         }
         const nlohmann::ordered_json line{{"stream", options.is_errors ? "stderr" : "stdout"},
                                           {"text", text}};
-        return Session::try_print(
-                   line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n")
-            .has_value();
+        return Session::try_print(json_text(line, -1) + "\n").has_value();
     };
     CYBELE_CHECK(bridge::show_logs(service, request));
     return 0;

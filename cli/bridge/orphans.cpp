@@ -2,12 +2,12 @@
 #include "bridge/service/orphans.hpp"
 
 #include "cli/bridge/options.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <memory>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 namespace {
@@ -23,7 +23,7 @@ void print_orphan(const Session& session, const bridge::Orphan& orphan) {
                                           {"state", orphan.state},
                                           {"object", orphan.object},
                                           {"uid", orphan.uid}};
-        Session::print(line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n");
+        Session::print(json_text(line, -1) + "\n");
         return;
     }
     Session::print(fmt::format("job {} of {}, {}, of {}, uid {}\n",

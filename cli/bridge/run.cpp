@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/objects/times.hpp"
 #include "cli/bridge/options.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/stamp.hpp"
 
 #include <memory>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 namespace {
@@ -34,7 +34,7 @@ std::string line_of_json(const bridge::Transition& transition, const std::string
     }
     line["event"] = transition.what;
     line["detail"] = transition.detail;
-    return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return json_text(line, -1) + "\n";
 }
 
 Result<int> run_bridge(Session& session, const BridgeOptions& options) {

@@ -3,12 +3,12 @@
 #include "bridge/service/pulse.hpp"
 #include "bridge/verbs/overview.hpp"
 #include "cli/bridge/options.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <memory>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 namespace {
@@ -37,7 +37,7 @@ std::string json_of_overview(const bridge::Overview& overview) {
                                       {"objects", overview.objects},
                                       {"phases", overview.phases},
                                       {"not-accepted", overview.waits}};
-    return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return json_text(json, -1) + "\n";
 }
 
 struct BridgeStatusOptions : BridgeOptions {

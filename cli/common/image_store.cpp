@@ -3,13 +3,13 @@
 
 #include "registry/store/lease.hpp"
 #include "registry/store/stored_file.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/trusted_folders.hpp"
 
 #include <array>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
@@ -132,8 +132,7 @@ nlohmann::json image_json(const registry::StoredImage& image) {
 
 void print_document(nlohmann::json document) {
     document["format"] = 1;
-    using Handler = nlohmann::json::error_handler_t;
-    Session::print(document.dump(2, ' ', false, Handler::replace) + "\n");
+    Session::print(json_text(document) + "\n");
 }
 
 } // namespace cybele::cli

@@ -2,13 +2,12 @@
 #include "cli/common/refusal.hpp"
 
 #include "cli/common/reference_errors.hpp"
+#include "support/json.hpp"
 #include "support/message.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
 #include <iterator>
-
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
@@ -146,7 +145,7 @@ std::string shown_faults_json(const std::vector<Fault>& faults) {
             document["faults"][at]["more"] = "cybelectl explain " + std::string(page);
         }
     }
-    return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return json_text(document) + "\n";
 }
 
 } // namespace cybele::cli

@@ -4,6 +4,7 @@
 #include "cli/common/session.hpp"
 #include "images/inspection/inspect_json.hpp"
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <filesystem>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace cybele::cli {
@@ -47,7 +47,7 @@ std::string visible(const std::string& text) {
 }
 
 std::string dumped(const Json& json, int indent) {
-    return json.dump(indent, ' ', false, images::kReplaceBadUtf8);
+    return json_text(json, indent);
 }
 
 std::string or_dash(const std::string& text) {

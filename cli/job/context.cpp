@@ -4,6 +4,7 @@
 #include "cli/common/cli11.hpp"
 #include "submission/backends/connection.hpp"
 #include "submission/journal/array.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
@@ -196,7 +196,7 @@ nlohmann::ordered_json value_or_null(const std::optional<T>& value) {
 }
 
 std::string document_text(const nlohmann::ordered_json& document) {
-    return document.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return json_text(document) + "\n";
 }
 
 std::string print_rows(const nlohmann::ordered_json& rows) {

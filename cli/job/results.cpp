@@ -5,14 +5,13 @@
 #include "submission/journal/array.hpp"
 #include "submission/submit/runs.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
 #include <filesystem>
 #include <memory>
-
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 namespace {
@@ -59,7 +58,7 @@ std::string runs_json(const std::vector<submission::Run>& runs) {
         }
         list.push_back(std::move(one));
     }
-    return list.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+    return json_text(list) + "\n";
 }
 
 /// `--plot x=a,y=b -o plot.png`

@@ -6,13 +6,13 @@
 #include "images/openpgp/armor.hpp"
 #include "images/openpgp/key_directory.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <ctime>
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
@@ -193,9 +193,7 @@ Result<int> list_keys(const Session& session, const std::vector<std::string>& fi
     if (rows.empty()) {
         session.say(fmt::format("no key in {}", printable(directory.path().native())));
     }
-    using Handler = nlohmann::json::error_handler_t;
-    Session::print(session.is_json() ? document.dump(2, ' ', false, Handler::replace) + "\n"
-                                     : text);
+    Session::print(session.is_json() ? json_text(document) + "\n" : text);
     return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include "images/sif/types.hpp"
 #include "support/find.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -11,7 +12,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
@@ -166,8 +166,7 @@ std::string reference_json(const images::Verification& verification,
         all["SignerKeys"] = std::move(signers);
     }
     std::string text;
-    for (const char letter :
-         all.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n") {
+    for (const char letter : json_text(all) + "\n") {
         const bool is_escaped = letter == '<' || letter == '>' || letter == '&';
         text += is_escaped ? fmt::format("\\u{:04x}", static_cast<unsigned>(letter))
                            : std::string(1, letter);

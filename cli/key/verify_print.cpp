@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/key/verify_print.hpp"
 
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -9,7 +10,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::cli {
 
@@ -146,7 +146,7 @@ std::string verification_json(const images::Verification& verification,
                             {"without-group", verification.without_group},
                             {"orphans", verification.orphans}};
     put(document, "because", verification.because);
-    return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return json_text(document) + "\n";
 }
 
 } // namespace cybele::cli

@@ -4,13 +4,13 @@
 #include "pipeline/folder_documents.hpp"
 #include "pipeline/from_folder.hpp"
 #include "pipeline/new_project.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 
 #include <filesystem>
 #include <memory>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <unistd.h>
 
 namespace cybele::cli {
@@ -99,7 +99,7 @@ std::string plan_json(const pipeline::FromFolder& plan,
                                   {"saw", plan.saw},
                                   {"assumed", plan.assumed},
                                   {"next", plan.next}};
-    return document.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return json_text(document) + "\n";
 }
 
 Result<int> init_from_folder(Session& session, const InitOptions& options) {

@@ -17,7 +17,6 @@
 #include <optional>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -63,8 +62,7 @@ Result<Target> target_of(const SifOptions& options) {
 
 void print_sif_json(nlohmann::json document) {
     document["format"] = 1;
-    using Handler = nlohmann::json::error_handler_t;
-    Session::print(document.dump(2, ' ', false, Handler::replace) + "\n");
+    Session::print(json_text(document) + "\n");
 }
 
 /// Object by object, for an image may have 65535 of them.

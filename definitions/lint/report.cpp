@@ -3,9 +3,8 @@
 
 #include "definitions/grammar/rules.hpp"
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
-
-#include <nlohmann/json.hpp>
 
 namespace cybele::definitions {
 namespace {
@@ -59,7 +58,7 @@ std::string tree_json(const Tree& tree) {
         stages.push_back({{"line", stage.line}, {"blocks", std::move(blocks)}});
     }
     const json value{{"format", 1}, {"stages", std::move(stages)}};
-    return value.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+    return json_text(value) + "\n";
 }
 
 } // namespace cybele::definitions

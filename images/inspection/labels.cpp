@@ -4,8 +4,6 @@
 #include "images/inspection/inspect_json.hpp"
 #include "support/json.hpp"
 
-#include <nlohmann/json.hpp>
-
 namespace cybele::images {
 
 std::string print_labels(const Labels& labels) {
@@ -22,8 +20,7 @@ Result<Labels> parse_labels(std::string_view text) {
     }
     Labels labels;
     for (const auto& [key, value] : json.items()) {
-        labels[key] = value.is_string() ? value.get<std::string>()
-                                        : value.dump(-1, ' ', false, kReplaceBadUtf8);
+        labels[key] = value.is_string() ? value.get<std::string>() : json_text(value, -1);
     }
     return labels;
 }

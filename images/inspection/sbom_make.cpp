@@ -4,6 +4,7 @@
 #include "images/inspection/sbom.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
+#include "support/json.hpp"
 
 #include <array>
 #include <cctype>
@@ -11,7 +12,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::images {
 namespace {
@@ -164,7 +164,7 @@ std::string package_url(const Package& package, const PackageList& list) {
 
 std::string make_sbom(const SbomSubject& subject, const PackageList& packages) {
     const auto unique = subject.unique.empty() ? derived_uuid(subject, packages) : subject.unique;
-    return spdx(subject, packages, unique).dump(2, ' ', false, kReplaceBadUtf8) + "\n";
+    return json_text(spdx(subject, packages, unique)) + "\n";
 }
 
 } // namespace cybele::images

@@ -5,7 +5,6 @@
 #include "support/json.hpp"
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::images {
 
@@ -69,7 +68,7 @@ std::string write_envelope(const Envelope& envelope) {
     object["payloadType"] = envelope.payload_type;
     object["payload"] = base64(envelope.payload);
     object["signatures"] = std::move(signatures);
-    return object.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+    return json_text(object, -1);
 }
 
 Result<Envelope> parse_envelope(std::string_view text) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/objects/object.hpp"
+#include "support/json.hpp"
 
 #include <array>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::kubernetes {
 namespace {
@@ -29,10 +29,6 @@ constexpr std::array<Backend, 3> kBackends{
     {{"ssh", "SSH", "ssh", ""},
      {"rimrock", "Rimrock", "host", "rimrock"},
      {"slurmrestd", "Slurmrestd", "slurmrestd", "slurmrestd"}}};
-
-std::string json_text(const nlohmann::json& value) {
-    return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
-}
 
 const Backend* find_backend(const Object& object) {
     const auto* site = object.input.site;
@@ -263,11 +259,11 @@ Documents build_mirror_job(const Object& object) {
     return {config_map(object,
                        site_map,
                        {{"name", backend->name},
-                        {"configuration", Tree::Block{json_text(configuration)}}}),
+                        {"configuration", Tree::Block{json_text(configuration, -1) + "\n"}}}),
             config_map(object,
                        job_map,
                        {{"monitoring_period", std::to_string(connector.monitoring_period.count())},
-                        {"job", Tree::Block{json_text(job)}}}),
+                        {"job", Tree::Block{json_text(job, -1) + "\n"}}}),
             Tree::Map{{"apiVersion", "batch/v1"},
                       {"kind", "Job"},
                       {"metadata", object.metadata(object.job.name)},

@@ -2,11 +2,11 @@
 #include "definitions/grammar/lines.hpp"
 #include "recipes/model/recipe.hpp"
 #include "recipes/packages/packages.hpp"
+#include "support/json.hpp"
 
 #include <set>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::recipes {
 namespace {
@@ -28,8 +28,7 @@ std::string docker_quoted(std::string_view text) {
 
 /// A JSON string, for the exec form of instructions.
 std::string json(std::string_view text) {
-    return nlohmann::json(std::string(text))
-        .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    return json_text(nlohmann::json(std::string(text)), -1);
 }
 
 std::string run(std::string_view script) {

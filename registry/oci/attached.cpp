@@ -17,7 +17,6 @@
 
 #include <fmt/chrono.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::registry {
 
@@ -65,7 +64,7 @@ std::string manifest_text(const AttachRequest& request, const Manifest& subject)
     if (request.now > 0) {
         json["annotations"]["org.opencontainers.image.created"] = time_text(request.now);
     }
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json_text(json, -1);
 }
 
 /// The one layer of an attachment, into memory.

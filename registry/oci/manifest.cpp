@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::registry {
 
@@ -67,8 +66,7 @@ std::string go_string(std::string_view text) {
         {"\xe2\x80\xa8", "\\u2028"},
         {"\xe2\x80\xa9", "\\u2029"},
         {"\x7f", "\x7f"}};
-    std::string written =
-        Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+    std::string written = json_text(Json(std::string(text)), -1);
     for (const auto& [from, to] : kEscapes) {
         for (std::size_t at = 0; (at = written.find(from, at)) != std::string::npos;
              at += to.size()) {

@@ -9,8 +9,6 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 namespace cybele::registry {
 
 using Json = nlohmann::json;
@@ -31,7 +29,7 @@ Manifest index_with(const Json& entries) {
     nlohmann::ordered_json json{
         {"schemaVersion", 2}, {"mediaType", kReferrersIndexType}, {"manifests", entries}};
     Manifest manifest;
-    manifest.bytes = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    manifest.bytes = json_text(json, -1);
     manifest.media_type = kReferrersIndexType;
     manifest.digest = "sha256:" + hex(sha256(manifest.bytes));
     return manifest;

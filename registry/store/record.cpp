@@ -12,7 +12,6 @@
 #include <system_error>
 
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 namespace cybele::registry {
@@ -64,9 +63,7 @@ Result<void> write_sidecar(const Place& place, const Record& record, std::int64_
                         {"origin", record.origin},
                         {"names", record.names},
                         {"repositories", record.repositories}};
-    return place.write_shared(place.sidecar(record.digest),
-                              document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n",
-                              used);
+    return place.write_shared(place.sidecar(record.digest), json_text(document) + "\n", used);
 }
 
 Result<Record> read_sidecar(const Place& place, std::string_view digest) {

@@ -63,7 +63,7 @@ std::string to_json(const Instance& one) {
                                    {"dropCaps", one.drop_caps},
                                    {"logOutPath", one.log_out},
                                    {"logErrPath", one.log_err}};
-    return record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+    return json_text(record, -1) + "\n";
 }
 
 pid_t number_in(const nlohmann::json& record, const char* name) {

@@ -13,8 +13,6 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 namespace cybele::submission {
 namespace {
 
@@ -49,9 +47,7 @@ public:
         const Json body{{"host", service_->connection().host},
                         {"command", "sh -c " + shell_quote(framed_script(calls, readings, nonce))}};
         CYBELE_TRY(const ServiceAnswer answer,
-                   service_->ask({"POST",
-                                  "/api/process",
-                                  body.dump(-1, ' ', false, Json::error_handler_t::replace)}));
+                   service_->ask({"POST", "/api/process", json_text(body, -1)}));
         const std::string output = member_text(parsed_rimrock_answer(answer), "standard_output");
         auto answers = read_frames(output, calls.size(), readings.size(), nonce);
         if (answer.status != kRimrockOk || !answers) {
@@ -108,11 +104,7 @@ public:
                                         script == submission.files.end() ? "" : script->bytes,
                                         is_slurm_)},
                         {"tag", submission.uuid}};
-        const auto answer =
-            service_->ask({"POST",
-                           "/api/jobs",
-                           body.dump(-1, ' ', false, Json::error_handler_t::replace),
-                           false});
+        const auto answer = service_->ask({"POST", "/api/jobs", json_text(body, -1), false});
         if (!answer) {
             const Fault& fault = answer.error().faults().front();
             return {Receipt::Kind::kUnclear, {}, fault.message + ": " + fault.because};

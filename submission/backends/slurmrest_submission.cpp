@@ -3,12 +3,11 @@
 #include "schedulers/reading/batch_script.hpp"
 #include "submission/backends/command_backend.hpp"
 #include "submission/backends/slurmrest_shapes.hpp"
+#include "support/json.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
-
-#include <nlohmann/json.hpp>
 
 namespace cybele::submission::slurmrest {
 namespace {
@@ -216,7 +215,7 @@ submission_body(const Submission& submission, const std::string& script, Version
         }
     }
     const OrderedJson document{{"script", script}, {"job", job}};
-    return document.dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+    return json_text(document, -1);
 }
 
 } // namespace cybele::submission::slurmrest

@@ -9,8 +9,6 @@
 #include <filesystem>
 #include <unordered_map>
 
-#include <nlohmann/json.hpp>
-
 namespace cybele::submission {
 namespace {
 
@@ -283,7 +281,7 @@ void take_element(const Entry& element, Entry& job) {
             list.push_back(found->second);
         }
     }
-    job.elements = list.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    job.elements = json_text(list, -1);
 }
 
 void take_known_ends(const Entry& kept, std::size_t owner, std::vector<Element>& elements) {
@@ -360,9 +358,7 @@ void fold_elements(const std::vector<Element>& elements, std::size_t owner, Entr
     entry.ended = is_ended ? ended : 0;
     entry.missing_since = missing_since;
     entry.node = shown.node;
-    entry.elements = entry.array.empty()
-                         ? std::string()
-                         : known.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+    entry.elements = entry.array.empty() ? std::string() : json_text(known, -1);
 }
 
 } // namespace cybele::submission

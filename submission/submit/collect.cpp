@@ -18,8 +18,6 @@
 #include <algorithm>
 #include <memory>
 
-#include <nlohmann/json.hpp>
-
 namespace cybele::submission {
 namespace {
 
@@ -271,7 +269,7 @@ std::string describe_results(const Entry& entry,
     if (!elements.empty()) {
         document["elements"] = describe_elements(elements);
     }
-    return document.dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+    return json_text(document) + "\n";
 }
 
 Fault script_warning(const ReadBack& script, const fs::path& file) {

@@ -2,8 +2,7 @@
 #include "submission/submit/job_json.hpp"
 
 #include "launchers/plan/plan.hpp"
-
-#include <nlohmann/json.hpp>
+#include "support/json.hpp"
 
 namespace cybele::submission {
 namespace {
@@ -95,7 +94,7 @@ Ordered provided(const Job& job) {
 }
 
 std::string line_of(const Ordered& value) {
-    return value.dump(-1, ' ', false, Ordered::error_handler_t::replace);
+    return json_text(value, -1);
 }
 
 } // namespace

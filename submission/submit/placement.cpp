@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "submission/submit/placement.hpp"
 
+#include "support/json.hpp"
 #include "support/size.hpp"
 
 #include <algorithm>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 namespace cybele::submission {
 namespace {
@@ -206,7 +206,7 @@ std::string placement_json(const Placement& placement) {
         {"target", placement.target ? Json(target_text(*placement.target)) : Json(nullptr)},
         {"decided-by", placement.table[placement.decided].rule},
         {"rules", rules}};
-    return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+    return json_text(document) + "\n";
 }
 
 } // namespace cybele::submission

@@ -13,8 +13,6 @@
 
 #include <algorithm>
 
-#include <nlohmann/json.hpp>
-
 namespace cybele::submission {
 namespace {
 
@@ -310,11 +308,11 @@ std::string request_text(const JobRequest& request, const RenderedJob& job) {
     std::error_code error;
     const std::string site =
         request.site.empty() ? "" : fs::absolute(request.site, error).lexically_normal().native();
-    return Json{{"site", site},
-                {"overrides", overrides},
-                {"document-digest", document_digest(request.file)},
-                {"inputs", input_digests(job)}}
-        .dump(-1, ' ', false, Json::error_handler_t::replace);
+    return json_text(Json{{"site", site},
+                          {"overrides", overrides},
+                          {"document-digest", document_digest(request.file)},
+                          {"inputs", input_digests(job)}},
+                     -1);
 }
 
 Result<Entry> job_to_repeat(const Journal& journal, const std::string& name) {

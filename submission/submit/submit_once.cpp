@@ -7,6 +7,7 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/file.hpp"
+#include "support/json.hpp"
 #include "support/lock.hpp"
 #include "support/quote.hpp"
 
@@ -14,7 +15,6 @@
 #include <csignal>
 
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <sys/file.h>
 #include <unistd.h>
 
@@ -124,8 +124,7 @@ Entry submitted_entry(const RenderedJob& ready, const Submission& submission, st
     entry.array = job.array;
     entry.image_digest = ready.input.file_digest;
     if (!job.output.results.empty()) {
-        entry.results = nlohmann::json(job.output.results)
-                            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+        entry.results = json_text(nlohmann::json(job.output.results), -1);
         entry.results_to = job.output.to;
     }
     entry.nodes = job.resources.nodes;
