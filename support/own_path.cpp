@@ -40,10 +40,12 @@ bool is_private_group(int fd, const struct stat& status) {
            ::getxattr(path.c_str(), "system.posix_acl_access", nullptr, 0) <= 0;
 }
 
+enum class Judged { kAll, kLinks };
+
 class OwnWalk {
 public:
-    OwnWalk(fs::path path, const OwnPathRules& rules, bool judges_links_only = false)
-        : path_(std::move(path)), rules_(rules), judges_links_only_(judges_links_only) {}
+    OwnWalk(fs::path path, const OwnPathRules& rules, Judged judged = Judged::kAll)
+        : path_(std::move(path)), rules_(rules), judged_(judged) {}
 
     Result<UniqueFd> go() {
         const UniqueFd root(::open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -112,7 +114,7 @@ private:
         if (!is_link && one.is_last && !rules_.is_folder && !S_ISREG(mode)) {
             return foreign("it is not a regular file", "use a file of your own");
         }
-        if (judges_links_only_ && !is_link) {
+        if (judged_ == Judged::kLinks && !is_link) {
             return {};
         }
         const std::string shown = printable(one.shown.native());
@@ -166,7 +168,7 @@ private:
 
     fs::path path_;
     OwnPathRules rules_;
-    bool judges_links_only_;
+    Judged judged_;
 };
 
 } // namespace
@@ -176,13 +178,13 @@ Result<UniqueFd> open_own(const fs::path& path, const OwnPathRules& rules) {
 }
 
 Result<UniqueFd> open_file_past_own_links(const fs::path& path) {
-    return OwnWalk(path, {}, true).go();
+    return OwnWalk(path, {}, Judged::kLinks).go();
 }
 
 Result<UniqueFd> open_folder_past_own_links(const fs::path& path) {
     OwnPathRules rules;
     rules.is_folder = true;
-    return OwnWalk(path, rules, true).go();
+    return OwnWalk(path, rules, Judged::kLinks).go();
 }
 
 Result<std::string> read_own_file(const fs::path& path, std::size_t limit) {

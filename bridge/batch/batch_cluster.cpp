@@ -123,11 +123,12 @@ Call BatchCluster::record_call(std::string_view script,
     return call;
 }
 
-Call BatchCluster::search_call(const Object& object, const Login& login, bool closes) const {
-    Call call = record_call(
-        kSearchScript,
-        login,
-        {login.workdir.native(), record_of(object, login.workdir).native(), closes ? "yes" : "no"});
+Call BatchCluster::search_call(const Object& object, const Login& login, Claims claims) const {
+    Call call = record_call(kSearchScript,
+                            login,
+                            {login.workdir.native(),
+                             record_of(object, login.workdir).native(),
+                             claims == Claims::kClosed ? "yes" : "no"});
     call.directory.clear(); // where it cannot be entered, the script says so
     return call;
 }

@@ -68,7 +68,7 @@ public:
     [[nodiscard]] Poll poll() override;
     [[nodiscard]] Poll poll_again() override;
     [[nodiscard]] RecordSight
-    search(const Object& object, const std::string& account, bool closes) override;
+    search(const Object& object, const std::string& account, Claims claims) override;
     [[nodiscard]] std::vector<Inquired> inquire(const std::vector<const Object*>& objects,
                                                 const std::string& account) override;
     [[nodiscard]] std::vector<RecordSight> search_many(const std::vector<const Object*>& all,
@@ -121,7 +121,7 @@ private:
     [[nodiscard]] submission::Call
     record_call(std::string_view script, const Login& login, std::vector<std::string> words) const;
     [[nodiscard]] submission::Call
-    search_call(const Object& object, const Login& login, bool closes) const;
+    search_call(const Object& object, const Login& login, Claims claims) const;
     [[nodiscard]] submission::Call
     hand_over_call(const Object& object, const Login& login, int attempt) const;
     void ask_accounting(Login& login,

@@ -172,12 +172,12 @@ std::vector<RecordSight> BatchCluster::exchange(Login& login, const std::vector<
     return sights;
 }
 
-RecordSight BatchCluster::search(const Object& object, const std::string& account, bool closes) {
+RecordSight BatchCluster::search(const Object& object, const std::string& account, Claims claims) {
     Login* login = login_of(account);
     if (login == nullptr) {
         return {};
     }
-    return exchange(*login, object, {search_call(object, *login, closes)});
+    return exchange(*login, object, {search_call(object, *login, claims)});
 }
 
 std::vector<RecordSight> BatchCluster::search_many(const std::vector<const Object*>& all,
@@ -187,7 +187,7 @@ std::vector<RecordSight> BatchCluster::search_many(const std::vector<const Objec
     for (std::size_t at = 0; login != nullptr && at < all.size(); at += kMostInTrip) {
         std::vector<Asked> asked;
         for (std::size_t one = at; one < std::min(all.size(), at + kMostInTrip); ++one) {
-            asked.push_back({all[one], {search_call(*all[one], *login, false)}});
+            asked.push_back({all[one], {search_call(*all[one], *login, Claims::kOpen)}});
         }
         for (RecordSight& sight : exchange(*login, asked)) {
             sights.push_back(std::move(sight));
@@ -230,7 +230,7 @@ std::vector<RecordSight> BatchCluster::hand_over(Login& login, const std::vector
     for (const HandOver& one : trip) {
         asked.push_back({one.object,
                          {hand_over_call(*one.object, login, one.attempt),
-                          search_call(*one.object, login, false)}});
+                          search_call(*one.object, login, Claims::kOpen)}});
     }
     std::vector<RecordSight> sights = exchange(login, asked);
     std::vector<HandOver> unused;
@@ -268,7 +268,7 @@ RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, 
         object,
         {record_call(
              kClaimScript, login, {record.native(), std::to_string(attempt), note_of(object)}),
-         search_call(object, login, false)});
+         search_call(object, login, Claims::kOpen)});
     if (!sight.was_read || sight.claims != attempt || !sight.answer.empty() || !may_act()) {
         return sight;
     }
@@ -281,7 +281,7 @@ RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, 
         sight = exchange(login,
                          object,
                          {record_call(kNoteAnswerScript, login, {record.native(), receipt.id}),
-                          search_call(object, login, false)});
+                          search_call(object, login, Claims::kOpen)});
         sight.answer = receipt.id;
         break;
     case submission::Receipt::Kind::kRefused: // final once every bridge reads it
@@ -291,7 +291,7 @@ RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, 
             {record_call(kNoteRefusal,
                          login,
                          {record.native(), std::to_string(attempt), plain_words(receipt.words)}),
-             search_call(object, login, false)});
+             search_call(object, login, Claims::kOpen)});
     case submission::Receipt::Kind::kUnreachable:
         give_back(login, {{&object, attempt}});
         note_failure(login);

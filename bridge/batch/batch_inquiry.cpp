@@ -128,7 +128,7 @@ void BatchCluster::read_records(Login& login,
         const std::size_t end = std::min(objects.size(), at + kMostRecords);
         std::vector<submission::Call> calls;
         for (std::size_t one = at; one < end; ++one) {
-            calls.push_back(search_call(*objects[one], login, false));
+            calls.push_back(search_call(*objects[one], login, Claims::kOpen));
         }
         const auto answers = ask(login, calls);
         for (std::size_t one = at; one < end; ++one) {

@@ -45,6 +45,9 @@ struct Collected {
     std::int64_t count = 0; ///< of all files
 };
 
+/// Whether hand-overs can begin through claims of a record from now on.
+enum class Claims { kOpen, kClosed };
+
 /// A batch system with the records of its jobs. Everything but `poll` runs as the job's account.
 class Cluster {
 public:
@@ -67,15 +70,15 @@ public:
     [[nodiscard]] virtual Poll poll_again() {
         return poll();
     }
-    /// The record of the object's job. `closes`: from then on no hand-over can begin through it.
+    /// The record of the object's job.
     [[nodiscard]] virtual RecordSight
-    search(const Object& object, const std::string& account, bool closes) = 0;
+    search(const Object& object, const std::string& account, Claims claims) = 0;
     /// The records of many objects of one account, in their order.
     [[nodiscard]] virtual std::vector<RecordSight>
     search_many(const std::vector<const Object*>& all, const std::string& account) {
         std::vector<RecordSight> found;
         for (const Object* object : all) {
-            found.push_back(search(*object, account, false));
+            found.push_back(search(*object, account, Claims::kOpen));
         }
         return found;
     }

@@ -112,7 +112,7 @@ private:
         const std::string& account = view_.account;
         switch (action.kind) {
         case Action::Kind::kClose:
-            return take_record(cluster_.search(object_, account, true));
+            return take_record(cluster_.search(object_, account, Claims::kClosed));
         case Action::Kind::kSearch:
             outcome_.need = Need::kSearch;
             return false;

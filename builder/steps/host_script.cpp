@@ -29,14 +29,6 @@ constexpr std::array<const char*, 3> kOwnFolders = {"/tmp", "/var/tmp", "/run"};
 /// Made by enclose_build_step().
 constexpr std::array<std::string_view, 3> kEnclosed = {"dev", "proc", "sys"};
 
-ns::Mount host_bind(const fs::path& path, bool is_read_only) {
-    ns::Mount mount;
-    mount.source = path;
-    mount.target = path;
-    mount.is_read_only = is_read_only;
-    return mount;
-}
-
 /// The machine's folders below `tree`, an empty folder that becomes the root, read-only with all
 /// that is mounted in them.
 Result<std::vector<ns::Mount>> machine_folders(const fs::path& tree) {
@@ -57,7 +49,7 @@ Result<std::vector<ns::Mount>> machine_folders(const fs::path& tree) {
                     system_error("cannot make a link in " + printable(tree.native()), errno));
             }
         } else if (entry->is_directory(error)) {
-            mounts.push_back(host_bind(path, true));
+            mounts.push_back(bind(path, path, Access::kReadOnly));
             mounts.back().is_optional = true; // a folder that this user may not enter
         }
     }
@@ -125,14 +117,14 @@ Result<ScriptEnd> run_host_enclosed(const fs::path& root,
     sandbox.mounts.clear();
     ns::enclose_build_step(sandbox); // its folders come behind the machine's
     sandbox.mounts.insert(sandbox.mounts.begin(), machine.begin(), machine.end());
-    sandbox.mounts.push_back(host_bind(directory, true)); // it may be in /tmp
-    sandbox.mounts.push_back(host_bind(root, false));
-    ns::Mount file = host_bind(brought, true);
+    sandbox.mounts.push_back(bind(directory, directory, Access::kReadOnly)); // it may be in /tmp
+    sandbox.mounts.push_back(bind(root, root, Access::kWritable));
+    ns::Mount file = bind(brought, brought, Access::kReadOnly);
     file.target = kBroughtScript;
     sandbox.mounts.push_back(file);
     const auto names = read_file("/etc/resolv.conf"); // may be a link into /run
     CYBELE_CHECK(write_file(brought / "resolv.conf", names ? *names : std::string()));
-    ns::Mount resolver = host_bind(brought / "resolv.conf", true);
+    ns::Mount resolver = bind(brought / "resolv.conf", brought / "resolv.conf", Access::kReadOnly);
     resolver.target = "/etc/resolv.conf";
     resolver.is_optional = true;
     sandbox.mounts.push_back(resolver);

@@ -107,14 +107,6 @@ EnvironmentMap script_environment(const HostEnvironment& host_environment) {
 
 namespace ns = namespaces;
 
-ns::Mount bind(const fs::path& source, const fs::path& target, bool is_read_only) {
-    ns::Mount mount;
-    mount.source = source;
-    mount.target = target;
-    mount.is_read_only = is_read_only;
-    return mount;
-}
-
 /// `command` in the tree, enclosed as each step is.
 ns::Sandbox step_sandbox(const fs::path& root,
                          std::vector<std::string> command,
@@ -136,7 +128,7 @@ Result<void> add_network_files(const HostEnvironment& host_environment,
         const auto text = read_file(fs::path("/etc") / name);
         const fs::path copy = host_environment.work / name;
         CYBELE_CHECK(write_file(copy, text ? *text : std::string()));
-        mounts.push_back(bind(copy, fs::path("/etc") / name, false));
+        mounts.push_back(bind(copy, fs::path("/etc") / name, Access::kWritable));
     }
     return {};
 }
@@ -144,7 +136,8 @@ Result<void> add_network_files(const HostEnvironment& host_environment,
 /// What the user lets steps see.
 void add_step_binds(const HostEnvironment& host_environment, std::vector<ns::Mount>& mounts) {
     for (const StepBind& one : host_environment.binds) {
-        mounts.push_back(bind(one.source, one.target, one.is_read_only));
+        mounts.push_back(
+            bind(one.source, one.target, one.is_read_only ? Access::kReadOnly : Access::kWritable));
         mounts.back().make_target = false;
     }
 }
@@ -174,11 +167,11 @@ public:
     }
     void add_to(std::vector<ns::Mount>& mounts) const {
         if (is_wanted_) {
-            ns::Mount mount = bind(directory_, "/var/cache/apt", false);
+            ns::Mount mount = bind(directory_, "/var/cache/apt", Access::kWritable);
             mount.is_optional = true;
             mount.make_target = false;
             mounts.push_back(mount);
-            mounts.push_back(bind(store_, fs::path(kBrought) / "apt" / "store", true));
+            mounts.push_back(bind(store_, fs::path(kBrought) / "apt" / "store", Access::kReadOnly));
         }
     }
     /// apt's options, for the methods that the tree has.
@@ -251,6 +244,14 @@ fs::path ca_of(const BuildRequest& request, const Environment& environment) {
 }
 
 } // namespace
+
+ns::Mount bind(const fs::path& source, const fs::path& target, Access access) {
+    ns::Mount mount;
+    mount.source = source;
+    mount.target = target;
+    mount.is_read_only = access == Access::kReadOnly;
+    return mount;
+}
 
 Result<HostEnvironment> find_surroundings(const BuildRequest& request,
                                           const Environment& environment) {
@@ -342,7 +343,7 @@ Result<ScriptEnd> run_recorded(ns::Sandbox& sandbox,
     const fs::path state = host_environment.work / "state";
     CYBELE_CHECK(write_file(state, ""));
     CYBELE_CHECK(write_file(brought / "state", "")); // where the file is mounted
-    sandbox.mounts.push_back(bind(state, fs::path(kStatePath), false));
+    sandbox.mounts.push_back(bind(state, fs::path(kStatePath), Access::kWritable));
     auto result = run_logged(sandbox, host_environment);
     if (result && result->code != 0) {
         result->state = read_file(state, kMostState).value_or("");
@@ -378,9 +379,9 @@ Result<ScriptEnd> run_inside(const fs::path& root,
         sandbox.environment["ENV"] = fmt::format("{}/{}.script", kBrought, script.section);
     }
     CYBELE_CHECK(add_network_files(host_environment, sandbox.mounts));
-    sandbox.mounts.push_back(bind(brought, kBrought, true));
+    sandbox.mounts.push_back(bind(brought, kBrought, Access::kReadOnly));
     if (is_post_script) {
-        sandbox.mounts.push_back(bind(brought / "post.script", kPostScript, true));
+        sandbox.mounts.push_back(bind(brought / "post.script", kPostScript, Access::kReadOnly));
     }
     add_step_binds(host_environment, sandbox.mounts);
     packages.add_to(sandbox.mounts);

@@ -41,6 +41,12 @@ struct InsideScript {
                                             const std::vector<std::string>& words,
                                             const HostEnvironment& host_environment);
 
+enum class Access { kReadOnly, kWritable };
+
+/// `source` of the machine at `target`.
+[[nodiscard]] namespaces::Mount
+bind(const std::filesystem::path& source, const std::filesystem::path& target, Access access);
+
 /// What a test may do with the tree.
 enum class TestTree { kReadOnly, kWritable };
 

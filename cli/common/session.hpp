@@ -132,8 +132,10 @@ struct Session {
     [[nodiscard]] static Result<void> try_print(std::string_view text);
 };
 
-/// `verb.option("--format", …)` with the words that every printing verb takes; checks know SARIF.
-void add_format(CLI::App& verb, Session& session, bool has_sarif = false);
+enum class Formats { kUsual, kAlsoSarif };
+
+/// `verb.option("--format", …)` with text and json, and for checks sarif.
+void add_format(CLI::App& verb, Session& session, Formats formats = Formats::kUsual);
 
 /// A verb with its help: one sentence and examples (a line each).
 CLI::App* add_verb(CLI::App& parent,

@@ -4,9 +4,9 @@
 
 namespace cybele::cli {
 
-void add_format(CLI::App& verb, Session& session, bool has_sarif) {
+void add_format(CLI::App& verb, Session& session, Formats formats) {
     std::vector<std::string> forms{"text", "json"};
-    if (has_sarif) {
+    if (formats == Formats::kAlsoSarif) {
         forms.emplace_back("sarif");
     }
     verb.add_option("--format", session.format, "form of the output and of messages")

@@ -398,7 +398,7 @@ void install_job_check(CLI::App& job, Session& session) {
                      "Sites")
         ->required()
         ->type_name("JOB");
-    add_place_options(*verb, session, *options, true);
+    add_place_options(*verb, session, *options, Formats::kAlsoSarif);
     add_overrides(*verb, *options);
     verb->add_flag("--strict", options->is_strict, "treat notes as errors (exit code 3)");
     verb->callback([&session, options] {

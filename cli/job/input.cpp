@@ -15,20 +15,20 @@
 
 namespace cybele::cli {
 
-void add_job_options(CLI::App& verb, Session& session, JobOptions& options, bool has_sarif) {
+void add_job_options(CLI::App& verb, Session& session, JobOptions& options, Formats formats) {
     verb.add_option("job", options.file, "the Job, or a folder with job.yaml")
         ->required()
         ->type_name("JOB");
-    add_place_options(verb, session, options, has_sarif);
+    add_place_options(verb, session, options, formats);
 }
 
-void add_place_options(CLI::App& verb, Session& session, JobOptions& options, bool has_sarif) {
+void add_place_options(CLI::App& verb, Session& session, JobOptions& options, Formats formats) {
     verb.add_option("--scheduler",
                     options.scheduler,
                     "batch system, pbspro for PBS Pro and OpenPBS (default: the Site's, or local)")
         ->check(CLI::IsMember(schedulers::dialect_names()));
     verb.add_option("--site", options.site, "Site where the job will run")->type_name("FILE");
-    add_format(verb, session, has_sarif);
+    add_format(verb, session, formats);
 }
 
 namespace {

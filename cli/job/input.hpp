@@ -25,12 +25,15 @@ struct JobOptions {
     submission::Overrides overrides;
 };
 
-void add_job_options(CLI::App& verb, Session& session, JobOptions& options, bool has_sarif = false);
+void add_job_options(CLI::App& verb,
+                     Session& session,
+                     JobOptions& options,
+                     Formats formats = Formats::kUsual);
 /// Those of them that say where it runs, and the form of what is printed.
 void add_place_options(CLI::App& verb,
                        Session& session,
                        JobOptions& options,
-                       bool has_sarif = false);
+                       Formats formats = Formats::kUsual);
 /// sbatch's letters.
 void add_overrides(CLI::App& verb, JobOptions& options);
 

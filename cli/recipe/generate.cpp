@@ -149,7 +149,7 @@ void install_generate(CLI::App& app, Session& session) {
                    options->is_check,
                    "write nothing; print a diff and exit with 3 if a file is stale (in CI: see "
                    "`cybelectl explain ci`)");
-    add_format(*verb, session, true);
+    add_format(*verb, session, Formats::kAlsoSarif);
     verb->callback([&session, options] {
         session.checked_file = options->folder;
         session.action = [&session, options] {

@@ -285,9 +285,9 @@ public:
                   const std::string& description,
                   const std::vector<std::string>& examples,
                   Work work,
-                  bool has_sarif = false) {
+                  Formats formats = Formats::kUsual) {
         CLI::App* verb = add_verb(parent_, name, description, examples);
-        add_format(*verb, session_, has_sarif);
+        add_format(*verb, session_, formats);
         verb->callback([&session = session_, options = options_, work] {
             session.checked_file = options->files.empty() ? "" : options->files.front();
             session.action = [&session, options, work] {
@@ -331,7 +331,7 @@ void add_check(Verbs& verbs) {
                    "cybelectl recipe check .",
                    "cybelectl recipe check . --format sarif > recipes.sarif"},
                   check_recipe,
-                  true);
+                  Formats::kAlsoSarif);
     verb.add_option("file",
                     verbs.options().files,
                     "Recipes, or folders with the Recipes of a project; - is standard input")

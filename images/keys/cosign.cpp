@@ -49,14 +49,14 @@ const Json& member(const Json& object, const char* name) {
     return found == object.end() ? null : *found;
 }
 
-std::string json_text(const Json& value) {
+std::string text_in(const Json& value) {
     const auto* const text = value.get_ptr<const std::string*>();
     return text == nullptr ? std::string() : *text;
 }
 
 /// A member whose value is base64; empty where it is not.
 std::string bytes_at(const Json& object, const char* name) {
-    const auto bytes = base64_decode(json_text(member(object, name)));
+    const auto bytes = base64_decode(text_in(member(object, name)));
     return bytes ? *bytes : std::string();
 }
 
@@ -85,8 +85,8 @@ Result<Sealed> parse(const PemBlock& block, const fs::path& path) {
     }
     const Json& kdf = member(json, "kdf");
     const Json& cipher = member(json, "cipher");
-    if (json_text(member(kdf, "name")) != "scrypt" ||
-        json_text(member(cipher, "name")) != "nacl/secretbox") {
+    if (text_in(member(kdf, "name")) != "scrypt" ||
+        text_in(member(cipher, "name")) != "nacl/secretbox") {
         return refused_cosign_key(path, "it is not encrypted by scrypt and nacl/secretbox");
     }
     const Json& parameters = member(kdf, "params");

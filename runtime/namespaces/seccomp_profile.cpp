@@ -95,10 +95,11 @@ private:
                           if_true,
                           if_false});
     }
-    void load_half(const Condition& condition, bool is_high) {
-        const std::size_t from = offsetof(seccomp_data, args) +
-                                 condition.index * sizeof(std::uint64_t) +
-                                 (is_high == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) ? 4 : 0);
+    enum class Half { kHigh, kLow };
+    void load_half(const Condition& condition, Half half) {
+        const std::size_t from =
+            offsetof(seccomp_data, args) + condition.index * sizeof(std::uint64_t) +
+            ((half == Half::kHigh) == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__) ? 4 : 0);
         statement(BPF_LD | BPF_W | BPF_ABS, static_cast<std::uint32_t>(from));
     }
 
@@ -110,23 +111,23 @@ void Block::add(const Condition& condition) {
     const auto high = static_cast<std::uint32_t>(condition.value >> 32U);
     const auto low = static_cast<std::uint32_t>(condition.value);
     const std::string& op = condition.op;
-    load_half(condition, true);
+    load_half(condition, Half::kHigh);
     if (op == "SCMP_CMP_MASKED_EQ") {
         statement(BPF_ALU | BPF_AND | BPF_K, high);
         jump(BPF_JEQ,
              static_cast<std::uint32_t>(condition.other >> 32U),
              Target::kNext,
              Target::kEnd);
-        load_half(condition, false);
+        load_half(condition, Half::kLow);
         statement(BPF_ALU | BPF_AND | BPF_K, low);
         jump(BPF_JEQ, static_cast<std::uint32_t>(condition.other), Target::kNext, Target::kEnd);
     } else if (op == "SCMP_CMP_EQ") {
         jump(BPF_JEQ, high, Target::kNext, Target::kEnd);
-        load_half(condition, false);
+        load_half(condition, Half::kLow);
         jump(BPF_JEQ, low, Target::kNext, Target::kEnd);
     } else if (op == "SCMP_CMP_NE") {
         jump(BPF_JEQ, high, Target::kNext, Target::kPass);
-        load_half(condition, false);
+        load_half(condition, Half::kLow);
         jump(BPF_JEQ, low, Target::kEnd, Target::kNext);
     } else {
         const bool is_greater = op == "SCMP_CMP_GT" || op == "SCMP_CMP_GE";
@@ -134,7 +135,7 @@ void Block::add(const Condition& condition) {
         const std::uint16_t code = op == "SCMP_CMP_GT" || op == "SCMP_CMP_LE" ? BPF_JGT : BPF_JGE;
         jump(BPF_JGT, high, is_greater ? Target::kPass : Target::kEnd, Target::kNext);
         jump(BPF_JEQ, high, Target::kNext, is_greater ? Target::kEnd : Target::kPass);
-        load_half(condition, false);
+        load_half(condition, Half::kLow);
         jump(code,
              low,
              is_greater ? Target::kNext : Target::kEnd,

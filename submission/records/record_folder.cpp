@@ -48,9 +48,12 @@ Result<void> check(const UniqueFd& fd, const fs::path& path) {
                                status.st_mode & kPermissions));
 }
 
-Result<UniqueFd> open_folder(int parent, const fs::path& path, bool is_made) {
+enum class IfMissing { kMake, kRefuse };
+
+Result<UniqueFd> open_folder(int parent, const fs::path& path, IfMissing if_missing) {
     const std::string name = parent == AT_FDCWD ? path.native() : path.filename().native();
-    if (is_made && ::mkdirat(parent, name.c_str(), kPrivate) != 0 && errno != EEXIST) {
+    if (if_missing == IfMissing::kMake && ::mkdirat(parent, name.c_str(), kPrivate) != 0 &&
+        errno != EEXIST) {
         return fail(system_error("cannot make the folder " + printable(path.native()), errno));
     }
     UniqueFd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -75,14 +78,15 @@ Result<UniqueFd> open_folder(int parent, const fs::path& path, bool is_made) {
 
 Result<RecordFolder> RecordFolder::make(const fs::path& record) {
     CYBELE_CHECK(make_directories(record.parent_path().parent_path()));
-    CYBELE_TRY(const UniqueFd above, open_folder(AT_FDCWD, record.parent_path(), true));
-    CYBELE_TRY(UniqueFd fd, open_folder(above.get(), record, true));
+    CYBELE_TRY(const UniqueFd above, open_folder(AT_FDCWD, record.parent_path(), IfMissing::kMake));
+    CYBELE_TRY(UniqueFd fd, open_folder(above.get(), record, IfMissing::kMake));
     return RecordFolder(record, std::move(fd));
 }
 
 Result<RecordFolder> RecordFolder::open(const fs::path& record) {
-    CYBELE_TRY(const UniqueFd above, open_folder(AT_FDCWD, record.parent_path(), false));
-    CYBELE_TRY(UniqueFd fd, open_folder(above.get(), record, false));
+    CYBELE_TRY(const UniqueFd above,
+               open_folder(AT_FDCWD, record.parent_path(), IfMissing::kRefuse));
+    CYBELE_TRY(UniqueFd fd, open_folder(above.get(), record, IfMissing::kRefuse));
     return RecordFolder(record, std::move(fd));
 }
 

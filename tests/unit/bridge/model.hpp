@@ -111,14 +111,15 @@ public:
         return poll;
     }
 
-    bridge::RecordSight
-    search(const bridge::Object& object, const std::string& account, bool closes) override {
+    bridge::RecordSight search(const bridge::Object& object,
+                               const std::string& account,
+                               bridge::Claims claims) override {
         world_.point();
         if (world_.chance(5) || account != "alice") {
             return {};
         }
         Record& record = records[object.uid];
-        record.is_closed = record.is_closed || closes;
+        record.is_closed = record.is_closed || claims == bridge::Claims::kClosed;
         const bridge::RecordSight sight = read(record);
         world_.point();
         return sight;
@@ -136,7 +137,7 @@ public:
             if (was_asked && has_accounting && job != nullptr && job->token == object->uid) {
                 one.accounted.job = seen(*job);
             }
-            one.record = search(*object, account, false);
+            one.record = search(*object, account, bridge::Claims::kOpen);
         }
         return all;
     }
