@@ -28,7 +28,7 @@ struct EvidenceRow {
     std::string_view files; ///< patterns of the file's name
     Match match;
     std::string_view text;
-    Lead lead;
+    EvidenceKind kind;
     std::string_view value{};
 };
 
@@ -43,141 +43,144 @@ constexpr std::string_view kBatchFiles =
 
 /// The table of evidence: pattern, finding, what it leads to.
 constexpr EvidenceRow kEvidence[] = {
-    {"*.def", Match::kStart, "Bootstrap:", Lead::kDefinition},
-    {"*.def", Match::kStart, "bootstrap:", Lead::kDefinition},
-    {"Singularity Singularity.*", Match::kName, "", Lead::kDefinition},
-    {"Dockerfile Containerfile Dockerfile.* *.dockerfile", Match::kName, "", Lead::kDockerfile},
-    {"requirements*.txt", Match::kName, "", Lead::kRequirements, "requirements"},
-    {"pyproject.toml", Match::kName, "", Lead::kRequirements, "pyproject"},
-    {"environment.yml environment.yaml", Match::kName, "", Lead::kRequirements, "conda"},
-    {"Pipfile", Match::kName, "", Lead::kRequirements, "pipfile"},
-    {"Pipfile.lock", Match::kName, "", Lead::kRequirements, "pipfile-lock"},
-    {"setup.py", Match::kAnywhere, "install_requires", Lead::kRequirements, "setup.py"},
-    {"setup.cfg", Match::kStart, "install_requires", Lead::kRequirements, "setup.cfg"},
-    {"DESCRIPTION", Match::kStart, "Package:", Lead::kRequirements, "description"},
-    {"renv.lock", Match::kName, "", Lead::kRequirements, "renv"},
-    {kBatchFiles, Match::kStart, "#SBATCH", Lead::kBatch, "Slurm"},
-    {kBatchFiles, Match::kStart, "#PBS", Lead::kBatch, "PBS"},
+    {"*.def", Match::kStart, "Bootstrap:", EvidenceKind::kDefinition},
+    {"*.def", Match::kStart, "bootstrap:", EvidenceKind::kDefinition},
+    {"Singularity Singularity.*", Match::kName, "", EvidenceKind::kDefinition},
+    {"Dockerfile Containerfile Dockerfile.* *.dockerfile",
+     Match::kName,
+     "",
+     EvidenceKind::kDockerfile},
+    {"requirements*.txt", Match::kName, "", EvidenceKind::kRequirements, "requirements"},
+    {"pyproject.toml", Match::kName, "", EvidenceKind::kRequirements, "pyproject"},
+    {"environment.yml environment.yaml", Match::kName, "", EvidenceKind::kRequirements, "conda"},
+    {"Pipfile", Match::kName, "", EvidenceKind::kRequirements, "pipfile"},
+    {"Pipfile.lock", Match::kName, "", EvidenceKind::kRequirements, "pipfile-lock"},
+    {"setup.py", Match::kAnywhere, "install_requires", EvidenceKind::kRequirements, "setup.py"},
+    {"setup.cfg", Match::kStart, "install_requires", EvidenceKind::kRequirements, "setup.cfg"},
+    {"DESCRIPTION", Match::kStart, "Package:", EvidenceKind::kRequirements, "description"},
+    {"renv.lock", Match::kName, "", EvidenceKind::kRequirements, "renv"},
+    {kBatchFiles, Match::kStart, "#SBATCH", EvidenceKind::kBatch, "Slurm"},
+    {kBatchFiles, Match::kStart, "#PBS", EvidenceKind::kBatch, "PBS"},
 
-    {kCmakeFiles, Match::kCall, "project", Lead::kCmake},
-    {kCmakeFiles, Match::kCall, "find_package MPI", Lead::kMpi},
-    {kCmakeFiles, Match::kCall, "find_package OpenMP", Lead::kOpenmp},
-    {kCmakeFiles, Match::kWord, "Fortran", Lead::kFortran},
-    {kCmakeFiles, Match::kCall, "find_package Boost", Lead::kNeed, "boost"},
-    {kCmakeFiles, Match::kCall, "find_package Eigen3", Lead::kNeed, "eigen"},
-    {kCmakeFiles, Match::kCall, "find_package HDF5", Lead::kNeed, "hdf5"},
-    {kCmakeFiles, Match::kCall, "find_package NetCDF", Lead::kNeed, "netcdf"},
-    {kCmakeFiles, Match::kCall, "find_package GSL", Lead::kNeed, "gsl"},
-    {kCmakeFiles, Match::kCall, "find_package FFTW", Lead::kNeed, "fftw"},
-    {kCmakeFiles, Match::kCall, "find_package FFTW3", Lead::kNeed, "fftw"},
-    {kCmakeFiles, Match::kCall, "find_package BLAS", Lead::kNeed, "openblas"},
-    {kCmakeFiles, Match::kCall, "find_package LAPACK", Lead::kNeed, "openblas"},
-    {kCmakeFiles, Match::kCall, "find_package TBB", Lead::kNeed, "tbb"},
-    {kCmakeFiles, Match::kCall, "find_package ZLIB", Lead::kNeed, "zlib"},
-    {kCmakeFiles, Match::kCall, "find_package OpenSSL", Lead::kNeed, "openssl"},
-    {kCmakeFiles, Match::kCall, "find_package CURL", Lead::kNeed, "libcurl"},
-    {kCmakeFiles, Match::kCall, "find_package LibXml2", Lead::kNeed, "libxml2"},
-    {kCmakeFiles, Match::kCall, "find_package SQLite3", Lead::kNeed, "sqlite"},
-    {kCmakeFiles, Match::kCall, "find_package GDAL", Lead::kNeed, "gdal"},
-    {kCmakeFiles, Match::kCall, "find_package yaml-cpp", Lead::kNeed, "yaml-cpp"},
-    {kCmakeFiles, Match::kCall, "find_package METIS", Lead::kNeed, "metis"},
-    {kCmakeFiles, Match::kCall, "find_package PkgConfig", Lead::kNeed, "pkg-config"},
+    {kCmakeFiles, Match::kCall, "project", EvidenceKind::kCmake},
+    {kCmakeFiles, Match::kCall, "find_package MPI", EvidenceKind::kMpi},
+    {kCmakeFiles, Match::kCall, "find_package OpenMP", EvidenceKind::kOpenmp},
+    {kCmakeFiles, Match::kWord, "Fortran", EvidenceKind::kFortran},
+    {kCmakeFiles, Match::kCall, "find_package Boost", EvidenceKind::kNeed, "boost"},
+    {kCmakeFiles, Match::kCall, "find_package Eigen3", EvidenceKind::kNeed, "eigen"},
+    {kCmakeFiles, Match::kCall, "find_package HDF5", EvidenceKind::kNeed, "hdf5"},
+    {kCmakeFiles, Match::kCall, "find_package NetCDF", EvidenceKind::kNeed, "netcdf"},
+    {kCmakeFiles, Match::kCall, "find_package GSL", EvidenceKind::kNeed, "gsl"},
+    {kCmakeFiles, Match::kCall, "find_package FFTW", EvidenceKind::kNeed, "fftw"},
+    {kCmakeFiles, Match::kCall, "find_package FFTW3", EvidenceKind::kNeed, "fftw"},
+    {kCmakeFiles, Match::kCall, "find_package BLAS", EvidenceKind::kNeed, "openblas"},
+    {kCmakeFiles, Match::kCall, "find_package LAPACK", EvidenceKind::kNeed, "openblas"},
+    {kCmakeFiles, Match::kCall, "find_package TBB", EvidenceKind::kNeed, "tbb"},
+    {kCmakeFiles, Match::kCall, "find_package ZLIB", EvidenceKind::kNeed, "zlib"},
+    {kCmakeFiles, Match::kCall, "find_package OpenSSL", EvidenceKind::kNeed, "openssl"},
+    {kCmakeFiles, Match::kCall, "find_package CURL", EvidenceKind::kNeed, "libcurl"},
+    {kCmakeFiles, Match::kCall, "find_package LibXml2", EvidenceKind::kNeed, "libxml2"},
+    {kCmakeFiles, Match::kCall, "find_package SQLite3", EvidenceKind::kNeed, "sqlite"},
+    {kCmakeFiles, Match::kCall, "find_package GDAL", EvidenceKind::kNeed, "gdal"},
+    {kCmakeFiles, Match::kCall, "find_package yaml-cpp", EvidenceKind::kNeed, "yaml-cpp"},
+    {kCmakeFiles, Match::kCall, "find_package METIS", EvidenceKind::kNeed, "metis"},
+    {kCmakeFiles, Match::kCall, "find_package PkgConfig", EvidenceKind::kNeed, "pkg-config"},
 
-    {kMakeFiles, Match::kName, "", Lead::kMake},
-    {kMakeFiles, Match::kWord, "mpicc", Lead::kMpi},
-    {kMakeFiles, Match::kWord, "mpicxx", Lead::kMpi},
-    {kMakeFiles, Match::kWord, "mpic++", Lead::kMpi},
-    {kMakeFiles, Match::kWord, "mpif90", Lead::kMpi},
-    {kMakeFiles, Match::kWord, "mpif77", Lead::kMpi},
-    {kMakeFiles, Match::kWord, "mpifort", Lead::kMpi},
-    {kMakeFiles, Match::kWord, "-fopenmp", Lead::kOpenmp},
-    {kMakeFiles, Match::kWord, "gfortran", Lead::kFortran},
-    {kMakeFiles, Match::kWord, "mpif90", Lead::kFortran},
-    {kMakeFiles, Match::kWord, "mpifort", Lead::kFortran},
-    {kMakeFiles, Match::kWord, "-lfftw3", Lead::kNeed, "fftw"},
-    {kMakeFiles, Match::kWord, "-lhdf5", Lead::kNeed, "hdf5"},
-    {kMakeFiles, Match::kWord, "-lnetcdf", Lead::kNeed, "netcdf"},
-    {kMakeFiles, Match::kWord, "-lgsl", Lead::kNeed, "gsl"},
-    {kMakeFiles, Match::kWord, "-lblas", Lead::kNeed, "openblas"},
-    {kMakeFiles, Match::kWord, "-llapack", Lead::kNeed, "openblas"},
-    {kMakeFiles, Match::kWord, "-lopenblas", Lead::kNeed, "openblas"},
-    {kMakeFiles, Match::kWord, "-lz", Lead::kNeed, "zlib"},
+    {kMakeFiles, Match::kName, "", EvidenceKind::kMake},
+    {kMakeFiles, Match::kWord, "mpicc", EvidenceKind::kMpi},
+    {kMakeFiles, Match::kWord, "mpicxx", EvidenceKind::kMpi},
+    {kMakeFiles, Match::kWord, "mpic++", EvidenceKind::kMpi},
+    {kMakeFiles, Match::kWord, "mpif90", EvidenceKind::kMpi},
+    {kMakeFiles, Match::kWord, "mpif77", EvidenceKind::kMpi},
+    {kMakeFiles, Match::kWord, "mpifort", EvidenceKind::kMpi},
+    {kMakeFiles, Match::kWord, "-fopenmp", EvidenceKind::kOpenmp},
+    {kMakeFiles, Match::kWord, "gfortran", EvidenceKind::kFortran},
+    {kMakeFiles, Match::kWord, "mpif90", EvidenceKind::kFortran},
+    {kMakeFiles, Match::kWord, "mpifort", EvidenceKind::kFortran},
+    {kMakeFiles, Match::kWord, "-lfftw3", EvidenceKind::kNeed, "fftw"},
+    {kMakeFiles, Match::kWord, "-lhdf5", EvidenceKind::kNeed, "hdf5"},
+    {kMakeFiles, Match::kWord, "-lnetcdf", EvidenceKind::kNeed, "netcdf"},
+    {kMakeFiles, Match::kWord, "-lgsl", EvidenceKind::kNeed, "gsl"},
+    {kMakeFiles, Match::kWord, "-lblas", EvidenceKind::kNeed, "openblas"},
+    {kMakeFiles, Match::kWord, "-llapack", EvidenceKind::kNeed, "openblas"},
+    {kMakeFiles, Match::kWord, "-lopenblas", EvidenceKind::kNeed, "openblas"},
+    {kMakeFiles, Match::kWord, "-lz", EvidenceKind::kNeed, "zlib"},
 
-    {kNativeFiles, Match::kAnywhere, "<mpi.h>", Lead::kMpi},
-    {kNativeFiles, Match::kAnywhere, "\"mpi.h\"", Lead::kMpi},
-    {kNativeFiles, Match::kAnywhere, "<fftw3.h>", Lead::kNeed, "fftw"},
-    {kNativeFiles, Match::kAnywhere, "\"fftw3.h\"", Lead::kNeed, "fftw"},
-    {kNativeFiles, Match::kAnywhere, "<fftw3-mpi.h>", Lead::kNeed, "fftw-mpi"},
-    {kNativeFiles, Match::kAnywhere, "<gsl/gsl_", Lead::kNeed, "gsl"},
-    {kNativeFiles, Match::kAnywhere, "<netcdf.h>", Lead::kNeed, "netcdf"},
-    {kNativeFiles, Match::kAnywhere, "<cblas.h>", Lead::kNeed, "openblas"},
-    {kNativeFiles, Match::kAnywhere, "<zlib.h>", Lead::kNeed, "zlib"},
-    {kNativeFiles, Match::kStart, "#pragma omp", Lead::kOpenmp},
-    {kNativeFiles, Match::kAnywhere, "<omp.h>", Lead::kOpenmp},
-    {kFortranFiles, Match::kStart, "use mpi", Lead::kMpi},
-    {kFortranFiles, Match::kAnywhere, "mpif.h", Lead::kMpi},
-    {kFortranFiles, Match::kStart, "!$omp", Lead::kOpenmp},
-    {kFortranFiles, Match::kName, "", Lead::kFortran},
-    {"*.c", Match::kWord, "main(", Lead::kCompile, "c"},
-    {"*.cc *.cpp *.cxx *.C", Match::kWord, "main(", Lead::kCompile, "c++"},
-    {kFortranFiles, Match::kStart, "program ", Lead::kCompile, "fortran"},
+    {kNativeFiles, Match::kAnywhere, "<mpi.h>", EvidenceKind::kMpi},
+    {kNativeFiles, Match::kAnywhere, "\"mpi.h\"", EvidenceKind::kMpi},
+    {kNativeFiles, Match::kAnywhere, "<fftw3.h>", EvidenceKind::kNeed, "fftw"},
+    {kNativeFiles, Match::kAnywhere, "\"fftw3.h\"", EvidenceKind::kNeed, "fftw"},
+    {kNativeFiles, Match::kAnywhere, "<fftw3-mpi.h>", EvidenceKind::kNeed, "fftw-mpi"},
+    {kNativeFiles, Match::kAnywhere, "<gsl/gsl_", EvidenceKind::kNeed, "gsl"},
+    {kNativeFiles, Match::kAnywhere, "<netcdf.h>", EvidenceKind::kNeed, "netcdf"},
+    {kNativeFiles, Match::kAnywhere, "<cblas.h>", EvidenceKind::kNeed, "openblas"},
+    {kNativeFiles, Match::kAnywhere, "<zlib.h>", EvidenceKind::kNeed, "zlib"},
+    {kNativeFiles, Match::kStart, "#pragma omp", EvidenceKind::kOpenmp},
+    {kNativeFiles, Match::kAnywhere, "<omp.h>", EvidenceKind::kOpenmp},
+    {kFortranFiles, Match::kStart, "use mpi", EvidenceKind::kMpi},
+    {kFortranFiles, Match::kAnywhere, "mpif.h", EvidenceKind::kMpi},
+    {kFortranFiles, Match::kStart, "!$omp", EvidenceKind::kOpenmp},
+    {kFortranFiles, Match::kName, "", EvidenceKind::kFortran},
+    {"*.c", Match::kWord, "main(", EvidenceKind::kCompile, "c"},
+    {"*.cc *.cpp *.cxx *.C", Match::kWord, "main(", EvidenceKind::kCompile, "c++"},
+    {kFortranFiles, Match::kStart, "program ", EvidenceKind::kCompile, "fortran"},
 
-    {kRFiles, Match::kName, "", Lead::kRScript},
-    {kRFiles, Match::kPackage, "Rmpi", Lead::kMpi},
-    {kRFiles, Match::kPackage, "pbdMPI", Lead::kMpi},
-    {kPythonFiles, Match::kName, "", Lead::kScript},
-    {kPythonFiles, Match::kModule, "mpi4py", Lead::kMpi},
-    {kPythonFiles, Match::kModule, "torch", Lead::kTorch},
-    {kPythonFiles, Match::kModule, "pyspark", Lead::kSpark},
-    {kPythonFiles, Match::kModule, "PIL", Lead::kPython, "pillow"},
-    {kPythonFiles, Match::kModule, "click", Lead::kPython, "click"},
-    {kPythonFiles, Match::kModule, "dask", Lead::kPython, "dask"},
-    {kPythonFiles, Match::kModule, "h5py", Lead::kPython, "h5py"},
-    {kPythonFiles, Match::kModule, "jinja2", Lead::kPython, "jinja2"},
-    {kPythonFiles, Match::kModule, "matplotlib", Lead::kPython, "matplotlib"},
-    {kPythonFiles, Match::kModule, "mpi4py", Lead::kPython, "mpi4py"},
-    {kPythonFiles, Match::kModule, "mpl_toolkits", Lead::kPython, "matplotlib"},
-    {kPythonFiles, Match::kModule, "netCDF4", Lead::kPython, "netcdf4"},
-    {kPythonFiles, Match::kModule, "networkx", Lead::kPython, "networkx"},
-    {kPythonFiles, Match::kModule, "numba", Lead::kPython, "numba"},
-    {kPythonFiles, Match::kModule, "numpy", Lead::kPython, "numpy"},
-    {kPythonFiles, Match::kModule, "pandas", Lead::kPython, "pandas"},
-    {kPythonFiles, Match::kModule, "psutil", Lead::kPython, "psutil"},
-    {kPythonFiles, Match::kModule, "pyspark", Lead::kPython, "pyspark"},
-    {kPythonFiles, Match::kModule, "requests", Lead::kPython, "requests"},
-    {kPythonFiles, Match::kModule, "scipy", Lead::kPython, "scipy"},
-    {kPythonFiles, Match::kModule, "sklearn", Lead::kPython, "scikit-learn"},
-    {kPythonFiles, Match::kModule, "sympy", Lead::kPython, "sympy"},
-    {kPythonFiles, Match::kModule, "tensorflow", Lead::kPython, "tensorflow"},
-    {kPythonFiles, Match::kModule, "torch", Lead::kPython, "torch"},
-    {kPythonFiles, Match::kModule, "tqdm", Lead::kPython, "tqdm"},
-    {kPythonFiles, Match::kModule, "xarray", Lead::kPython, "xarray"},
-    {kPythonFiles, Match::kModule, "yaml", Lead::kPython, "pyyaml"},
-    {kPythonFiles, Match::kModule, "zarr", Lead::kPython, "zarr"},
+    {kRFiles, Match::kName, "", EvidenceKind::kRScript},
+    {kRFiles, Match::kPackage, "Rmpi", EvidenceKind::kMpi},
+    {kRFiles, Match::kPackage, "pbdMPI", EvidenceKind::kMpi},
+    {kPythonFiles, Match::kName, "", EvidenceKind::kScript},
+    {kPythonFiles, Match::kModule, "mpi4py", EvidenceKind::kMpi},
+    {kPythonFiles, Match::kModule, "torch", EvidenceKind::kTorch},
+    {kPythonFiles, Match::kModule, "pyspark", EvidenceKind::kSpark},
+    {kPythonFiles, Match::kModule, "PIL", EvidenceKind::kPython, "pillow"},
+    {kPythonFiles, Match::kModule, "click", EvidenceKind::kPython, "click"},
+    {kPythonFiles, Match::kModule, "dask", EvidenceKind::kPython, "dask"},
+    {kPythonFiles, Match::kModule, "h5py", EvidenceKind::kPython, "h5py"},
+    {kPythonFiles, Match::kModule, "jinja2", EvidenceKind::kPython, "jinja2"},
+    {kPythonFiles, Match::kModule, "matplotlib", EvidenceKind::kPython, "matplotlib"},
+    {kPythonFiles, Match::kModule, "mpi4py", EvidenceKind::kPython, "mpi4py"},
+    {kPythonFiles, Match::kModule, "mpl_toolkits", EvidenceKind::kPython, "matplotlib"},
+    {kPythonFiles, Match::kModule, "netCDF4", EvidenceKind::kPython, "netcdf4"},
+    {kPythonFiles, Match::kModule, "networkx", EvidenceKind::kPython, "networkx"},
+    {kPythonFiles, Match::kModule, "numba", EvidenceKind::kPython, "numba"},
+    {kPythonFiles, Match::kModule, "numpy", EvidenceKind::kPython, "numpy"},
+    {kPythonFiles, Match::kModule, "pandas", EvidenceKind::kPython, "pandas"},
+    {kPythonFiles, Match::kModule, "psutil", EvidenceKind::kPython, "psutil"},
+    {kPythonFiles, Match::kModule, "pyspark", EvidenceKind::kPython, "pyspark"},
+    {kPythonFiles, Match::kModule, "requests", EvidenceKind::kPython, "requests"},
+    {kPythonFiles, Match::kModule, "scipy", EvidenceKind::kPython, "scipy"},
+    {kPythonFiles, Match::kModule, "sklearn", EvidenceKind::kPython, "scikit-learn"},
+    {kPythonFiles, Match::kModule, "sympy", EvidenceKind::kPython, "sympy"},
+    {kPythonFiles, Match::kModule, "tensorflow", EvidenceKind::kPython, "tensorflow"},
+    {kPythonFiles, Match::kModule, "torch", EvidenceKind::kPython, "torch"},
+    {kPythonFiles, Match::kModule, "tqdm", EvidenceKind::kPython, "tqdm"},
+    {kPythonFiles, Match::kModule, "xarray", EvidenceKind::kPython, "xarray"},
+    {kPythonFiles, Match::kModule, "yaml", EvidenceKind::kPython, "pyyaml"},
+    {kPythonFiles, Match::kModule, "zarr", EvidenceKind::kPython, "zarr"},
 };
 
-/// What each lead becomes; `{}` is the value.
+/// What each kind becomes; `{}` is the value.
 struct ConsequenceRow {
-    Lead lead;
+    EvidenceKind kind;
     std::string_view text;
 };
 constexpr ConsequenceRow kConsequences[] = {
-    {Lead::kMpi, "uses MPI: `mpi: openmpi` in the Recipe, `launch: mpi` in the Job"},
-    {Lead::kOpenmp, "uses OpenMP: its library in the image, several cores in the Job"},
-    {Lead::kTorch, "uses PyTorch: `launch: torch` in the Job"},
-    {Lead::kSpark, "uses Spark: Java in the image, `launch: spark` in the Job"},
-    {Lead::kNeed, "`{}` in `packages.needs`"},
-    {Lead::kFortran, "is Fortran: its compiler and run-time library"},
-    {Lead::kPython, "the Python package {}"},
-    {Lead::kCmake, "is compiled by CMake in a stage of its own"},
-    {Lead::kMake, "is compiled by make in a stage of its own"},
-    {Lead::kCompile, "is compiled as {}"},
-    {Lead::kScript, "is a program in Python"},
-    {Lead::kRScript, "is a program in R"},
-    {Lead::kRequirements, "names packages"},
-    {Lead::kDockerfile, "the Recipe is made from it"},
-    {Lead::kDefinition, "the image is built from it"},
-    {Lead::kBatch, "the Job is made from its {} directives"},
+    {EvidenceKind::kMpi, "uses MPI: `mpi: openmpi` in the Recipe, `launch: mpi` in the Job"},
+    {EvidenceKind::kOpenmp, "uses OpenMP: its library in the image, several cores in the Job"},
+    {EvidenceKind::kTorch, "uses PyTorch: `launch: torch` in the Job"},
+    {EvidenceKind::kSpark, "uses Spark: Java in the image, `launch: spark` in the Job"},
+    {EvidenceKind::kNeed, "`{}` in `packages.needs`"},
+    {EvidenceKind::kFortran, "is Fortran: its compiler and run-time library"},
+    {EvidenceKind::kPython, "the Python package {}"},
+    {EvidenceKind::kCmake, "is compiled by CMake in a stage of its own"},
+    {EvidenceKind::kMake, "is compiled by make in a stage of its own"},
+    {EvidenceKind::kCompile, "is compiled as {}"},
+    {EvidenceKind::kScript, "is a program in Python"},
+    {EvidenceKind::kRScript, "is a program in R"},
+    {EvidenceKind::kRequirements, "names packages"},
+    {EvidenceKind::kDockerfile, "the Recipe is made from it"},
+    {EvidenceKind::kDefinition, "the image is built from it"},
+    {EvidenceKind::kBatch, "the Job is made from its {} directives"},
 };
 
 std::string_view without_indent(std::string_view line) {
@@ -342,15 +345,16 @@ private:
 
     void add(const EvidenceRow& row, const std::string& file, std::size_t line) {
         for (Evidence& known : into_.all) {
-            const bool is_same = known.lead == row.lead && known.value == row.value;
-            const bool is_of_file = row.lead == Lead::kBatch || row.lead == Lead::kRequirements ||
-                                    row.lead == Lead::kDockerfile || row.lead == Lead::kDefinition;
+            const bool is_same = known.kind == row.kind && known.value == row.value;
+            const bool is_of_file =
+                row.kind == EvidenceKind::kBatch || row.kind == EvidenceKind::kRequirements ||
+                row.kind == EvidenceKind::kDockerfile || row.kind == EvidenceKind::kDefinition;
             if (is_same && (known.file == file || !is_of_file)) {
                 known.more += known.file == file ? 0U : 1U;
                 return;
             }
         }
-        into_.all.push_back({file, line, seen_text(row), row.lead, std::string(row.value), 0});
+        into_.all.push_back({file, line, seen_text(row), row.kind, std::string(row.value), 0});
     }
 
     void note(const Error& error) {
@@ -366,24 +370,25 @@ private:
 
 /// What a build file compiles is not compiled alone.
 void drop_compiled_alone(FolderEvidence& evidence) {
-    if (evidence.has(Lead::kCmake) || evidence.has(Lead::kMake)) {
+    if (evidence.has(EvidenceKind::kCmake) || evidence.has(EvidenceKind::kMake)) {
         auto& all = evidence.all;
-        all.erase(std::remove_if(all.begin(),
-                                 all.end(),
-                                 [](const Evidence& one) { return one.lead == Lead::kCompile; }),
-                  all.end());
+        all.erase(
+            std::remove_if(all.begin(),
+                           all.end(),
+                           [](const Evidence& one) { return one.kind == EvidenceKind::kCompile; }),
+            all.end());
     }
 }
 
 } // namespace
 
-const Evidence* FolderEvidence::first(Lead lead) const {
-    return find_row(all, lead, &Evidence::lead);
+const Evidence* FolderEvidence::first(EvidenceKind kind) const {
+    return find_row(all, kind, &Evidence::kind);
 }
 
-bool FolderEvidence::has(Lead lead, std::string_view value) const {
+bool FolderEvidence::has(EvidenceKind kind, std::string_view value) const {
     return std::ranges::any_of(
-        all, [&](const Evidence& one) { return one.lead == lead && one.value == value; });
+        all, [&](const Evidence& one) { return one.kind == kind && one.value == value; });
 }
 
 bool is_named_like(std::string_view name, std::string_view patterns) {
@@ -427,7 +432,7 @@ FolderEvidence find_evidence(const SourceFolder& folder) {
 }
 
 std::string consequence_of(const Evidence& evidence) {
-    const auto* const row = std::ranges::find(kConsequences, evidence.lead, &ConsequenceRow::lead);
+    const auto* const row = std::ranges::find(kConsequences, evidence.kind, &ConsequenceRow::kind);
     std::string text(row->text);
     if (const std::size_t at = text.find("{}"); at != std::string::npos) {
         text.replace(at, 2, evidence.value);

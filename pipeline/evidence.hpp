@@ -11,7 +11,7 @@
 namespace cybele::pipeline {
 
 /// What a line or a file of somebody's source leads to in the Recipe or the Job.
-enum class Lead {
+enum class EvidenceKind {
     kMpi,          ///< `mpi` in the Recipe, `launch: mpi`
     kOpenmp,       ///< the run-time library, `launch: openmp`
     kTorch,        ///< `launch: torch`
@@ -35,22 +35,22 @@ struct Evidence {
     std::string file;
     std::size_t line = 0; ///< 0: the file's name says it
     std::string saw;      ///< "find_package(MPI)"
-    Lead lead = Lead::kScript;
+    EvidenceKind kind = EvidenceKind::kScript;
     std::string value;
     std::size_t more = 0; ///< further files that say the same
 };
 
 /// What a folder shows, by the table in evidence.cpp: sorted by file and line. Findings that
-/// lead to the same are reported once, at the first file.
+/// kind to the same are reported once, at the first file.
 struct FolderEvidence {
     std::vector<Evidence> all;
     std::vector<std::string> skipped; ///< files that were not read, with the reason
 
-    [[nodiscard]] const Evidence* first(Lead lead) const;
-    [[nodiscard]] bool has(Lead lead) const {
-        return first(lead) != nullptr;
+    [[nodiscard]] const Evidence* first(EvidenceKind kind) const;
+    [[nodiscard]] bool has(EvidenceKind kind) const {
+        return first(kind) != nullptr;
     }
-    [[nodiscard]] bool has(Lead lead, std::string_view value) const;
+    [[nodiscard]] bool has(EvidenceKind kind, std::string_view value) const;
 };
 
 [[nodiscard]] FolderEvidence find_evidence(const SourceFolder& folder);

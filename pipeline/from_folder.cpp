@@ -51,37 +51,40 @@ std::string place_of(const Evidence& one) {
 
 Origin origin_of(const SourceFolder& folder, const FolderEvidence& evidence) {
     const bool has_r = has_r_program(folder, evidence);
-    const bool has_make = evidence.has(Lead::kMake) && (!has_r || has_native_source(folder));
-    const bool has_build = evidence.has(Lead::kCmake) || has_make;
-    const bool has_list = evidence.has(Lead::kRequirements);
-    if (evidence.has(Lead::kDefinition)) {
+    const bool has_make =
+        evidence.has(EvidenceKind::kMake) && (!has_r || has_native_source(folder));
+    const bool has_build = evidence.has(EvidenceKind::kCmake) || has_make;
+    const bool has_list = evidence.has(EvidenceKind::kRequirements);
+    if (evidence.has(EvidenceKind::kDefinition)) {
         return Origin::kDefinition;
     }
-    if (evidence.has(Lead::kDockerfile)) {
+    if (evidence.has(EvidenceKind::kDockerfile)) {
         return Origin::kDockerfile;
     }
-    if (has_build || (evidence.has(Lead::kCompile) && !has_list)) {
+    if (has_build || (evidence.has(EvidenceKind::kCompile) && !has_list)) {
         return Origin::kNative;
     }
-    return has_r ? Origin::kR : evidence.has(Lead::kScript) ? Origin::kPython : Origin::kNone;
+    return has_r                                 ? Origin::kR
+           : evidence.has(EvidenceKind::kScript) ? Origin::kPython
+                                                 : Origin::kNone;
 }
 
 std::string launch_of(const FolderEvidence& evidence, const recipes::Draft& draft) {
-    if (evidence.has(Lead::kSpark)) {
+    if (evidence.has(EvidenceKind::kSpark)) {
         return "spark";
     }
-    if (evidence.has(Lead::kTorch)) {
+    if (evidence.has(EvidenceKind::kTorch)) {
         return "torch";
     }
-    if (evidence.has(Lead::kMpi) || !draft.mpi.family.empty()) {
+    if (evidence.has(EvidenceKind::kMpi) || !draft.mpi.family.empty()) {
         return "mpi";
     }
-    return evidence.has(Lead::kOpenmp) ? "openmp" : "serial";
+    return evidence.has(EvidenceKind::kOpenmp) ? "openmp" : "serial";
 }
 
 /// The Recipe of a Dockerfile, with `mpi` where the source uses it.
 Result<void> import_the_dockerfile(Planner& planner) {
-    const Evidence& found = *planner.evidence.first(Lead::kDockerfile);
+    const Evidence& found = *planner.evidence.first(EvidenceKind::kDockerfile);
     recipes::ImportRequest request;
     CYBELE_TRY(request.text, read_source_text(planner.folder, found.file, std::size_t{1} << 20U));
     request.file = fs::path(found.file).filename(); // its paths begin at the top, as in repo2docker
@@ -97,7 +100,7 @@ Result<void> import_the_dockerfile(Planner& planner) {
     CYBELE_TRY(const recipes::Imported imported, recipes::import_recipe(request));
     planner.recipe = imported.text;
     const std::size_t base = planner.recipe.find("\nbase:");
-    if (planner.evidence.has(Lead::kMpi) && base != std::string::npos &&
+    if (planner.evidence.has(EvidenceKind::kMpi) && base != std::string::npos &&
         planner.recipe.find("\nmpi:") == std::string::npos) {
         planner.recipe.insert(base + 1, "mpi: openmpi\n");
     }
@@ -109,7 +112,7 @@ Result<void> import_the_dockerfile(Planner& planner) {
 }
 
 void use_dockerfile(Planner& planner) {
-    const std::string& file = planner.evidence.first(Lead::kDockerfile)->file;
+    const std::string& file = planner.evidence.first(EvidenceKind::kDockerfile)->file;
     std::string because = "its paths are relative to its folder, and -o names another one";
     const std::string& config = planner.folder.config;
     if (planner.folder_from == "." &&
@@ -124,10 +127,11 @@ void use_dockerfile(Planner& planner) {
     }
     planner.plan.assumed.push_back(printable(file) + " is not used: " + because);
     auto& all = planner.evidence.all;
-    all.erase(std::remove_if(all.begin(),
-                             all.end(),
-                             [](const Evidence& one) { return one.lead == Lead::kDockerfile; }),
-              all.end());
+    all.erase(
+        std::remove_if(all.begin(),
+                       all.end(),
+                       [](const Evidence& one) { return one.kind == EvidenceKind::kDockerfile; }),
+        all.end());
     planner.origin = origin_of(planner.folder, planner.evidence);
 }
 
@@ -135,26 +139,27 @@ void use_dockerfile(Planner& planner) {
 void drop_hidden_dockerfiles(Planner& planner) {
     const std::string& config = planner.folder.config;
     std::erase_if(planner.evidence.all, [&](const Evidence& one) {
-        return !config.empty() && one.lead == Lead::kDockerfile &&
+        return !config.empty() && one.kind == EvidenceKind::kDockerfile &&
                one.file != config + "Dockerfile";
     });
 }
 
 /// Of two descriptions of one build, CMake's is used.
 void name_unused_makefile(Planner& planner) {
-    const Evidence* const makefile = planner.evidence.first(Lead::kMake);
-    if (planner.origin == Origin::kNative && planner.evidence.has(Lead::kCmake) &&
+    const Evidence* const makefile = planner.evidence.first(EvidenceKind::kMake);
+    if (planner.origin == Origin::kNative && planner.evidence.has(EvidenceKind::kCmake) &&
         makefile != nullptr) {
-        planner.plan.assumed.push_back(printable(makefile->file) + " is not used: " +
-                                       printable(planner.evidence.first(Lead::kCmake)->file) +
-                                       " says how the program is compiled");
+        planner.plan.assumed.push_back(
+            printable(makefile->file) +
+            " is not used: " + printable(planner.evidence.first(EvidenceKind::kCmake)->file) +
+            " says how the program is compiled");
     }
 }
 
 Error nothing_found(const Planner& planner) {
     std::string help =
         "name the folder of the source with --from, or begin with `cybelectl recipe new`";
-    const Evidence* const packages = planner.evidence.first(Lead::kRequirements);
+    const Evidence* const packages = planner.evidence.first(EvidenceKind::kRequirements);
     constexpr std::string_view kNotImported = "setup.py setup.cfg description";
     if (packages != nullptr && kNotImported.find(packages->value) == std::string_view::npos) {
         help = "`cybelectl recipe import " + shell_quote(packages->file) + " -o " +
@@ -188,7 +193,7 @@ recipes::Draft plan_draft(Planner& planner) {
     draft.name = planner.plan.name;
     draft.base = "debian:12";
     draft.version = "0.1.0";
-    if (planner.evidence.has(Lead::kMpi)) {
+    if (planner.evidence.has(EvidenceKind::kMpi)) {
         draft.mpi.family = "openmpi";
         planner.plan.assumed.emplace_back("mpi: Debian 12's Open MPI; write the family that the "
                                           "cluster has, as `mpi: mpich`");
@@ -203,7 +208,7 @@ recipes::Draft plan_draft(Planner& planner) {
     } else if (planner.origin == Origin::kNative) {
         planner.program = {plan_native_build(
             planner.folder, planner.evidence, planner.folder_from, draft, assumed)};
-        if (planner.evidence.has(Lead::kScript)) {
+        if (planner.evidence.has(EvidenceKind::kScript)) {
             assumed.emplace_back("the Python files are not in the image");
         }
     } else {
@@ -253,7 +258,7 @@ std::map<std::string, std::vector<std::string>> programs_of(const Planner& plann
 void name_other_scripts(Planner& planner, const Evidence& used) {
     std::string others;
     for (const Evidence& one : planner.evidence.all) {
-        if (one.lead == Lead::kBatch && one.file != used.file) {
+        if (one.kind == EvidenceKind::kBatch && one.file != used.file) {
             others += (others.empty() ? "" : ", ") + printable(one.file);
         }
     }
@@ -266,7 +271,7 @@ void name_other_scripts(Planner& planner, const Evidence& used) {
 /// The Job of the first script that can become one.
 Result<std::string> script_job(Planner& planner) {
     for (const Evidence& one : planner.evidence.all) {
-        if (one.lead != Lead::kBatch || planner.recipe.empty()) {
+        if (one.kind != EvidenceKind::kBatch || planner.recipe.empty()) {
             continue;
         }
         BatchJobRequest request;
@@ -344,7 +349,8 @@ void plan_next(Planner& planner) {
     const std::string folder = shell_quote(planner.plan.folder.native());
     auto& next = planner.plan.next;
     if (!planner.image.empty()) {
-        const fs::path file = planner.folder.root / planner.evidence.first(Lead::kDefinition)->file;
+        const fs::path file =
+            planner.folder.root / planner.evidence.first(EvidenceKind::kDefinition)->file;
         next.push_back("cybelectl build " + shell_quote(file.native()) + " -o " +
                        shell_quote((planner.plan.folder / planner.image).native()));
     } else {

@@ -79,15 +79,15 @@ std::vector<std::size_t> calls_of(std::string_view text, std::string_view comman
 
 /// What a compiled program requires where it runs.
 void add_run_time(const FolderEvidence& evidence, recipes::Draft& draft) {
-    if (evidence.has(Lead::kOpenmp)) {
+    if (evidence.has(EvidenceKind::kOpenmp)) {
         draft.packages.system.emplace_back("libgomp1");
     }
-    if (evidence.has(Lead::kFortran)) {
+    if (evidence.has(EvidenceKind::kFortran)) {
         draft.packages.system.emplace_back("libgfortran5");
     }
     for (const Evidence& one : evidence.all) {
         // tools of the compilation alone
-        if (one.lead == Lead::kNeed && one.value != "pkg-config" && one.value != "eigen") {
+        if (one.kind == EvidenceKind::kNeed && one.value != "pkg-config" && one.value != "eigen") {
             draft.packages.needs.push_back(one.value);
         }
     }
@@ -158,7 +158,7 @@ std::string linked_libraries(const FolderEvidence& evidence) {
     std::string words;
     for (const auto& [need, libraries] : kLibraries) {
         const bool is_needed = std::ranges::any_of(evidence.all, [&](const Evidence& one) {
-            return one.lead == Lead::kNeed && one.value == need;
+            return one.kind == EvidenceKind::kNeed && one.value == need;
         });
         words += is_needed ? " " + std::string(libraries) : "";
     }
@@ -166,8 +166,8 @@ std::string linked_libraries(const FolderEvidence& evidence) {
 }
 
 NativePlan compile_plan(const FolderEvidence& evidence, const std::string& to) {
-    const Evidence& found = *evidence.first(Lead::kCompile);
-    const bool has_mpi = evidence.has(Lead::kMpi);
+    const Evidence& found = *evidence.first(EvidenceKind::kCompile);
+    const bool has_mpi = evidence.has(EvidenceKind::kMpi);
     std::string compiler;
     if (found.value == "fortran") {
         compiler = has_mpi ? "mpifort" : "gfortran";
@@ -185,8 +185,9 @@ NativePlan compile_plan(const FolderEvidence& evidence, const std::string& to) {
                                                       shell_quote(file.extension().native())
                                                 : shell_quote(file.native());
     plan.steps.push_back("mkdir -p " + to + "/bin && " + compiler + " -O2" +
-                         (evidence.has(Lead::kOpenmp) ? " -fopenmp" : "") + " -o " + to + "/bin/" +
-                         plan.others.front() + " " + sources + linked_libraries(evidence) + " -lm");
+                         (evidence.has(EvidenceKind::kOpenmp) ? " -fopenmp" : "") + " -o " + to +
+                         "/bin/" + plan.others.front() + " " + sources +
+                         linked_libraries(evidence) + " -lm");
     return plan;
 }
 
@@ -298,8 +299,8 @@ std::string plan_native_build(const SourceFolder& folder,
                               recipes::Draft& draft,
                               std::vector<std::string>& assumed) {
     const std::string to = "/opt/" + draft.name;
-    const Evidence* cmake = evidence.first(Lead::kCmake);
-    const Evidence* make = evidence.first(Lead::kMake);
+    const Evidence* cmake = evidence.first(EvidenceKind::kCmake);
+    const Evidence* make = evidence.first(EvidenceKind::kMake);
     NativePlan plan = cmake != nullptr  ? cmake_plan(folder, *cmake, to)
                       : make != nullptr ? make_plan(folder, *make, to)
                                         : compile_plan(evidence, to);
@@ -319,11 +320,11 @@ std::string plan_native_build(const SourceFolder& folder,
     if (cmake != nullptr) {
         stage.packages.needs.emplace_back("cmake");
     }
-    if (evidence.has(Lead::kFortran)) {
+    if (evidence.has(EvidenceKind::kFortran)) {
         stage.packages.needs.emplace_back("fortran");
     }
     for (const Evidence& one : evidence.all) {
-        if (one.lead == Lead::kNeed) {
+        if (one.kind == EvidenceKind::kNeed) {
             stage.packages.needs.push_back(one.value);
         }
     }

@@ -26,7 +26,7 @@ public:
 
     void take(const FolderEvidence& evidence, bool is_r) {
         for (const Evidence& one : evidence.all) {
-            if (one.lead == Lead::kRequirements && one.value != "description" &&
+            if (one.kind == EvidenceKind::kRequirements && one.value != "description" &&
                 one.value != "renv") {
                 sort_in(one);
             }

@@ -12,14 +12,14 @@
 namespace cybele::pipeline {
 namespace {
 
-using document::Complaint;
 using document::Field;
 using document::Shape;
 using document::Table;
 using document::Type;
+using document::ValueFault;
 
-/// Parts of a path that lead out of the project's folder.
-Complaint check_inside(std::string_view text) {
+/// Parts of a path that kind out of the project's folder.
+ValueFault check_inside(std::string_view text) {
     const bool leads_up = text == ".." || text.starts_with("../") || text.ends_with("/..") ||
                           text.find("/../") != std::string_view::npos;
     if (text.starts_with('/') || text.starts_with('~') || leads_up) {

@@ -35,7 +35,7 @@ void name_unknown_imports(const SourceFolder& folder,
         }
         assumed.push_back(printable(one.file) + ":" + std::to_string(one.line) + ": import " +
                           printable(one.module) + ": " +
-                          (evidence.has(Lead::kRequirements)
+                          (evidence.has(EvidenceKind::kRequirements)
                                ? "no listed package has this name; if none brings it, add its "
                                  "package to `packages.pip`"
                                : "not in the image, since its package is not known: add it to "
@@ -56,7 +56,7 @@ void plan_python_packages(const SourceFolder& folder,
     PythonPackages packages(draft, assumed);
     take_python_lists(folder, evidence, false, packages, assumed);
     for (const Evidence& one : evidence.all) {
-        if (one.lead == Lead::kPython) {
+        if (one.kind == EvidenceKind::kPython) {
             packages.add_import(one.value, one.file);
         }
     }

@@ -150,8 +150,8 @@ bool take_description(const SourceFolder& folder,
 bool has_r_program(const SourceFolder& folder, const FolderEvidence& evidence) {
     const bool asks_for_r =
         has_description(folder) || folder.has("renv.lock") || read_runtime(folder).name == "r";
-    return evidence.has(Lead::kRScript) && (!evidence.has(Lead::kScript) || asks_for_r) &&
-           !r_program(folder, {}).empty();
+    return evidence.has(EvidenceKind::kRScript) &&
+           (!evidence.has(EvidenceKind::kScript) || asks_for_r) && !r_program(folder, {}).empty();
 }
 
 bool has_native_source(const SourceFolder& folder) {
@@ -207,8 +207,8 @@ ConfigUse plan_r_packages(const SourceFolder& folder,
         if (has_description(folder)) {
             assumed.emplace_back("DESCRIPTION is not used: renv.lock names the packages");
         }
-        if (evidence.has(Lead::kRequirements, "requirements") ||
-            evidence.has(Lead::kRequirements, "conda")) {
+        if (evidence.has(EvidenceKind::kRequirements, "requirements") ||
+            evidence.has(EvidenceKind::kRequirements, "conda")) {
             assumed.emplace_back(
                 "lists of Python packages are not used: the image of renv.lock has no Python");
         }

@@ -252,8 +252,8 @@ private:
 
     void free_key(const Table& table, const yaml::Node& key, const std::string& path) {
         const Rule* rule = table.rest_key;
-        Complaint complaint = rule != nullptr ? rule->check(key.scalar)
-                                              : check_scalar(Shape{}, key.scalar, key.is_plain);
+        ValueFault complaint = rule != nullptr ? rule->check(key.scalar)
+                                               : check_scalar(Shape{}, key.scalar, key.is_plain);
         if (!complaint.because.empty()) {
             tell(path,
                  key.mark,
@@ -405,7 +405,7 @@ private:
         if (is_removed(path, value, path)) {
             return;
         }
-        const Complaint complaint = check_scalar(*wanted, value.scalar, value.is_plain);
+        const ValueFault complaint = check_scalar(*wanted, value.scalar, value.is_plain);
         if (!complaint.because.empty()) {
             tell(path,
                  value.mark,

@@ -39,7 +39,7 @@ enum class Type {
 };
 
 /// What is wrong with a value; an empty `because` means that nothing is.
-struct Complaint {
+struct ValueFault {
     std::string because;
     std::string help;
 };
@@ -48,7 +48,7 @@ struct Complaint {
 struct Rule {
     std::string_view name;    ///< "a network as 10.0.0.0/24", for messages
     std::string_view pattern; ///< ECMA 262, for the schema
-    Complaint (*check)(std::string_view text) = nullptr;
+    ValueFault (*check)(std::string_view text) = nullptr;
 };
 
 struct Shape {
@@ -165,7 +165,7 @@ private:
                                  std::string_view path);
 
 /// Checks `text` as a scalar of that shape; nothing wrong: an empty `because`. Pure.
-[[nodiscard]] Complaint check_scalar(const Shape& shape, std::string_view text, bool is_plain);
+[[nodiscard]] ValueFault check_scalar(const Shape& shape, std::string_view text, bool is_plain);
 
 /// "a duration", "one of cuda, rocm, oneapi": what a shape wants, for messages and pages.
 [[nodiscard]] std::string describe(const Shape& shape);

@@ -32,7 +32,7 @@ bool has_control(std::string_view text, bool is_script) {
     return false;
 }
 
-Complaint check_text(std::string_view text) {
+ValueFault check_text(std::string_view text) {
     if (text.empty()) {
         return {"it is empty", "give it a value, or leave the line out"};
     }
@@ -42,11 +42,11 @@ Complaint check_text(std::string_view text) {
     return {};
 }
 
-Complaint check_value(std::string_view text) {
-    return text.empty() ? Complaint{} : check_text(text);
+ValueFault check_value(std::string_view text) {
+    return text.empty() ? ValueFault{} : check_text(text);
 }
 
-Complaint check_script(std::string_view text) {
+ValueFault check_script(std::string_view text) {
     if (text.find_first_not_of(" \n\t") == std::string_view::npos) {
         return {"it is empty", "write the commands, or leave the line out"};
     }
@@ -56,7 +56,7 @@ Complaint check_script(std::string_view text) {
     return {};
 }
 
-Complaint check_name(std::string_view text) {
+ValueFault check_name(std::string_view text) {
     if (is_name(text)) {
         return {};
     }
@@ -96,7 +96,7 @@ std::string help_for_count(const Shape& shape, std::string_view text) {
     return "write a number in digits" + words;
 }
 
-Complaint check_count(const Shape& shape, std::string_view text, bool is_plain) {
+ValueFault check_count(const Shape& shape, std::string_view text, bool is_plain) {
     if (contains(shape.words, text)) {
         return {};
     }
@@ -118,7 +118,7 @@ Complaint check_count(const Shape& shape, std::string_view text, bool is_plain) 
     return {};
 }
 
-Complaint check_flag(std::string_view text, bool is_plain) {
+ValueFault check_flag(std::string_view text, bool is_plain) {
     if (is_plain && (text == "true" || text == "false")) {
         return {};
     }
@@ -133,7 +133,7 @@ Complaint check_flag(std::string_view text, bool is_plain) {
                     : "write `true` or `false`"};
 }
 
-Complaint check_duration(std::string_view text) {
+ValueFault check_duration(std::string_view text) {
     if (parse_duration(text)) {
         return {};
     }
@@ -151,7 +151,7 @@ Complaint check_duration(std::string_view text) {
             help};
 }
 
-Complaint check_size(std::string_view text) {
+ValueFault check_size(std::string_view text) {
     if (parse_size(text)) {
         return {};
     }
@@ -163,8 +163,8 @@ Complaint check_size(std::string_view text) {
             help};
 }
 
-Complaint check_path(std::string_view text) {
-    if (Complaint complaint = check_text(text); !complaint.because.empty()) {
+ValueFault check_path(std::string_view text) {
+    if (ValueFault complaint = check_text(text); !complaint.because.empty()) {
         return complaint;
     }
     if (text.front() == '~' && !text.starts_with("~/")) {
@@ -174,7 +174,7 @@ Complaint check_path(std::string_view text) {
     return {};
 }
 
-Complaint check_word(const Shape& shape, std::string_view text) {
+ValueFault check_word(const Shape& shape, std::string_view text) {
     if (contains(shape.words, text)) {
         return {};
     }
@@ -190,7 +190,7 @@ Complaint check_word(const Shape& shape, std::string_view text) {
                 : "write one of them, for example `" + std::string(shape.words[0]) + "`"};
 }
 
-Complaint check_type(const Shape& shape, std::string_view text, bool is_plain) {
+ValueFault check_type(const Shape& shape, std::string_view text, bool is_plain) {
     switch (shape.type) {
     case Type::kText:
     case Type::kTextOrList:
@@ -210,7 +210,7 @@ Complaint check_type(const Shape& shape, std::string_view text, bool is_plain) {
     case Type::kPath:
         return check_path(text);
     case Type::kImage: {
-        Complaint complaint = check_text(text);
+        ValueFault complaint = check_text(text);
         if (complaint.because.empty()) {
             complaint.because = image_reference_fault(text, complaint.help);
         }
@@ -238,8 +238,8 @@ std::string joined(std::span<const std::string_view> words) {
 
 } // namespace
 
-Complaint check_scalar(const Shape& shape, std::string_view text, bool is_plain) {
-    Complaint complaint = check_type(shape, text, is_plain);
+ValueFault check_scalar(const Shape& shape, std::string_view text, bool is_plain) {
+    ValueFault complaint = check_type(shape, text, is_plain);
     if (complaint.because.empty() && shape.rule != nullptr) {
         complaint = shape.rule->check(text);
     }

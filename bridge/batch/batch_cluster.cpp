@@ -63,13 +63,14 @@ std::unique_ptr<submission::Commands> commands_of(const std::string& dialect) {
 
 BatchCluster::BatchCluster(ClusterSettings settings)
     : settings_(std::move(settings)), commands_(commands_of(settings_.dialect)) {
-    const auto host = [&](const launchers::BridgeWay& way, const std::string& account) {
+    const auto host = [&](const launchers::BridgeConnection& way, const std::string& account) {
         return host_of(
             {way, account, settings_.sockets, settings_.environment, settings_.meanwhile});
     };
     const std::string first = settings_.accounts.empty() ? "" : settings_.accounts.front().account;
-    const auto backend = [&](const launchers::BridgeWay& way, const std::string& account) {
-        ServiceOfWay service = service_of(way, account, settings_.environment, settings_.program);
+    const auto backend = [&](const launchers::BridgeConnection& way, const std::string& account) {
+        ServiceConnection service =
+            service_of(way, account, settings_.environment, settings_.program);
         return service.backend ? std::move(service.backend)
                                : submission::command_backend(commands_of(settings_.dialect),
                                                              host(way, account));
@@ -106,9 +107,9 @@ void BatchCluster::report(const std::string& words) const {
     }
 }
 
-RecordSight BatchCluster::failed(const std::string& words) const {
+RecordObservation BatchCluster::failed(const std::string& words) const {
     report(words);
-    RecordSight sight;
+    RecordObservation sight;
     sight.failure = plain_words(words);
     return sight;
 }
@@ -153,18 +154,18 @@ Result<submission::Answers> BatchCluster::ask(Login& login, const std::vector<Ca
     return answers;
 }
 
-RecordSight
+RecordObservation
 BatchCluster::hinder(Login& login, const std::string& words, std::string_view reason) const {
-    RecordSight sight = failed(words);
+    RecordObservation sight = failed(words);
     login.trouble = {sight.failure, reason};
     return sight;
 }
 
-RecordSight BatchCluster::hinder(Login& login, const std::string& words) const {
+RecordObservation BatchCluster::hinder(Login& login, const std::string& words) const {
     return hinder(login, words, reason_of_words(words));
 }
 
-RecordSight BatchCluster::hinder(Login& login, const Error& error) const {
+RecordObservation BatchCluster::hinder(Login& login, const Error& error) const {
     const Fault& fault = error.faults().front();
     return hinder(login, fault.message + ": " + fault.because, reason_of_error(error));
 }
@@ -176,7 +177,8 @@ void BatchCluster::take_result(Login& login, const Result<void>& done) const {
     }
 }
 
-RecordSight BatchCluster::record_in(const cybele::Outcome& outcome, const Object& object) const {
+RecordObservation BatchCluster::record_in(const cybele::Outcome& outcome,
+                                          const Object& object) const {
     return outcome.ok() ? read_record(outcome.output, *commands_, object.uid)
                         : failed(submission::words_of(outcome));
 }

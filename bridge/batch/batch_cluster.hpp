@@ -3,7 +3,7 @@
 
 #include "bridge/batch/back_off.hpp"
 #include "bridge/batch/cluster.hpp"
-#include "bridge/batch/queue_sight.hpp"
+#include "bridge/batch/queue_observation.hpp"
 #include "bridge/batch/ways.hpp"
 #include "launchers/documents/bridge.hpp"
 #include "submission/backends/backend.hpp"
@@ -26,7 +26,7 @@ struct ClusterSettings {
     std::string bridge;  ///< its name, for the records
     std::string dialect; ///< slurm, torque, slurm-torque, pbspro
     std::string default_queue;
-    launchers::BridgeWay reader;
+    launchers::BridgeConnection reader;
     std::vector<launchers::BridgeAccount> accounts;
     std::chrono::milliseconds poll{15'000}; ///< the usual pause after a way has failed
     /// Each account also lists its own jobs, as for a queue that users do not see completely.
@@ -67,22 +67,22 @@ public:
     }
     [[nodiscard]] Poll poll() override;
     [[nodiscard]] Poll poll_again() override;
-    [[nodiscard]] RecordSight
+    [[nodiscard]] RecordObservation
     search(const Object& object, const std::string& account, Claims claims) override;
-    [[nodiscard]] std::vector<Inquired> inquire(const std::vector<const Object*>& objects,
-                                                const std::string& account) override;
-    [[nodiscard]] std::vector<RecordSight> search_many(const std::vector<const Object*>& all,
-                                                       const std::string& account) override;
-    [[nodiscard]] RecordSight
+    [[nodiscard]] std::vector<JobObservation> inquire(const std::vector<const Object*>& objects,
+                                                      const std::string& account) override;
+    [[nodiscard]] std::vector<RecordObservation> search_many(const std::vector<const Object*>& all,
+                                                             const std::string& account) override;
+    [[nodiscard]] RecordObservation
     submit_held(const Object& object, const std::string& account, int attempt) override;
-    [[nodiscard]] std::vector<RecordSight> submit_many(const std::vector<HandOver>& all,
-                                                       const std::string& account) override;
+    [[nodiscard]] std::vector<RecordObservation> submit_many(const std::vector<HandOver>& all,
+                                                             const std::string& account) override;
     void release(const std::vector<Named>& jobs) override;
     void cancel(const std::vector<Named>& jobs) override;
-    [[nodiscard]] OutputSight read_output(const Object& object,
-                                          const std::string& account) override;
-    [[nodiscard]] std::vector<OutputSight> read_outputs(const std::vector<const Object*>& all,
-                                                        const std::string& account) override;
+    [[nodiscard]] OutputObservation read_output(const Object& object,
+                                                const std::string& account) override;
+    [[nodiscard]] std::vector<OutputObservation> read_outputs(const std::vector<const Object*>& all,
+                                                              const std::string& account) override;
     [[nodiscard]] std::optional<Collected>
     collect(const Object& object, const std::string& account, std::int64_t begun) override;
     void note_orphan(const Object& object, const std::string& account) override;
@@ -126,23 +126,23 @@ private:
     hand_over_call(const Object& object, const Login& login, int attempt) const;
     void ask_accounting(Login& login,
                         const std::vector<const Object*>& objects,
-                        std::vector<Inquired>& found);
+                        std::vector<JobObservation>& found);
     void read_records(Login& login,
                       const std::vector<const Object*>& objects,
-                      std::vector<Inquired>& found);
+                      std::vector<JobObservation>& found);
     /// Calls for one object; the last one is kSearchScript.
     struct Asked {
         const Object* object = nullptr;
         std::vector<submission::Call> calls;
     };
     /// Makes the calls of all in one round trip, and reads the records.
-    std::vector<RecordSight> exchange(Login& login, const std::vector<Asked>& all);
-    RecordSight
+    std::vector<RecordObservation> exchange(Login& login, const std::vector<Asked>& all);
+    RecordObservation
     exchange(Login& login, const Object& object, const std::vector<submission::Call>& calls);
     /// The same by a service: the claim first, then the request, then its answer into the record.
-    RecordSight submit_to_service(Login& login, const Object& object, int attempt);
+    RecordObservation submit_to_service(Login& login, const Object& object, int attempt);
     [[nodiscard]] std::string note_of(const Object& object) const;
-    std::vector<RecordSight> hand_over(Login& login, const std::vector<HandOver>& trip);
+    std::vector<RecordObservation> hand_over(Login& login, const std::vector<HandOver>& trip);
     /// Claims through which nothing was submitted.
     void give_back(Login& login, const std::vector<HandOver>& unused);
     [[nodiscard]] std::optional<Collected>
@@ -153,13 +153,13 @@ private:
     /// Up to 50 objects in one round trip.
     void read_tails_of(Login& login,
                        const std::vector<const Object*>& trip,
-                       std::vector<OutputSight>& sights);
+                       std::vector<OutputObservation>& sights);
     /// A record that could not be read, and why.
-    [[nodiscard]] RecordSight failed(const std::string& words) const;
+    [[nodiscard]] RecordObservation failed(const std::string& words) const;
     /// The same, and commands as the account fail until they succeed again.
-    RecordSight hinder(Login& login, const std::string& words, std::string_view reason) const;
-    RecordSight hinder(Login& login, const std::string& words) const;
-    RecordSight hinder(Login& login, const Error& error) const;
+    RecordObservation hinder(Login& login, const std::string& words, std::string_view reason) const;
+    RecordObservation hinder(Login& login, const std::string& words) const;
+    RecordObservation hinder(Login& login, const Error& error) const;
     [[nodiscard]] std::vector<std::string> commit(Login& login, const std::vector<Named>& jobs);
     [[nodiscard]] Result<void> may_ask(Login& login) const;
     /// Its shell or service failed, and is not tried yet.
@@ -170,7 +170,8 @@ private:
     [[nodiscard]] bool may_copy(Login& login, const Object& object) const;
     void take_result(Login& login, const Result<void>& done) const;
     /// Of the answer of kSearchScript.
-    [[nodiscard]] RecordSight record_in(const cybele::Outcome& outcome, const Object& object) const;
+    [[nodiscard]] RecordObservation record_in(const cybele::Outcome& outcome,
+                                              const Object& object) const;
     [[nodiscard]] bool may_act() const {
         return !settings_.may_act || settings_.may_act();
     }

@@ -121,13 +121,13 @@ Call BatchCluster::hand_over_call(const Object& object, const Login& login, int 
     return call;
 }
 
-RecordSight
+RecordObservation
 BatchCluster::exchange(Login& login, const Object& object, const std::vector<Call>& calls) {
     return std::move(exchange(login, {{&object, calls}}).front());
 }
 
-std::vector<RecordSight> BatchCluster::exchange(Login& login, const std::vector<Asked>& all) {
-    std::vector<RecordSight> sights;
+std::vector<RecordObservation> BatchCluster::exchange(Login& login, const std::vector<Asked>& all) {
+    std::vector<RecordObservation> sights;
     std::vector<Call> calls;
     const bool is_shell = login.token == nullptr;
     if (is_shell) {
@@ -172,7 +172,8 @@ std::vector<RecordSight> BatchCluster::exchange(Login& login, const std::vector<
     return sights;
 }
 
-RecordSight BatchCluster::search(const Object& object, const std::string& account, Claims claims) {
+RecordObservation
+BatchCluster::search(const Object& object, const std::string& account, Claims claims) {
     Login* login = login_of(account);
     if (login == nullptr) {
         return {};
@@ -180,16 +181,16 @@ RecordSight BatchCluster::search(const Object& object, const std::string& accoun
     return exchange(*login, object, {search_call(object, *login, claims)});
 }
 
-std::vector<RecordSight> BatchCluster::search_many(const std::vector<const Object*>& all,
-                                                   const std::string& account) {
+std::vector<RecordObservation> BatchCluster::search_many(const std::vector<const Object*>& all,
+                                                         const std::string& account) {
     Login* login = login_of(account);
-    std::vector<RecordSight> sights;
+    std::vector<RecordObservation> sights;
     for (std::size_t at = 0; login != nullptr && at < all.size(); at += kMostInTrip) {
         std::vector<Asked> asked;
         for (std::size_t one = at; one < std::min(all.size(), at + kMostInTrip); ++one) {
             asked.push_back({all[one], {search_call(*all[one], *login, Claims::kOpen)}});
         }
-        for (RecordSight& sight : exchange(*login, asked)) {
+        for (RecordObservation& sight : exchange(*login, asked)) {
             sights.push_back(std::move(sight));
         }
     }
@@ -197,15 +198,15 @@ std::vector<RecordSight> BatchCluster::search_many(const std::vector<const Objec
     return sights;
 }
 
-RecordSight
+RecordObservation
 BatchCluster::submit_held(const Object& object, const std::string& account, int attempt) {
     return std::move(submit_many({{&object, attempt}}, account).front());
 }
 
-std::vector<RecordSight> BatchCluster::submit_many(const std::vector<HandOver>& all,
-                                                   const std::string& account) {
+std::vector<RecordObservation> BatchCluster::submit_many(const std::vector<HandOver>& all,
+                                                         const std::string& account) {
     Login* login = login_of(account);
-    std::vector<RecordSight> sights;
+    std::vector<RecordObservation> sights;
     while (login != nullptr && sights.size() < all.size() && may_act()) {
         const std::size_t at = sights.size();
         if (login->token) {
@@ -215,7 +216,7 @@ std::vector<RecordSight> BatchCluster::submit_many(const std::vector<HandOver>& 
         const std::vector<HandOver> trip(all.begin() + static_cast<std::ptrdiff_t>(at),
                                          all.begin() +
                                              static_cast<std::ptrdiff_t>(end_of_trip(all, at)));
-        for (RecordSight& sight : hand_over(*login, trip)) {
+        for (RecordObservation& sight : hand_over(*login, trip)) {
             sights.push_back(std::move(sight));
         }
     }
@@ -224,7 +225,8 @@ std::vector<RecordSight> BatchCluster::submit_many(const std::vector<HandOver>& 
 }
 
 /// All of them in one round trip.
-std::vector<RecordSight> BatchCluster::hand_over(Login& login, const std::vector<HandOver>& trip) {
+std::vector<RecordObservation> BatchCluster::hand_over(Login& login,
+                                                       const std::vector<HandOver>& trip) {
     std::vector<Asked> asked;
     asked.reserve(trip.size());
     for (const HandOver& one : trip) {
@@ -232,7 +234,7 @@ std::vector<RecordSight> BatchCluster::hand_over(Login& login, const std::vector
                          {hand_over_call(*one.object, login, one.attempt),
                           search_call(*one.object, login, Claims::kOpen)}});
     }
-    std::vector<RecordSight> sights = exchange(login, asked);
+    std::vector<RecordObservation> sights = exchange(login, asked);
     std::vector<HandOver> unused;
     for (std::size_t at = 0; at < trip.size(); ++at) {
         if (!sights[at].trouble.empty() && sights[at].claims == trip[at].attempt) {
@@ -255,7 +257,7 @@ std::string BatchCluster::note_of(const Object& object) const {
     return lease.empty() ? note : note + " " + lease;
 }
 
-RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, int attempt) {
+RecordObservation BatchCluster::submit_to_service(Login& login, const Object& object, int attempt) {
     if (const auto wrong = check_token(*login.token, login.account)) {
         return hinder(login, *wrong);
     }
@@ -263,7 +265,7 @@ RecordSight BatchCluster::submit_to_service(Login& login, const Object& object, 
         return failed(login.trouble.words);
     }
     const fs::path record = record_of(object, login.workdir);
-    RecordSight sight = exchange(
+    RecordObservation sight = exchange(
         login,
         object,
         {record_call(

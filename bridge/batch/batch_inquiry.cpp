@@ -44,7 +44,7 @@ bool is_hidden(const submission::JobStatus& status) {
 
 /// Whether the account sees jobs that the reader does not.
 bool take_accounted(const submission::QueryResult& answer,
-                    const std::vector<std::pair<const Object*, Inquired*>>& asked,
+                    const std::vector<std::pair<const Object*, JobObservation*>>& asked,
                     const std::string& account) {
     bool shows_more = false;
     Accounted by_id;
@@ -67,13 +67,13 @@ bool take_accounted(const submission::QueryResult& answer,
 
 } // namespace
 
-std::vector<Inquired> BatchCluster::inquire(const std::vector<const Object*>& objects,
-                                            const std::string& account) {
-    std::vector<Inquired> found(objects.size());
+std::vector<JobObservation> BatchCluster::inquire(const std::vector<const Object*>& objects,
+                                                  const std::string& account) {
+    std::vector<JobObservation> found(objects.size());
     Login* login = login_of(account);
     if (login != nullptr && login->token == nullptr && is_away(*login)) {
-        const RecordSight unread = failed(login->trouble.words);
-        for (Inquired& inquired : found) {
+        const RecordObservation unread = failed(login->trouble.words);
+        for (JobObservation& inquired : found) {
             inquired.record = unread;
         }
     } else if (login != nullptr) {
@@ -85,8 +85,8 @@ std::vector<Inquired> BatchCluster::inquire(const std::vector<const Object*>& ob
 
 void BatchCluster::ask_accounting(Login& login,
                                   const std::vector<const Object*>& objects,
-                                  std::vector<Inquired>& found) {
-    std::map<std::string, std::vector<std::pair<const Object*, Inquired*>>> by_server;
+                                  std::vector<JobObservation>& found) {
+    std::map<std::string, std::vector<std::pair<const Object*, JobObservation*>>> by_server;
     for (std::size_t at = 0; at < objects.size(); ++at) {
         const std::string& id = objects[at]->status.job_id;
         if (id.empty() || id == "0") {
@@ -97,7 +97,7 @@ void BatchCluster::ask_accounting(Login& login,
     }
     for (const auto& [server, all] : by_server) {
         for (std::size_t at = 0; at < all.size(); at += kMostAccounted) {
-            const std::vector<std::pair<const Object*, Inquired*>> asked(
+            const std::vector<std::pair<const Object*, JobObservation*>> asked(
                 all.begin() + static_cast<std::ptrdiff_t>(at),
                 all.begin() +
                     static_cast<std::ptrdiff_t>(std::min(all.size(), at + kMostAccounted)));
@@ -123,7 +123,7 @@ void BatchCluster::ask_accounting(Login& login,
 
 void BatchCluster::read_records(Login& login,
                                 const std::vector<const Object*>& objects,
-                                std::vector<Inquired>& found) {
+                                std::vector<JobObservation>& found) {
     for (std::size_t at = 0; at < objects.size(); at += kMostRecords) {
         const std::size_t end = std::min(objects.size(), at + kMostRecords);
         std::vector<submission::Call> calls;

@@ -27,14 +27,14 @@ std::vector<LiveQueue> BatchCluster::queues() {
     return read_live_queues(settings_.dialect, answers->outcomes.front().output);
 }
 
-OutputSight BatchCluster::read_output(const Object& object, const std::string& account) {
+OutputObservation BatchCluster::read_output(const Object& object, const std::string& account) {
     return std::move(read_outputs({&object}, account).front());
 }
 
-std::vector<OutputSight> BatchCluster::read_outputs(const std::vector<const Object*>& all,
-                                                    const std::string& account) {
+std::vector<OutputObservation> BatchCluster::read_outputs(const std::vector<const Object*>& all,
+                                                          const std::string& account) {
     constexpr std::size_t kMostTails = 50; ///< of one round trip
-    std::vector<OutputSight> sights;
+    std::vector<OutputObservation> sights;
     Login* login = login_of(account);
     for (std::size_t at = 0; login != nullptr && at < all.size(); at += kMostTails) {
         const auto begin = all.begin() + static_cast<std::ptrdiff_t>(at);
@@ -47,12 +47,12 @@ std::vector<OutputSight> BatchCluster::read_outputs(const std::vector<const Obje
 
 void BatchCluster::read_tails_of(Login& login,
                                  const std::vector<const Object*>& trip,
-                                 std::vector<OutputSight>& sights) {
+                                 std::vector<OutputObservation>& sights) {
     submission::Call call = record_call(kReadTails, login, {login.workdir.native()});
     call.directory.clear();
     std::vector<std::size_t> asked; // which sights
     for (const Object* object : trip) {
-        OutputSight& sight = sights.emplace_back();
+        OutputObservation& sight = sights.emplace_back();
         sight.paths = output_paths(*object, login.folder);
         if (sight.paths == Streams() || login.token || is_away(login)) {
             continue;
@@ -94,7 +94,7 @@ BatchCluster::collect(const Object& object, const std::string& account, std::int
     if (settings_.collect_for_claim && !claim_of(object).empty()) {
         auto collected = settings_.collect_for_claim(object);
         if (collected) {
-            const OutputSight sight = read_output(object, account);
+            const OutputObservation sight = read_output(object, account);
             collected->output = sight.paths;
             collected->tail = sight.tail;
         }
@@ -132,7 +132,7 @@ std::optional<Collected> BatchCluster::copy_results(Login& login,
                                    record_of(object, login.workdir).native(),
                                    std::to_string(begun),
                                    host_path_of(object),
-                                   object.spec.results.value_or(ResultsWish{}).from,
+                                   object.spec.results.value_or(ResultsRequest{}).from,
                                    output.standard_output,
                                    output.standard_error,
                                    std::to_string(login.results_limits[object.space])};

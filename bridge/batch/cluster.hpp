@@ -25,9 +25,9 @@ struct Named {
 };
 
 /// What the accounting and the record show of the job in one object's status.
-struct Inquired {
-    AccountedSight accounted;
-    RecordSight record;
+struct JobObservation {
+    AccountingObservation accounted;
+    RecordObservation record;
 };
 
 /// An object whose job is handed over held, under the claim `attempt`.
@@ -71,12 +71,12 @@ public:
         return poll();
     }
     /// The record of the object's job.
-    [[nodiscard]] virtual RecordSight
+    [[nodiscard]] virtual RecordObservation
     search(const Object& object, const std::string& account, Claims claims) = 0;
     /// The records of many objects of one account, in their order.
-    [[nodiscard]] virtual std::vector<RecordSight>
+    [[nodiscard]] virtual std::vector<RecordObservation>
     search_many(const std::vector<const Object*>& all, const std::string& account) {
-        std::vector<RecordSight> found;
+        std::vector<RecordObservation> found;
         for (const Object* object : all) {
             found.push_back(search(*object, account, Claims::kOpen));
         }
@@ -84,16 +84,16 @@ public:
     }
     /// Of jobs of one account that the queue does not show: one query of the accounting, however
     /// many, and their records. In the order of the objects.
-    [[nodiscard]] virtual std::vector<Inquired> inquire(const std::vector<const Object*>& objects,
-                                                        const std::string& account) = 0;
+    [[nodiscard]] virtual std::vector<JobObservation>
+    inquire(const std::vector<const Object*>& objects, const std::string& account) = 0;
     /// Hands the job over held, under the claim `attempt`. What came of it, the record says: a
     /// claim that somebody else has is one that was read and names neither answer nor refusal.
-    [[nodiscard]] virtual RecordSight
+    [[nodiscard]] virtual RecordObservation
     submit_held(const Object& object, const std::string& account, int attempt) = 0;
     /// Many of one account, in their order.
-    [[nodiscard]] virtual std::vector<RecordSight> submit_many(const std::vector<HandOver>& all,
-                                                               const std::string& account) {
-        std::vector<RecordSight> found;
+    [[nodiscard]] virtual std::vector<RecordObservation>
+    submit_many(const std::vector<HandOver>& all, const std::string& account) {
+        std::vector<RecordObservation> found;
         for (const HandOver& one : all) {
             found.push_back(submit_held(*one.object, account, one.attempt));
         }
@@ -104,14 +104,14 @@ public:
     virtual void release(const std::vector<Named>& jobs) = 0;
     virtual void cancel(const std::vector<Named>& jobs) = 0;
     /// Where the job wrote its output, and the last of it; empty where that cannot be read.
-    [[nodiscard]] virtual OutputSight read_output(const Object& /*object*/,
-                                                  const std::string& /*account*/) {
+    [[nodiscard]] virtual OutputObservation read_output(const Object& /*object*/,
+                                                        const std::string& /*account*/) {
         return {};
     }
     /// Of many objects of one account, in their order.
-    [[nodiscard]] virtual std::vector<OutputSight>
+    [[nodiscard]] virtual std::vector<OutputObservation>
     read_outputs(const std::vector<const Object*>& all, const std::string& account) {
-        std::vector<OutputSight> found;
+        std::vector<OutputObservation> found;
         for (const Object* object : all) {
             found.push_back(read_output(*object, account));
         }

@@ -13,8 +13,8 @@ PollIndex::PollIndex(Poll poll) : poll_(std::move(poll)) {
     }
 }
 
-QueueSight PollIndex::sight_of(const Object& object, const std::string& answer) const {
-    QueueSight sight;
+QueueObservation PollIndex::seen_state_of(const Object& object, const std::string& answer) const {
+    QueueObservation sight;
     sight.is_complete = poll_.is_complete;
     const auto [first, last] = by_token_.equal_range(object.uid);
     for (auto at = first; at != last; ++at) {

@@ -15,7 +15,8 @@ public:
     explicit PollIndex(Poll poll);
 
     /// The jobs with the object's uid, that in its status, and that with `answer`.
-    [[nodiscard]] QueueSight sight_of(const Object& object, const std::string& answer = {}) const;
+    [[nodiscard]] QueueObservation seen_state_of(const Object& object,
+                                                 const std::string& answer = {}) const;
 
     [[nodiscard]] const Poll& poll() const {
         return poll_;

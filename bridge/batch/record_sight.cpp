@@ -109,7 +109,7 @@ std::string id_in(std::string_view text, const submission::Commands& commands) {
 
 void read_receipt(const RecordText& text,
                   const submission::Commands& commands,
-                  RecordSight& sight) {
+                  RecordObservation& sight) {
     const auto code = text::number(text::trimmed(found(text.files, "code")));
     if (!sight.answer.empty()) {
         sight.remark = plain_words(found(text.files, "errors"));
@@ -135,10 +135,10 @@ void read_receipt(const RecordText& text,
 
 } // namespace
 
-RecordSight
+RecordObservation
 read_record(std::string_view text, const submission::Commands& commands, std::string_view uid) {
     const RecordText record = split_record(text);
-    RecordSight sight;
+    RecordObservation sight;
     const auto claims = text::number(found(record.words, "claims"));
     const auto age = text::number(found(record.words, "age"));
     if (!record.is_complete || !claims || !age) {

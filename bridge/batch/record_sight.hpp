@@ -11,7 +11,7 @@ namespace cybele::bridge {
 
 /// Reads what kSearchScript (record_scripts.hpp) printed. `commands` says what the batch system's
 /// words mean. One that was cut, or is not of that form, was not read.
-[[nodiscard]] RecordSight
+[[nodiscard]] RecordObservation
 read_record(std::string_view text, const submission::Commands& commands, std::string_view uid);
 
 } // namespace cybele::bridge

@@ -40,7 +40,8 @@ EnvironmentMap passed_on(const Environment& environment, bool is_ssh) {
     return kept;
 }
 
-std::vector<std::string> shell_of(const launchers::BridgeWay& way, const std::string& account) {
+std::vector<std::string> shell_of(const launchers::BridgeConnection& way,
+                                  const std::string& account) {
     if (way.uses_sudo && !account.empty()) {
         return {"sudo", "-n", "-H", "-u", account, "--", "sh", "-s"};
     }
@@ -49,8 +50,8 @@ std::vector<std::string> shell_of(const launchers::BridgeWay& way, const std::st
 
 } // namespace
 
-std::unique_ptr<submission::Host> host_of(const WayRequest& request) {
-    const launchers::BridgeWay& way = request.way;
+std::unique_ptr<submission::Host> host_of(const HostRequest& request) {
+    const launchers::BridgeConnection& way = request.way;
     submission::ShellSettings settings;
     settings.name = way_text(way, request.account);
     settings.environment = passed_on(request.environment, !way.ssh.empty());
@@ -70,10 +71,10 @@ std::unique_ptr<submission::Host> host_of(const WayRequest& request) {
     return submission::shell_host(std::move(settings));
 }
 
-ServiceOfWay service_of(const launchers::BridgeWay& way,
-                        const std::string& account,
-                        const Environment& environment,
-                        const std::filesystem::path& program) {
+ServiceConnection service_of(const launchers::BridgeConnection& way,
+                             const std::string& account,
+                             const Environment& environment,
+                             const std::filesystem::path& program) {
     if (way.slurmrestd.empty()) {
         return {};
     }
@@ -91,7 +92,7 @@ ServiceOfWay service_of(const launchers::BridgeWay& way,
     request.environment.set("CYBELE_TOKEN_FILE", way.token_file.native());
     request.program = program;
     request.clock = [] { return nanoseconds_now() / kSecondOfToken; };
-    ServiceOfWay service;
+    ServiceConnection service;
     service.token =
         std::make_unique<submission::Token>(way.token_command, request.environment, request.clock);
     service.backend = submission::slurmrestd_backend(request.connection, request);
@@ -137,7 +138,7 @@ std::error_code make_records(const launchers::BridgeAccount& row) {
     return error;
 }
 
-std::string way_text(const launchers::BridgeWay& way, const std::string& account) {
+std::string way_text(const launchers::BridgeConnection& way, const std::string& account) {
     if (!way.slurmrestd.empty()) {
         return "slurmrestd " + way.slurmrestd;
     }

@@ -84,9 +84,9 @@ Result<void> check_queues(const launchers::Bridge& document, const launchers::Si
 
 } // namespace
 
-launchers::BridgeWay reader_of(const launchers::Bridge& document) {
-    const launchers::BridgeWay first =
-        document.accounts.empty() ? launchers::BridgeWay() : document.accounts.front().way;
+launchers::BridgeConnection reader_of(const launchers::Bridge& document) {
+    const launchers::BridgeConnection first =
+        document.accounts.empty() ? launchers::BridgeConnection() : document.accounts.front().way;
     return document.reader.value_or(first);
 }
 

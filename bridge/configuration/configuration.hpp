@@ -23,7 +23,7 @@ struct Configuration {
 };
 
 /// How the queue is read: as configured, else as the first account.
-[[nodiscard]] launchers::BridgeWay reader_of(const launchers::Bridge& document);
+[[nodiscard]] launchers::BridgeConnection reader_of(const launchers::Bridge& document);
 
 /// Reads both. A Site whose batch system the bridge cannot use is kInput.
 [[nodiscard]] Result<Configuration> read_configuration(const std::filesystem::path& file);

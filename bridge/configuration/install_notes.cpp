@@ -33,7 +33,7 @@ void note_file(const std::filesystem::path& file,
 }
 
 /// A pod has the files of the Secret, and no commands of a batch system.
-void note_way(const launchers::BridgeWay& way, const std::string& path, FieldFaults& notes) {
+void note_way(const launchers::BridgeConnection& way, const std::string& path, FieldFaults& notes) {
     if (way.ssh.empty() && way.slurmrestd.empty()) {
         notes.add(path,
                   problem("bridge-commands-in-pod", "the pod has no commands of a batch system"),

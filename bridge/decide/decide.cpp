@@ -82,7 +82,7 @@ void admit(Decision& decision, const Case& one) {
 /// The object says why it waits. Once, although the words of it may differ each time.
 void hinder(Decision& decision, const Case& one) {
     const bool is_known = one.object.status.reason == one.view.trouble.reason;
-    if (!one.view.trouble.empty() && !is_known && wish_of(one) == Wish::kKeep) {
+    if (!one.view.trouble.empty() && !is_known && desired_state_of(one) == DesiredState::kKeep) {
         write(decision, one, hindered_status(one));
     }
 }
@@ -217,7 +217,7 @@ void cancel(Decision& decision, const Case& one) {
 }
 
 void unreachable(Decision& decision, const Case& one) {
-    if (wish_of(one) == Wish::kKeep) {
+    if (desired_state_of(one) == DesiredState::kKeep) {
         const auto refusal = refusal_of(one);
         const bool has_lost_row =
             refusal && one.object.status.job_id.empty() &&
@@ -250,7 +250,8 @@ void let_go(Decision& decision, const Case& one) {
         act(decision, Do::kForget);
         return;
     }
-    if (wish_of(one) == Wish::kOrphan && stage_of(one) != Stage::kOver && one.view.has_way) {
+    if (desired_state_of(one) == DesiredState::kOrphan && stage_of(one) != Stage::kOver &&
+        one.view.has_way) {
         act(decision, Do::kNoteOrphan);
     }
     if (one.object.has_finalizer()) {
@@ -357,7 +358,7 @@ void ask(Decision& decision, Do kind, bool is_asked) {
 }
 
 void add_actions(Decision& decision, const Case& one) {
-    const RecordSight& record = one.view.record;
+    const RecordObservation& record = one.view.record;
     const SeenJob* job = job_of(one);
     if (!one.view.has_way && needs_way(decision.step)) {
         return unreachable(decision, one);
@@ -408,8 +409,8 @@ void add_actions(Decision& decision, const Case& one) {
 /// record is from a past in which nothing was let go, or its status was forged.
 bool has_foreign_id(const Case& one) {
     const std::string& released = one.view.record.released;
-    const Wish wish = wish_of(one);
-    return (wish == Wish::kKeep || wish == Wish::kOrphan) && !released.empty() &&
+    const DesiredState wish = desired_state_of(one);
+    return (wish == DesiredState::kKeep || wish == DesiredState::kOrphan) && !released.empty() &&
            released != one.object.status.job_id;
 }
 
@@ -426,12 +427,12 @@ Decision decide(const Case& one) {
         return decision;
     }
     const Stage stage = stage_of(one);
-    const Wish wish = wish_of(one);
-    const StepRow& row = step_of(stage, wish, sight_of(one));
+    const DesiredState wish = desired_state_of(one);
+    const StepRow& row = step_of(stage, wish, seen_state_of(one));
     decision.step = row.step;
     decision.why = row.why;
     const bool is_live = stage == Stage::kPrepared || stage == Stage::kLive;
-    if (is_live && wish == Wish::kKeep && !one.object.has_finalizer()) {
+    if (is_live && wish == DesiredState::kKeep && !one.object.has_finalizer()) {
         act(decision, Do::kClaim); // somebody took it off
     }
     if (is_live && has_foreign_id(one)) {

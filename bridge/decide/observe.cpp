@@ -31,24 +31,24 @@ bool has_ended(const SeenJob& job) {
     return submission::is_over(job.state);
 }
 
-Sight sight_of_end(const SeenJob& job, const Case& one) {
+SeenState sight_of_end(const SeenJob& job, const Case& one) {
     if (may_be_requeued(job)) {
         const bool is_settled = one.memory.dying_since != 0 &&
                                 one.memory.dying_restarts == job.restarts &&
                                 one.world.now - one.memory.dying_since >= one.world.times.dying;
-        return is_settled ? Sight::kEnded : Sight::kDying;
+        return is_settled ? SeenState::kEnded : SeenState::kDying;
     }
-    return is_explained(job) ? Sight::kEnded : Sight::kUnclear;
+    return is_explained(job) ? SeenState::kEnded : SeenState::kUnclear;
 }
 
-Sight sight_of_job(const SeenJob& job, const Case& one) {
+SeenState sight_of_job(const SeenJob& job, const Case& one) {
     if (has_ended(job)) {
         return sight_of_end(job, one);
     }
     if (job.state != submission::State::kHeld) {
-        return Sight::kAlive;
+        return SeenState::kAlive;
     }
-    return job.reason == "JobHeldAdmin" ? Sight::kAdminHeld : Sight::kHeld;
+    return job.reason == "JobHeldAdmin" ? SeenState::kAdminHeld : SeenState::kHeld;
 }
 
 bool is_long_missing(const Case& one) {
@@ -57,65 +57,65 @@ bool is_long_missing(const Case& one) {
 }
 
 /// The queue shows no job of an object in which no id stands.
-Sight sight_of_claim(const Case& one) {
-    const RecordSight& record = one.view.record;
-    const bool is_kept = wish_of(one) == Wish::kKeep;
+SeenState sight_of_claim(const Case& one) {
+    const RecordObservation& record = one.view.record;
+    const bool is_kept = desired_state_of(one) == DesiredState::kKeep;
     if (!record.was_read || (!is_kept && !record.is_closed)) {
-        return Sight::kUnsearched;
+        return SeenState::kUnsearched;
     }
     if (record.end) {
-        return Sight::kEnded;
+        return SeenState::kEnded;
     }
     if (!record.answer.empty()) {
-        return !is_kept && is_long_missing(one) ? Sight::kLost : Sight::kAnswered;
+        return !is_kept && is_long_missing(one) ? SeenState::kLost : SeenState::kAnswered;
     }
     if (!record.refusal.empty()) {
-        return Sight::kRefused;
+        return SeenState::kRefused;
     }
     // Closed, and the object is there again: a backup was restored that knows of no deletion.
     const bool is_last = record.is_closed || record.claims >= one.world.times.attempts;
     if (record.claims == 0) {
-        return is_last ? Sight::kExhausted : Sight::kAbsent;
+        return is_last ? SeenState::kExhausted : SeenState::kAbsent;
     }
     const bool is_certain = record.is_submitter_gone && record.claim_age >= one.world.times.claim &&
                             one.memory.absences >= 2;
     if (!is_certain) {
-        return Sight::kUnproven;
+        return SeenState::kUnproven;
     }
-    return is_last ? Sight::kExhausted : Sight::kAbsent;
+    return is_last ? SeenState::kExhausted : SeenState::kAbsent;
 }
 
 /// The queue does not show the job whose id stands in the object.
-Sight sight_of_missing(const Case& one) {
+SeenState sight_of_missing(const Case& one) {
     if (!one.view.accounted.was_asked || !one.view.record.was_read) {
-        return Sight::kUnsearched;
+        return SeenState::kUnsearched;
     }
     const auto& accounted = one.view.accounted.job;
     const bool is_accounted = accounted && has_ended(*accounted) && is_explained(*accounted);
     if (one.view.record.end || is_accounted) {
-        return Sight::kEnded;
+        return SeenState::kEnded;
     }
-    return is_long_missing(one) ? Sight::kLost : Sight::kUnproven;
+    return is_long_missing(one) ? SeenState::kLost : SeenState::kUnproven;
 }
 
 /// A job that ended, but the queue does not say how.
-Sight sight_of_unclear(const Case& one) {
+SeenState sight_of_unclear(const Case& one) {
     const bool was_inquired = one.view.accounted.was_asked && one.view.record.was_read;
-    const Sight missing = was_inquired ? sight_of_missing(one) : Sight::kUnclear;
-    return missing == Sight::kUnproven ? Sight::kUnclear : missing;
+    const SeenState missing = was_inquired ? sight_of_missing(one) : SeenState::kUnclear;
+    return missing == SeenState::kUnproven ? SeenState::kUnclear : missing;
 }
 
 /// Where there were several hand-overs, the last one may still bring a job. If the object were
 /// removed now, that job would stay in the queue. With one claim this cannot happen.
-std::optional<Sight> sight_of_late_twin(const Case& one) {
-    const RecordSight& record = one.view.record;
+std::optional<SeenState> sight_of_late_twin(const Case& one) {
+    const RecordObservation& record = one.view.record;
     const bool has_no_id = one.object.status.job_id.empty();
     const bool is_read = record.was_read && (record.is_closed || !has_no_id);
     if (has_no_id ? !is_read : !is_read && one.object.status.attempt > 1) {
-        return Sight::kUnsearched;
+        return SeenState::kUnsearched;
     }
     const bool is_old = record.is_submitter_gone && record.claim_age >= one.world.times.claim;
-    return record.claims > 1 && !is_old ? std::optional(Sight::kUnproven) : std::nullopt;
+    return record.claims > 1 && !is_old ? std::optional(SeenState::kUnproven) : std::nullopt;
 }
 
 } // namespace
@@ -157,15 +157,15 @@ Stage stage_of(const Case& one) {
     return status.state == "Prepared" ? Stage::kPrepared : Stage::kLive;
 }
 
-Wish wish_of(const Case& one) {
+DesiredState desired_state_of(const Case& one) {
     const bool is_orphan = one.object.spec.on_delete == OnDelete::kOrphan;
     if (one.is_gone) {
-        return Wish::kGone;
+        return DesiredState::kGone;
     }
     if (one.object.deleted == 0) {
-        return Wish::kKeep;
+        return DesiredState::kKeep;
     }
-    return is_orphan ? Wish::kOrphan : Wish::kCancel;
+    return is_orphan ? DesiredState::kOrphan : DesiredState::kCancel;
 }
 
 const SeenJob* job_of(const Case& one) {
@@ -212,30 +212,31 @@ std::vector<std::string> living_ids(const Case& one) {
     return ids;
 }
 
-Sight sight_of(const Case& one) {
+SeenState seen_state_of(const Case& one) {
     if (one.view.account.empty() || !one.view.queue.is_complete) {
-        return Sight::kSilent;
+        return SeenState::kSilent;
     }
-    const Wish wish = wish_of(one);
-    const bool ends_all = wish == Wish::kCancel || wish == Wish::kGone;
+    const DesiredState desired_state = desired_state_of(one);
+    const bool ends_all =
+        desired_state == DesiredState::kCancel || desired_state == DesiredState::kGone;
     const bool has_no_id = one.object.status.job_id.empty();
-    if (wish == Wish::kKeep && has_no_id && !one.view.record.was_read) {
-        return Sight::kUnsearched;
+    if (desired_state == DesiredState::kKeep && has_no_id && !one.view.record.was_read) {
+        return SeenState::kUnsearched;
     }
     const SeenJob* job = job_of(one);
     if (ends_all && (job == nullptr || has_ended(*job)) && !living_ids(one).empty()) {
-        return Sight::kAlive;
+        return SeenState::kAlive;
     }
     if (job == nullptr) {
         return has_no_id ? sight_of_claim(one) : sight_of_missing(one);
     }
     if (ends_all && has_ended(*job)) {
-        if (const auto sight = sight_of_late_twin(one)) {
-            return *sight;
+        if (const auto seen_state = sight_of_late_twin(one)) {
+            return *seen_state;
         }
     }
-    const Sight sight = sight_of_job(*job, one);
-    return sight == Sight::kUnclear ? sight_of_unclear(one) : sight;
+    const SeenState seen_state = sight_of_job(*job, one);
+    return seen_state == SeenState::kUnclear ? sight_of_unclear(one) : seen_state;
 }
 
 Memory observed(const Case& one) {

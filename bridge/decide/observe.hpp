@@ -22,8 +22,8 @@ struct Case {
 [[nodiscard]] bool is_elsewhere(const Object& object, const World& world);
 
 [[nodiscard]] Stage stage_of(const Case& one);
-[[nodiscard]] Wish wish_of(const Case& one);
-[[nodiscard]] Sight sight_of(const Case& one);
+[[nodiscard]] DesiredState desired_state_of(const Case& one);
+[[nodiscard]] SeenState seen_state_of(const Case& one);
 
 /// Whether the job is the object's: its owner is the account, and it carries the object's uid, or
 /// its comment was erased and the record has its id.

@@ -19,7 +19,7 @@ enum class Stage {
 };
 
 /// What the object's owner wants.
-enum class Wish {
+enum class DesiredState {
     kKeep,
     kCancel, ///< deleted; the job goes first
     kOrphan, ///< deleted; the job stays
@@ -27,7 +27,7 @@ enum class Wish {
 };
 
 /// What is seen of its job.
-enum class Sight {
+enum class SeenState {
     kSilent,     ///< the batch system did not answer, or the account is not known
     kUnsearched, ///< the queue shows nothing, and the record or the accounting was not asked
     kUnproven,   ///< nothing shows it, and that is not yet proof
@@ -68,13 +68,13 @@ enum class Step {
 /// A row of the table: the first that fits holds. An empty column fits everything.
 struct StepRow {
     std::optional<Stage> stage;
-    std::optional<Wish> wish;
-    std::optional<Sight> sight;
+    std::optional<DesiredState> desired_state;
+    std::optional<SeenState> seen_state;
     Step step;
     std::string_view why;
 };
 
 [[nodiscard]] std::span<const StepRow> step_rows();
-[[nodiscard]] const StepRow& step_of(Stage stage, Wish wish, Sight sight);
+[[nodiscard]] const StepRow& step_of(Stage stage, DesiredState desired_state, SeenState seen_state);
 
 } // namespace cybele::bridge

@@ -29,13 +29,13 @@ struct SeenJob {
 };
 
 /// What the queue showed of the jobs that concern one object.
-struct QueueSight {
+struct QueueObservation {
     bool is_complete = false;  ///< the query succeeded, and its answer was not cut
     std::vector<SeenJob> jobs; ///< with the object's uid as token, or with the id of its status
 };
 
 /// What the object's record folder on the cluster showed.
-struct RecordSight {
+struct RecordObservation {
     bool was_read = false;
     bool is_closed = false;         ///< nothing can be handed over through it any more
     int claims = 0;                 ///< hand-overs that were begun
@@ -51,13 +51,13 @@ struct RecordSight {
 };
 
 /// What the accounting said of the job of the object's status.
-struct AccountedSight {
+struct AccountingObservation {
     bool was_asked = false;
     std::optional<SeenJob> job;
 };
 
 /// Where a job that has ended wrote its output, and the last of it.
-struct OutputSight {
+struct OutputObservation {
     bool was_asked = false;
     Streams paths;
     Streams tail;
@@ -69,10 +69,10 @@ struct View {
     bool has_way = true;  ///< the Bridge has a row with the account for the object's namespace
     Trouble trouble = {}; ///< of commands as the account
     std::optional<Refusal> refusal; ///< of the namespace's row and the queue's limits
-    QueueSight queue;
-    RecordSight record;
-    AccountedSight accounted;
-    OutputSight output;
+    QueueObservation queue;
+    RecordObservation record;
+    AccountingObservation accounted;
+    OutputObservation output;
 };
 
 /// What the bridge remembers of an object between two rounds. Losing it costs time only.

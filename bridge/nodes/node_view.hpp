@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "bridge/batch/queue_sight.hpp"
+#include "bridge/batch/queue_observation.hpp"
 #include "bridge/configuration/configuration.hpp"
 #include "bridge/objects/object.hpp"
 

@@ -78,8 +78,8 @@ std::optional<Refusal> refusal_of_script(const schedulers::BatchScript& script) 
                         printable(directive.option),
                         row != nullptr ? row->because : "write each option as a word of its own"));
     }
-    for (const schedulers::OddLine& odd : script.odd) {
-        if (odd.why == schedulers::OddLine::Why::kExtra &&
+    for (const schedulers::SuspectLine& odd : script.odd) {
+        if (odd.why == schedulers::SuspectLine::Why::kExtra &&
             (odd.text == "hetjob" || odd.text == "packjob")) {
             return refused(kDirectiveRefused,
                            fmt::format("line {}: {}: one object is one job, and a heterogeneous "

@@ -98,9 +98,9 @@ void read_results(const Json& spec, Object& object) {
         return;
     }
     const Json& mount = member_of(results, "mount");
-    ResultsWish wish{member_text(results, "from"),
-                     mount.is_object() ? mount.dump(-1, ' ', true, Json::error_handler_t::replace)
-                                       : ""};
+    ResultsRequest wish{
+        member_text(results, "from"),
+        mount.is_object() ? mount.dump(-1, ' ', true, Json::error_handler_t::replace) : ""};
     if (!is_plain_path(wish.from)) {
         refuse(
             object, kResultsInvalid, "spec.results.from is not a path without `..` and line ends");

@@ -32,7 +32,7 @@ inline constexpr std::string_view kManager = "cybelectl.io/bridge";
 enum class OnDelete { kCancel, kOrphan };
 
 /// What is copied back after the job, and the volume that it is copied to.
-struct ResultsWish {
+struct ResultsRequest {
     std::string from;
     std::string mount; ///< the volume as JSON
 };
@@ -42,7 +42,7 @@ struct Spec {
     std::string queue;
     std::string account;
     std::map<std::string, std::string> node_selector;
-    std::optional<ResultsWish> results;
+    std::optional<ResultsRequest> results;
     std::optional<std::int64_t> seconds_to_live; ///< of the object, after the end of the job
     OnDelete on_delete = OnDelete::kCancel;
 };

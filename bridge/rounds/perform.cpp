@@ -163,23 +163,23 @@ private:
         batch_.events.push_back({std::move(subject), event});
     }
 
-    bool take_record(RecordSight record) {
+    bool take_record(RecordObservation record) {
         set_record(std::move(record));
         tell_failure();
         return view_.record.was_read;
     }
 
-    void set_record(RecordSight record) {
+    void set_record(RecordObservation record) {
         view_.record = std::move(record);
         if (!view_.record.answer.empty()) { // whose job the queue shows under this number
             const bool is_complete = view_.queue.is_complete;
-            view_.queue = index_.sight_of(object_, view_.record.answer);
+            view_.queue = index_.seen_state_of(object_, view_.record.answer);
             view_.queue.is_complete = is_complete;
         }
     }
 
     /// A job that was handed over held a moment ago is held, although the poll is older than it.
-    bool take_receipt(RecordSight record) {
+    bool take_receipt(RecordObservation record) {
         if (record.answer.empty()) {
             view_.record = std::move(record);
             tell_failure();
@@ -195,7 +195,7 @@ private:
         return true;
     }
 
-    void add_handed(SeenJob job, RecordSight record) {
+    void add_handed(SeenJob job, RecordObservation record) {
         view_.record = std::move(record);
         view_.queue.jobs.push_back(job);
         handed_ = std::move(job);

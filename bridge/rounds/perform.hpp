@@ -36,8 +36,8 @@ enum class Need {
 
 /// What earlier turns of the round have found out.
 struct EarlierFindings {
-    Inquired found;
-    OutputSight output;
+    JobObservation found;
+    OutputObservation output;
     std::optional<SeenJob> handed = {}; ///< the job that was handed over after the poll
 };
 
@@ -52,8 +52,8 @@ struct Pause {
 struct Answered {
     Need need = Need::kNothing;
     EarlierFindings known; ///< before
-    Inquired found;
-    OutputSight output;
+    JobObservation found;
+    OutputObservation output;
     Pause pause = {}; ///< of kWrite, and its answer
     Written written = {};
 };

@@ -44,7 +44,7 @@ View view_of(const Object& object,
     const bool is_admitted = is_foreign || admitted.has_account;
     view.has_way = view.account.empty() || (is_admitted && sides.cluster.serves(view.account));
     view.trouble = sides.cluster.trouble_of(view.account);
-    view.queue = sides.index.sight_of(object);
+    view.queue = sides.index.seen_state_of(object);
     if (sides.index.poll().silent.contains(view.account)) {
         view.queue.is_complete = false;
     }
@@ -160,15 +160,15 @@ std::vector<Answered> Rounds::ask(const std::string& account,
             put(answers[at], std::move(found.at(at)));
         }
     };
-    const auto put_record = [](Answered& answer, RecordSight record) {
+    const auto put_record = [](Answered& answer, RecordObservation record) {
         answer.found.record = std::move(record);
     };
     if (need == Need::kInquiry) {
         fill(cluster.inquire(objects, account),
-             [](Answered& answer, Inquired found) { answer.found = std::move(found); });
+             [](Answered& answer, JobObservation found) { answer.found = std::move(found); });
     } else if (need == Need::kOutput) {
         fill(cluster.read_outputs(objects, account),
-             [](Answered& answer, OutputSight output) { answer.output = std::move(output); });
+             [](Answered& answer, OutputObservation output) { answer.output = std::move(output); });
     } else if (need == Need::kSubmit) {
         fill(cluster.submit_many(hand_overs, account), put_record);
     } else {
@@ -288,15 +288,15 @@ void Rounds::end_late_jobs(const PollIndex& index) {
     }
 }
 
-std::vector<SeenJob> Rounds::strangers_of(const PollIndex& index) const {
-    std::vector<SeenJob> strangers;
+std::vector<SeenJob> Rounds::unknown_jobs_of(const PollIndex& index) const {
+    std::vector<SeenJob> unknown_jobs;
     for (const SeenJob& job : index.poll().jobs) {
         if (is_uid(job.token) && !submission::is_over(job.state) && !objects_.contains(job.token) &&
             !departed_.contains(job.token)) {
-            strangers.push_back(job);
+            unknown_jobs.push_back(job);
         }
     }
-    return strangers;
+    return unknown_jobs;
 }
 
 Rounds::Urgency Rounds::urgency_of(const Tracked& tracked, const PollIndex& index) {
@@ -308,7 +308,7 @@ Rounds::Urgency Rounds::urgency_of(const Tracked& tracked, const PollIndex& inde
     if (status.job_id.empty() || status.holds("Complete") || status.holds("Failed")) {
         return Urgency::kOther;
     }
-    const QueueSight sight = index.sight_of(object);
+    const QueueObservation sight = index.seen_state_of(object);
     const bool has_ended = std::ranges::any_of(sight.jobs, [&](const SeenJob& job) {
         return job.id == status.job_id && submission::is_over(job.state);
     });
@@ -477,7 +477,7 @@ Rounds::round(Server& server, Cluster& cluster, const World& world, HandOverPace
     }
     settle(going);
     finish(std::exchange(going.needs, {}), going);
-    report.strangers = strangers_of(index);
+    report.unknown_jobs = unknown_jobs_of(index);
     return report;
 }
 

@@ -22,8 +22,8 @@ using Admission = std::function<Admitted(const Object&)>;
 struct RoundReport {
     std::set<std::string> must_read; ///< uids of objects to be read again before the next round
     std::size_t objects = 0;
-    std::vector<SeenJob> strangers; ///< jobs that have not ended, with a uid that no object has
-    bool is_complete = false;       ///< the batch system answered
+    std::vector<SeenJob> unknown_jobs; ///< jobs that have not ended, with a uid that no object has
+    bool is_complete = false;          ///< the batch system answered
 };
 
 /// All objects of the bridge, and one round over them: one poll, then each object's turn. What it
@@ -143,7 +143,7 @@ private:
     /// All needs, or those of one account, but inquiries.
     [[nodiscard]] static Needs take_hand_overs(Needs& needs, const std::string& account = {});
     void end_late_jobs(const PollIndex& index);
-    [[nodiscard]] std::vector<SeenJob> strangers_of(const PollIndex& index) const;
+    [[nodiscard]] std::vector<SeenJob> unknown_jobs_of(const PollIndex& index) const;
 
     Admission admission_;
     std::map<std::string, Tracked> objects_;   ///< by uid

@@ -19,9 +19,9 @@ constexpr std::chrono::milliseconds kBetweenStrangers{300'000};
 
 Oversight::Oversight(Parts parts)
     : parts_(std::move(parts)),
-      strangers_(parts_.request.configuration.document.accounts, sources()) {}
+      unknown_jobs_(parts_.request.configuration.document.accounts, sources()) {}
 
-Strangers::Sources Oversight::sources() {
+UnknownJobs::Sources Oversight::sources() {
     const auto owners = [this](const launchers::BridgeAccount& row,
                                const std::vector<std::string>& uids) {
         return read_owners(parts_.request, row, uids, parts_.meanwhile);
@@ -62,16 +62,16 @@ void Oversight::tell_rewound() {
           stamp});
 }
 
-void Oversight::look_for_strangers(const std::vector<SeenJob>& jobs) {
+void Oversight::look_for_unknown_jobs(const std::vector<SeenJob>& jobs) {
     if (parts_.lease.uid().empty() || boot_time() < next_look_) {
         return;
     }
     next_look_ = boot_time() + kBetweenStrangers;
     const Owner self{parts_.request.configuration.document.name, parts_.lease.uid()};
-    if (!strangers_.look(jobs, self)) {
+    if (!unknown_jobs_.look(jobs, self)) {
         return;
     }
-    const auto& orphans = strangers_.orphans();
+    const auto& orphans = unknown_jobs_.orphans();
     const Orphan& first = orphans.begin()->second;
     if (parts_.request.log) {
         parts_.request.log({{},
@@ -99,7 +99,7 @@ Result<void> Oversight::write_metrics(Metrics metrics, const Rounds& rounds) {
         }
     }
     metrics.failing_accounts = failing.size();
-    metrics.jobs_without_object = strangers_.orphans().size();
+    metrics.jobs_without_object = unknown_jobs_.orphans().size();
     metrics.rewinds = rewinds_;
     metrics.queries = parts_.cluster.polls();
     metrics.answer_seconds = std::chrono::duration<double>(parts_.cluster.answer_time()).count();

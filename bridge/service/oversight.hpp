@@ -8,7 +8,7 @@
 #include "bridge/server/pump.hpp"
 #include "bridge/service/metrics.hpp"
 #include "bridge/service/service.hpp"
-#include "bridge/service/strangers.hpp"
+#include "bridge/service/unknown_jobs.hpp"
 #include "submission/backends/host.hpp"
 
 #include <chrono>
@@ -38,16 +38,16 @@ public:
 
     void tell_rewound();
     /// Every five minutes: which of these jobs, that name no known object, have none.
-    void look_for_strangers(const std::vector<SeenJob>& jobs);
+    void look_for_unknown_jobs(const std::vector<SeenJob>& jobs);
     /// Adds what is known here.
     [[nodiscard]] Result<void> write_metrics(Metrics metrics, const Rounds& rounds);
 
 private:
-    [[nodiscard]] Strangers::Sources sources();
+    [[nodiscard]] UnknownJobs::Sources sources();
     void tell(const apiserver::EventText& text);
 
     Parts parts_;
-    Strangers strangers_;
+    UnknownJobs unknown_jobs_;
     std::chrono::milliseconds next_look_{0};
     std::uint64_t rewinds_ = 0;
 };

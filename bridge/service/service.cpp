@@ -14,9 +14,9 @@
 #include "bridge/server/identity.hpp"
 #include "bridge/server/logged_words.hpp"
 #include "bridge/service/bindings.hpp"
+#include "bridge/service/liveness.hpp"
 #include "bridge/service/oversight.hpp"
 #include "bridge/service/pod_services.hpp"
-#include "bridge/service/pulse.hpp"
 #include "support/boot_time.hpp"
 #include "support/http.hpp"
 #include "support/quote.hpp"
@@ -322,7 +322,7 @@ private:
                 was_answered_ ? "the batch system answers" : "the batch system does not answer");
         }
         if (report.is_complete && !world_.is_rewound && leads()) {
-            oversight_.look_for_strangers(report.strangers);
+            oversight_.look_for_unknown_jobs(report.unknown_jobs);
         }
         if (pods_.is_listening()) {
             write_metrics();
@@ -382,7 +382,7 @@ private:
     BatchCluster cluster_;
     World world_;
     Rounds rounds_;
-    Pulse pulse_{request_};
+    Liveness pulse_{request_};
     Oversight oversight_;
     ObjectWatches watches_;
     PodServices pods_;

@@ -412,7 +412,7 @@ private:
                                              row.account,
                                              row.name_space,
                                              way_text(row.way, row.account));
-        const ServiceOfWay service =
+        const ServiceConnection service =
             service_of(row.way, row.account, request_.environment, request_.program);
         std::optional<Error> wrong = check_token(*service.token, row.account);
         if (!wrong) {

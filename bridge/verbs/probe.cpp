@@ -39,7 +39,7 @@ public:
           cluster_(cluster_settings()) {}
 
     std::optional<Fault> run() {
-        const RecordSight sight = cluster_.submit_held(object_, row_.account, 1);
+        const RecordObservation sight = cluster_.submit_held(object_, row_.account, 1);
         if (sight.answer.empty()) {
             remove_record();
             return probe_fault(ErrorCode::kEnvironment,

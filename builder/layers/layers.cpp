@@ -119,8 +119,8 @@ Result<void> take_attributes(const fs::path& from, const fs::path& to) {
 
 } // namespace
 
-LayerWay find_layer_way(const fs::path& directory) {
-    LayerWay way;
+OverlaySupport find_overlay_support(const fs::path& directory) {
+    OverlaySupport way;
     way.is_root = ::geteuid() == 0;
     for (const Style& style : kStyles) {
         if (try_overlay(directory, style.attributes)) {
@@ -136,7 +136,7 @@ LayerWay find_layer_way(const fs::path& directory) {
 namespace {
 
 Result<void>
-show_part(const namespaces::SquashfsPart& part, const fs::path& folder, const LayerWay& way) {
+show_part(const namespaces::SquashfsPart& part, const fs::path& folder, const OverlaySupport& way) {
     const Inside inside(folder.parent_path()); // mounting moves the working directory
     const UniqueFd parent(::open(folder.parent_path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const std::string name = folder.filename().native();
@@ -166,7 +166,7 @@ Result<void> pack_layer(const fs::path& folder, const fs::path& file) {
     return {};
 }
 
-Result<Layers> Layers::make(fs::path directory, LayerWay way) {
+Result<Layers> Layers::make(fs::path directory, OverlaySupport way) {
     Layers layers(std::move(directory), std::move(way));
     CYBELE_CHECK(make_directories(layers.root_));
     return layers;

@@ -17,7 +17,7 @@
 namespace cybele::builder {
 
 /// How this place mounts layers; found by trying.
-struct LayerWay {
+struct OverlaySupport {
     /// The attribute namespace in which an overlay marks directories that hide what lies below:
     /// "trusted" (root), "user" (in a user namespace, Linux 5.11); "" where no overlay works.
     std::string attributes;
@@ -27,12 +27,12 @@ struct LayerWay {
 
 /// Tries in `directory` (private, where the trees will be) whether an overlay can be mounted that
 /// keeps deletions and opaque directories. For the process apart: it mounts.
-[[nodiscard]] LayerWay find_layer_way(const std::filesystem::path& directory);
+[[nodiscard]] OverlaySupport find_overlay_support(const std::filesystem::path& directory);
 
 /// Layers below a private folder, which is made. Mounts go with the process's mount namespace.
 class Layers {
 public:
-    [[nodiscard]] static Result<Layers> make(std::filesystem::path directory, LayerWay way);
+    [[nodiscard]] static Result<Layers> make(std::filesystem::path directory, OverlaySupport way);
 
     /// An empty folder that becomes the topmost layer; the caller fills it.
     [[nodiscard]] Result<std::filesystem::path> add_folder();
@@ -58,18 +58,18 @@ public:
     [[nodiscard]] std::vector<images::TreeLayer> shown() const;
     /// The squashfs files of those of shown() that have one, by descriptor.
     [[nodiscard]] std::vector<LayerFile> files() const;
-    [[nodiscard]] const LayerWay& way() const {
+    [[nodiscard]] const OverlaySupport& way() const {
         return way_;
     }
 
 private:
-    Layers(std::filesystem::path directory, LayerWay way)
+    Layers(std::filesystem::path directory, OverlaySupport way)
         : directory_(std::move(directory)), root_(directory_ / "root"), way_(std::move(way)) {}
     [[nodiscard]] Result<std::filesystem::path> new_folder();
 
     std::filesystem::path directory_;
     std::filesystem::path root_;
-    LayerWay way_;
+    OverlaySupport way_;
     unsigned next_ = 0;
     unsigned upper_ = 0;
     bool is_open_ = false;

@@ -23,7 +23,7 @@ struct FailedStep {
     int code = 0;           ///< of its script
     std::string section;    ///< "post"
     std::string state;      ///< of its shell (readable_state())
-    std::string attributes; ///< of the overlay (LayerWay)
+    std::string attributes; ///< of the overlay (OverlaySupport)
     std::string owners;     ///< as image_key()
     /// The squashfs files that it lies on, the lowest first; empty: the entry is the complete tree.
     std::vector<std::filesystem::path> layers;

@@ -49,7 +49,7 @@ public:
 
     Result<void> show(std::string_view owners) {
         const FailedStep& step = found_.step;
-        LayerWay way = find_layer_way(work_);
+        OverlaySupport way = find_overlay_support(work_);
         if (step.owners != owners || (!step.layers.empty() && step.attributes != way.attributes)) {
             return fail(layers_are_gone(request_, "it was built as another user"));
         }

@@ -108,9 +108,9 @@ Result<BuiltTrees> run_steps(const BasedBuild& build,
                              const HostEnvironment& host_environment,
                              const Report& report,
                              const AgentContext& context) {
-    LayerWay way;
+    OverlaySupport way;
     if (context.request.use_cache) {
-        way = find_layer_way(host_environment.work);
+        way = find_overlay_support(host_environment.work);
         if (way.attributes.empty()) {
             report("warning: no step is cached for the next build: " + way.because);
         }

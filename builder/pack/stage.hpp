@@ -25,7 +25,7 @@ struct StageContext {
     const Report& report;
     const std::vector<StageKeys>& keys;
     std::string owners; ///< how this user's builds own files, as image_key()
-    LayerWay way;
+    OverlaySupport way;
     std::vector<std::filesystem::path> roots; ///< trees of the stages built so far
     /// Makes the tree of a stage that was put off, or waits for it; empty: it is made.
     std::vector<std::function<Result<void>()>> put_off;

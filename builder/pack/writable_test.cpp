@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 Result<ScriptEnd> run_writable_test(const fs::path& root, const HostEnvironment& host_environment) {
     const fs::path place = host_environment.work / "writable-test";
     CYBELE_CHECK(make_directories(place));
-    LayerWay way = find_layer_way(place);
+    OverlaySupport way = find_overlay_support(place);
     if (way.attributes.empty()) {
         return fail(ErrorCode::kEnvironment,
                     problem("writable-test-impossible", "%test cannot change files here"),

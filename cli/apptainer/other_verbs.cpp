@@ -140,7 +140,7 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
 }
 
 Result<OwnWords> pull(Session& session, const OtherCall& call) {
-    PullWish wish;
+    FilePullRequest wish;
     CYBELE_TRY(wish.options.architecture, read_architecture(call));
     add_login(session, call);
     wish.source = call.words.back();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/objects/times.hpp"
-#include "bridge/service/pulse.hpp"
+#include "bridge/service/liveness.hpp"
 #include "bridge/verbs/overview.hpp"
 #include "cli/bridge/options.hpp"
 #include "support/json.hpp"
@@ -47,7 +47,7 @@ struct BridgeStatusOptions : BridgeOptions {
 Result<int> show_status(const Session& session, const BridgeStatusOptions& options) {
     CYBELE_TRY(const bridge::ServiceRequest request, service_request(session, options));
     if (options.asks_life) {
-        CYBELE_CHECK(bridge::check_pulse(request));
+        CYBELE_CHECK(bridge::check_liveness(request));
         return 0;
     }
     CYBELE_TRY(const bridge::Overview overview, bridge::read_overview(request));

@@ -15,7 +15,7 @@ constexpr mode_t kImageMode = 0755;
 
 /// The image as a directory: a build of what was pulled.
 Result<int>
-pull_sandbox(const Session& session, const PullWish& wish, const StartOptions& options) {
+pull_sandbox(const Session& session, const FilePullRequest& wish, const StartOptions& options) {
     CYBELE_TRY(const std::string path, start_image(session, options));
     Command command;
     command.argv = {
@@ -40,7 +40,7 @@ pull_sandbox(const Session& session, const PullWish& wish, const StartOptions& o
 
 } // namespace
 
-Result<int> pull_file(const Session& session, const PullWish& wish) {
+Result<int> pull_file(const Session& session, const FilePullRequest& wish) {
     const registry::Output output{wish.output, false, wish.is_forced};
     if (!wish.is_sandbox) {
         CYBELE_CHECK(registry::check_output(output));

@@ -22,14 +22,14 @@ namespace cybele::cli {
 [[nodiscard]] Environment environment_of_pull(const Session& session, const StartOptions& options);
 
 /// What `pull [FILE] URI` is asked for.
-struct PullWish {
+struct FilePullRequest {
     std::string source;
     std::string output;
     StartOptions options; ///< of the way to the registry
     bool is_forced = false;
     bool is_sandbox = false;
 };
-[[nodiscard]] Result<int> pull_file(const Session& session, const PullWish& wish);
+[[nodiscard]] Result<int> pull_file(const Session& session, const FilePullRequest& wish);
 
 /// The file that Apptainer pulls a URI into: NAME_TAG.sif.
 [[nodiscard]] std::string pulled_name(const std::string& uri);

@@ -10,7 +10,7 @@
 namespace cybele::images {
 namespace {
 
-using document::Complaint;
+using document::ValueFault;
 using document::Field;
 using document::Reading;
 using document::Shape;
@@ -18,7 +18,7 @@ using document::Table;
 using document::Type;
 using document::View;
 
-Complaint check_fingerprint(std::string_view text) {
+ValueFault check_fingerprint(std::string_view text) {
     if (text.size() == 40 &&
         text.find_first_not_of("0123456789abcdefABCDEF") == std::string_view::npos) {
         return {};

@@ -16,7 +16,7 @@
 namespace cybele::launchers {
 
 /// How commands on the cluster are run as an account.
-struct BridgeWay {
+struct BridgeConnection {
     std::string ssh;           ///< the login host; empty: this machine
     std::filesystem::path key; ///< private key of that login; empty: ssh's own choice
     bool uses_sudo = false;    ///< `sudo -n -u ACCOUNT` there
@@ -25,14 +25,14 @@ struct BridgeWay {
     std::string token_command;     ///< prints the account's token
     std::filesystem::path records; ///< folder of this machine, where the service has no files
 
-    bool operator==(const BridgeWay&) const = default;
+    bool operator==(const BridgeConnection&) const = default;
 };
 
 /// A namespace and an account that its objects may use.
 struct BridgeAccount {
     std::string name_space;
     std::string account;
-    BridgeWay way;
+    BridgeConnection way;
     std::filesystem::path workdir; ///< on the cluster, absolute
     std::vector<std::string> queues;
     std::vector<std::string> results_roots;
@@ -59,7 +59,7 @@ struct Bridge {
     std::string name;
     std::filesystem::path site; ///< the Site's file
     std::vector<std::string> namespaces;
-    std::optional<BridgeWay> reader;
+    std::optional<BridgeConnection> reader;
     std::vector<BridgeAccount> accounts;
     std::chrono::seconds poll{15};
     std::chrono::seconds hand_over_patience{60};

@@ -8,12 +8,12 @@
 namespace cybele::launchers {
 namespace {
 
-using document::Complaint;
 using document::Field;
 using document::Rule;
 using document::Shape;
 using document::Table;
 using document::Type;
+using document::ValueFault;
 
 constexpr std::size_t kLongestBridgeName = 63;
 
@@ -22,32 +22,32 @@ bool is_plain_letter(char letter, std::string_view others) {
            others.find(letter) != std::string_view::npos;
 }
 
-Complaint check_namespace(std::string_view text) {
+ValueFault check_namespace(std::string_view text) {
     const bool is_good = !text.empty() && text.size() <= kLongestBridgeName &&
                          text.front() != '-' && text.back() != '-' &&
                          std::ranges::all_of(text, [](char c) { return is_plain_letter(c, "-"); });
-    return is_good ? Complaint{}
-                   : Complaint{"a namespace has up to 63 lower-case letters, digits and hyphens",
-                               "write it like `kubectl get namespaces` shows it"};
+    return is_good ? ValueFault{}
+                   : ValueFault{"a namespace has up to 63 lower-case letters, digits and hyphens",
+                                "write it like `kubectl get namespaces` shows it"};
 }
 
-Complaint check_node_prefix(std::string_view text) {
-    const Complaint wrong = check_namespace(text); // names of nodes have the same letters
+ValueFault check_node_prefix(std::string_view text) {
+    const ValueFault wrong = check_namespace(text); // names of nodes have the same letters
     return wrong.because.empty()
-               ? Complaint{}
-               : Complaint{"names of nodes have up to 63 lower-case letters, digits and hyphens",
-                           "write it like `kubectl get nodes` shows names, for example `hall-a`"};
+               ? ValueFault{}
+               : ValueFault{"names of nodes have up to 63 lower-case letters, digits and hyphens",
+                            "write it like `kubectl get nodes` shows names, for example `hall-a`"};
 }
 
-Complaint check_account(std::string_view text) {
+ValueFault check_account(std::string_view text) {
     constexpr std::string_view kOthers = "._-ABCDEFGHIJKLMNOPQRSTUVWXYZ";
     const bool is_good =
         !text.empty() && text.size() <= kLongestBridgeName && text.front() != '-' &&
         text.front() != '.' &&
         std::ranges::all_of(text, [kOthers](char c) { return is_plain_letter(c, kOthers); });
-    return is_good ? Complaint{}
-                   : Complaint{"the account becomes a word of command lines",
-                               "use up to 63 letters, digits, and `._-`, not `-` or `.` first"};
+    return is_good ? ValueFault{}
+                   : ValueFault{"the account becomes a word of command lines",
+                                "use up to 63 letters, digits, and `._-`, not `-` or `.` first"};
 }
 
 constexpr Rule kNamespaceRule{

@@ -16,8 +16,8 @@ std::filesystem::path below(const std::filesystem::path& folder, const std::stri
     return text.empty() ? std::filesystem::path() : folder / text;
 }
 
-BridgeWay read_way(const View& view, const std::filesystem::path& folder) {
-    BridgeWay way;
+BridgeConnection read_way(const View& view, const std::filesystem::path& folder) {
+    BridgeConnection way;
     if (!view.is_scalar()) {
         way.ssh = view.text("ssh");
         way.key = below(folder, view.text("key"));
@@ -30,7 +30,7 @@ BridgeWay read_way(const View& view, const std::filesystem::path& folder) {
     return way;
 }
 
-void check_slurmrestd(Reading& reading, const View& view, const BridgeWay& way) {
+void check_slurmrestd(Reading& reading, const View& view, const BridgeConnection& way) {
     const bool has_token = !way.token_file.empty() || !way.token_command.empty();
     if (way.slurmrestd.empty()) {
         if (has_token || !way.records.empty()) {
@@ -57,7 +57,7 @@ void check_slurmrestd(Reading& reading, const View& view, const BridgeWay& way) 
     }
 }
 
-void check_way(Reading& reading, const View& view, const BridgeWay& way) {
+void check_way(Reading& reading, const View& view, const BridgeConnection& way) {
     if (!reading.is_good(view.path())) {
         return;
     }

@@ -9,7 +9,7 @@
 namespace cybele::launchers {
 namespace {
 
-using document::Complaint;
+using document::ValueFault;
 
 constexpr std::string_view kOtherwise = ":-";
 
@@ -44,7 +44,7 @@ public:
         flush();
     }
 
-    [[nodiscard]] const Complaint& complaint() const {
+    [[nodiscard]] const ValueFault& complaint() const {
         return complaint_;
     }
     [[nodiscard]] std::vector<ExpansionPiece>& pieces() {
@@ -115,7 +115,7 @@ private:
     std::string_view rest_;
     std::string literal_;
     std::vector<ExpansionPiece> pieces_;
-    Complaint complaint_;
+    ValueFault complaint_;
 };
 
 } // namespace
@@ -136,7 +136,7 @@ std::vector<std::string> required_variables(std::string_view text) {
     return names;
 }
 
-Complaint check_expansion(std::string_view text) {
+ValueFault check_expansion(std::string_view text) {
     ExpansionReader reader(text);
     reader.read();
     if (!reader.complaint().because.empty()) {
@@ -150,8 +150,8 @@ Complaint check_expansion(std::string_view text) {
     return {};
 }
 
-Complaint check_expanded_bind(std::string_view text) {
-    Complaint complaint = check_expansion(text);
+ValueFault check_expanded_bind(std::string_view text) {
+    ValueFault complaint = check_expansion(text);
     if (!complaint.because.empty()) {
         return complaint;
     }

@@ -30,8 +30,8 @@ struct ExpansionPiece {
 /// The variables that must be set for the text.
 [[nodiscard]] std::vector<std::string> required_variables(std::string_view text);
 
-[[nodiscard]] document::Complaint check_expansion(std::string_view text);
-[[nodiscard]] document::Complaint check_expanded_bind(std::string_view text);
+[[nodiscard]] document::ValueFault check_expansion(std::string_view text);
+[[nodiscard]] document::ValueFault check_expanded_bind(std::string_view text);
 
 inline constexpr document::Rule kExpansionRule{
     "a text with variables as $SCRATCH", "\\$", check_expansion};

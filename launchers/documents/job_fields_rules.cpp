@@ -17,7 +17,7 @@
 namespace cybele::launchers {
 namespace {
 
-using document::Complaint;
+using document::ValueFault;
 
 std::vector<std::string_view> split_array(std::string_view text, char separator) {
     std::vector<std::string_view> parts;
@@ -46,10 +46,10 @@ std::optional<unsigned> number(std::string_view text) {
 constexpr std::uint64_t kMostElements = 1'000'000;
 
 /// Adds the elements of a range to `count`.
-Complaint check_range(std::string_view item, std::uint64_t& count) {
-    Complaint form{"indexes are written as `0-9`, `0-9:3` or `1,4,7`, and `%2` after them limits "
-                   "how many run at the same time",
-                   "write for example `0-9%2`"};
+ValueFault check_range(std::string_view item, std::uint64_t& count) {
+    ValueFault form{"indexes are written as `0-9`, `0-9:3` or `1,4,7`, and `%2` after them limits "
+                    "how many run at the same time",
+                    "write for example `0-9%2`"};
     std::string_view step = "1";
     if (const auto colon = item.find(':'); colon != std::string_view::npos) {
         step = item.substr(colon + 1);
@@ -82,7 +82,7 @@ Complaint check_range(std::string_view item, std::uint64_t& count) {
 
 } // namespace
 
-Complaint check_array(std::string_view text) {
+ValueFault check_array(std::string_view text) {
     if (const auto percent = text.find('%'); percent != std::string_view::npos) {
         const auto at_once = number(text.substr(percent + 1));
         if (!at_once || *at_once == 0) {
@@ -93,14 +93,14 @@ Complaint check_array(std::string_view text) {
     }
     std::uint64_t count = 0;
     for (const auto item : split_array(text, ',')) {
-        if (Complaint complaint = check_range(item, count); !complaint.because.empty()) {
+        if (ValueFault complaint = check_range(item, count); !complaint.because.empty()) {
             return complaint;
         }
     }
     return {};
 }
 
-Complaint check_bind(std::string_view text) {
+ValueFault check_bind(std::string_view text) {
     const auto parts = split_array(text, ':');
     if (text.find(',') != std::string_view::npos) {
         return {"a comma separates binds for the container runtimes",
@@ -130,14 +130,14 @@ Complaint check_bind(std::string_view text) {
     return {};
 }
 
-Complaint check_environment_value(std::string_view text) {
+ValueFault check_environment_value(std::string_view text) {
     if (text == "@file:") {
         return {"`@file:` is followed by a path on the node", "write `@file:/path/of/secret`"};
     }
     return {};
 }
 
-Complaint check_variable(std::string_view text) {
+ValueFault check_variable(std::string_view text) {
     if (is_variable_name(text)) {
         return {};
     }
@@ -145,7 +145,7 @@ Complaint check_variable(std::string_view text) {
             "write `" + document::suggest_variable(text) + "`"};
 }
 
-Complaint check_url(std::string_view text) {
+ValueFault check_url(std::string_view text) {
     const bool has_scheme =
         text.starts_with("http://") || text.starts_with("https://") || text.starts_with("file://");
     const auto start = text.find("://");
@@ -157,7 +157,7 @@ Complaint check_url(std::string_view text) {
             "write for example `https://example.org/file`"};
 }
 
-Complaint check_network(std::string_view text) {
+ValueFault check_network(std::string_view text) {
     const auto slash = text.find('/');
     const auto bits =
         slash == std::string_view::npos ? std::nullopt : number(text.substr(slash + 1));
@@ -171,7 +171,7 @@ Complaint check_network(std::string_view text) {
     return {"a network is an address and the number of its fixed bits", "write `10.0.0.0/24`"};
 }
 
-Complaint check_job_name(std::string_view text) {
+ValueFault check_job_name(std::string_view text) {
     if (text.starts_with('-') || text.find('/') != std::string_view::npos) {
         return {"names of files are made from it",
                 "write it without `/`, and without a leading `-`"};
@@ -179,7 +179,7 @@ Complaint check_job_name(std::string_view text) {
     return {};
 }
 
-Complaint check_result(std::string_view text) {
+ValueFault check_result(std::string_view text) {
     if (text.starts_with('/')) {
         return {"results are brought back from below `workdir`",
                 "write the pattern from `workdir` on, or have the job copy the file there"};

@@ -6,19 +6,19 @@
 namespace cybele::launchers {
 
 // Forms of texts in Jobs and Sites; each gives the reason and the remedy.
-[[nodiscard]] document::Complaint check_array(std::string_view text);
-[[nodiscard]] document::Complaint check_bind(std::string_view text);
-[[nodiscard]] document::Complaint check_environment_value(std::string_view text);
-[[nodiscard]] document::Complaint check_variable(std::string_view text);
-[[nodiscard]] document::Complaint check_url(std::string_view text);
-[[nodiscard]] document::Complaint check_network(std::string_view text);
-[[nodiscard]] document::Complaint check_result(std::string_view text);
-[[nodiscard]] document::Complaint check_job_name(std::string_view text);
-[[nodiscard]] document::Complaint check_begin(std::string_view text);
-[[nodiscard]] document::Complaint check_host(std::string_view text);
-[[nodiscard]] document::Complaint check_license(std::string_view text);
-[[nodiscard]] document::Complaint check_gres(std::string_view text);
-[[nodiscard]] document::Complaint check_memory_word(std::string_view text);
+[[nodiscard]] document::ValueFault check_array(std::string_view text);
+[[nodiscard]] document::ValueFault check_bind(std::string_view text);
+[[nodiscard]] document::ValueFault check_environment_value(std::string_view text);
+[[nodiscard]] document::ValueFault check_variable(std::string_view text);
+[[nodiscard]] document::ValueFault check_url(std::string_view text);
+[[nodiscard]] document::ValueFault check_network(std::string_view text);
+[[nodiscard]] document::ValueFault check_result(std::string_view text);
+[[nodiscard]] document::ValueFault check_job_name(std::string_view text);
+[[nodiscard]] document::ValueFault check_begin(std::string_view text);
+[[nodiscard]] document::ValueFault check_host(std::string_view text);
+[[nodiscard]] document::ValueFault check_license(std::string_view text);
+[[nodiscard]] document::ValueFault check_gres(std::string_view text);
+[[nodiscard]] document::ValueFault check_memory_word(std::string_view text);
 
 inline constexpr document::Rule kArrayRule{
     "an array of indexes",

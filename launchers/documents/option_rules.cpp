@@ -11,7 +11,7 @@
 namespace cybele::launchers {
 namespace {
 
-using document::Complaint;
+using document::ValueFault;
 
 constexpr std::string_view kAlphanumeric =
     "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -50,9 +50,9 @@ constexpr std::string_view kTimeForm = "0000-00-00T00:00:00";
 
 } // namespace
 
-Complaint check_begin(std::string_view text) {
-    Complaint complaint{"a time is a date and a time of day, which exist",
-                        "write for example `2026-11-26T22:00`"};
+ValueFault check_begin(std::string_view text) {
+    ValueFault complaint{"a time is a date and a time of day, which exist",
+                         "write for example `2026-11-26T22:00`"};
     constexpr std::size_t kSeconds = 3;
     if (text.size() != kTimeForm.size() && text.size() != kTimeForm.size() - kSeconds) {
         return complaint;
@@ -76,10 +76,10 @@ Complaint check_begin(std::string_view text) {
         std::chrono::year(static_cast<int>(number(kTimeParts[0]))),
         std::chrono::month(number(kTimeParts[1])),
         std::chrono::day(number(kTimeParts[2]))};
-    return date.ok() ? Complaint{} : complaint; // 30 February does not exist
+    return date.ok() ? ValueFault{} : complaint; // 30 February does not exist
 }
 
-Complaint check_host(std::string_view text) {
+ValueFault check_host(std::string_view text) {
     if (is_word_of(text, "._,[]-")) {
         return {};
     }
@@ -87,7 +87,7 @@ Complaint check_host(std::string_view text) {
             "write one node an item"};
 }
 
-Complaint check_license(std::string_view text) {
+ValueFault check_license(std::string_view text) {
     if (is_word_of(text, "_.@/-")) {
         return {};
     }
@@ -95,7 +95,7 @@ Complaint check_license(std::string_view text) {
             "write for example `matlab: 2`"};
 }
 
-Complaint check_gres(std::string_view text) {
+ValueFault check_gres(std::string_view text) {
     if (text == "gpu" || text.starts_with("gpu:")) {
         return {"GPUs have a field of their own, which the container needs, too",
                 "remove `gpu`; `gpus-per-node: {count: 2, form: gres}` asks for GPUs"};
@@ -107,7 +107,7 @@ Complaint check_gres(std::string_view text) {
             "write for example `lscratch: 100`"};
 }
 
-Complaint check_memory_word(std::string_view text) {
+ValueFault check_memory_word(std::string_view text) {
     if (text == "all") {
         return {};
     }

@@ -10,7 +10,7 @@
 namespace cybele::recipes {
 namespace {
 
-using document::Complaint;
+using document::ValueFault;
 
 bool is_alphanumeric(char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
@@ -69,7 +69,7 @@ std::string_view release_for(std::string_view name) {
 
 } // namespace
 
-Complaint check_distribution(std::string_view text) {
+ValueFault check_distribution(std::string_view text) {
     const auto colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
     const bool is_name =
@@ -85,7 +85,7 @@ Complaint check_distribution(std::string_view text) {
                      : "write for example `" + std::string(release_for(text)) + "`"};
 }
 
-Complaint check_package(std::string_view text) {
+ValueFault check_package(std::string_view text) {
     const auto equals = text.find('=');
     const bool has_version = equals != std::string_view::npos;
     if (is_word_with(text.substr(0, equals), "+._-") &&
@@ -99,7 +99,7 @@ Complaint check_package(std::string_view text) {
                 : "write `" + with_dashes(text, "+._-") + "`"};
 }
 
-Complaint check_variable(std::string_view text) {
+ValueFault check_variable(std::string_view text) {
     if (is_variable_name(text)) {
         return {};
     }
@@ -107,7 +107,7 @@ Complaint check_variable(std::string_view text) {
             "write `" + document::suggest_variable(text) + "`"};
 }
 
-Complaint check_argument_name(std::string_view text) {
+ValueFault check_argument_name(std::string_view text) {
     if (is_name(text)) {
         return {};
     }
@@ -116,7 +116,7 @@ Complaint check_argument_name(std::string_view text) {
             "write `" + (better.empty() ? "example" : better) + "`"};
 }
 
-Complaint check_label(std::string_view text) {
+ValueFault check_label(std::string_view text) {
     if (text.starts_with("cybelectl.")) {
         return {"labels that begin with `cybelectl.` are facts that the build writes",
                 "choose another name"};
@@ -132,13 +132,13 @@ Complaint check_label(std::string_view text) {
                       : "write `" + with_dashes(text, "._/-") + "`"};
 }
 
-Complaint check_app(std::string_view text) {
-    return is_word_with(text, "._-") ? Complaint{}
-                                     : Complaint{"an app's name becomes a folder below /scif/apps",
-                                                 "write `" + with_dashes(text, "._-") + "`"};
+ValueFault check_app(std::string_view text) {
+    return is_word_with(text, "._-") ? ValueFault{}
+                                     : ValueFault{"an app's name becomes a folder below /scif/apps",
+                                                  "write `" + with_dashes(text, "._-") + "`"};
 }
 
-Complaint check_mode(std::string_view text) {
+ValueFault check_mode(std::string_view text) {
     const std::string_view digits = text.size() == 4 && text.front() == '0' ? text.substr(1) : text;
     if (digits.size() == 3 && digits.find_first_not_of("01234567") == std::string_view::npos) {
         return {};
@@ -147,28 +147,28 @@ Complaint check_mode(std::string_view text) {
             "write `\"0755\"` for a program, `\"0644\"` for other files"};
 }
 
-Complaint check_hex_digest(std::string_view text) {
-    return is_hex(text, 64) ? Complaint{}
-                            : Complaint{"a SHA-256 has 64 lower-case hexadecimal digits",
-                                        "copy what `sha256sum FILE` prints"};
+ValueFault check_hex_digest(std::string_view text) {
+    return is_hex(text, 64) ? ValueFault{}
+                            : ValueFault{"a SHA-256 has 64 lower-case hexadecimal digits",
+                                         "copy what `sha256sum FILE` prints"};
 }
 
-Complaint check_digest(std::string_view text) {
+ValueFault check_digest(std::string_view text) {
     return is_sha256_digest(text)
-               ? Complaint{}
-               : Complaint{"a digest is `sha256:` and 64 lower-case hexadecimal digits",
-                           "copy all of it"};
+               ? ValueFault{}
+               : ValueFault{"a digest is `sha256:` and 64 lower-case hexadecimal digits",
+                            "copy all of it"};
 }
 
-Complaint check_commit(std::string_view text) {
+ValueFault check_commit(std::string_view text) {
     return is_hex(text, 40) || is_hex(text, 64)
-               ? Complaint{}
-               : Complaint{
+               ? ValueFault{}
+               : ValueFault{
                      "a branch or tag moves; only a complete commit names the same source for ever",
                      "copy what `git rev-parse TAG^{commit}` prints"};
 }
 
-Complaint check_lock_line(std::string_view text) {
+ValueFault check_lock_line(std::string_view text) {
     std::size_t words = 0;
     std::string_view rest = text;
     std::string_view last;
@@ -179,12 +179,12 @@ Complaint check_lock_line(std::string_view text) {
         rest = blank == std::string_view::npos ? std::string_view{} : rest.substr(blank + 1);
     }
     return words == 4 && is_sha256_digest(last)
-               ? Complaint{}
-               : Complaint{"a line is `name version arch sha256:…`",
-                           "write the Lock again with `cybelectl recipe lock`"};
+               ? ValueFault{}
+               : ValueFault{"a line is `name version arch sha256:…`",
+                            "write the Lock again with `cybelectl recipe lock`"};
 }
 
-Complaint check_repository_url(std::string_view text) {
+ValueFault check_repository_url(std::string_view text) {
     if (text.find('@') != std::string_view::npos) {
         return {"an address with a user or password would be in the image's definition",
                 "use a repository that needs none, or a mirror of it"};
@@ -192,12 +192,12 @@ Complaint check_repository_url(std::string_view text) {
     const bool has_scheme =
         text.starts_with("http://") || text.starts_with("https://") || text.starts_with("file:/");
     return has_scheme && text.find_first_of(" \t\"'\\$`") == std::string_view::npos
-               ? Complaint{}
-               : Complaint{"an address begins with https://, http:// or file:/ and has no blanks",
-                           "write it as `https://host/folder`"};
+               ? ValueFault{}
+               : ValueFault{"an address begins with https://, http:// or file:/ and has no blanks",
+                            "write it as `https://host/folder`"};
 }
 
-Complaint check_fingerprint(std::string_view text) {
+ValueFault check_fingerprint(std::string_view text) {
     std::size_t digits = 0;
     const bool is_word = std::ranges::all_of(text, [&](char c) {
         digits += c == ' ' ? 0 : 1;
@@ -205,28 +205,28 @@ Complaint check_fingerprint(std::string_view text) {
                (c >= 'A' && c <= 'F');
     });
     return is_word && digits == 40
-               ? Complaint{}
-               : Complaint{"a fingerprint has 40 hexadecimal digits; a key's id can be forged",
-                           "copy what `gpg --show-keys FILE` prints"};
+               ? ValueFault{}
+               : ValueFault{"a fingerprint has 40 hexadecimal digits; a key's id can be forged",
+                            "copy what `gpg --show-keys FILE` prints"};
 }
 
-Complaint check_apt_word(std::string_view text) {
+ValueFault check_apt_word(std::string_view text) {
     return !text.empty() &&
                    text.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
                                           "0123456789./_+~-") == std::string_view::npos &&
                    text.front() != '-'
-               ? Complaint{}
-               : Complaint{"suites and components are words, one per item",
-                           "write them as `[bookworm]`, `[main, contrib]`"};
+               ? ValueFault{}
+               : ValueFault{"suites and components are words, one per item",
+                            "write them as `[bookworm]`, `[main, contrib]`"};
 }
 
-Complaint check_epoch(std::string_view text) {
+ValueFault check_epoch(std::string_view text) {
     const bool is_number = !text.empty() && text.size() <= 12 &&
                            text.find_first_not_of("0123456789") == std::string_view::npos &&
                            (text.size() == 1 || text.front() != '0');
-    return is_number ? Complaint{}
-                     : Complaint{"an epoch is a decimal number of seconds",
-                                 "write for example `1762600000`"};
+    return is_number ? ValueFault{}
+                     : ValueFault{"an epoch is a decimal number of seconds",
+                                  "write for example `1762600000`"};
 }
 
 } // namespace cybele::recipes

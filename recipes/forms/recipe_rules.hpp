@@ -6,22 +6,22 @@
 namespace cybele::recipes {
 
 // Forms of texts in Recipes and Locks; each gives the reason and the remedy.
-[[nodiscard]] document::Complaint check_distribution(std::string_view text);
-[[nodiscard]] document::Complaint check_package(std::string_view text);
-[[nodiscard]] document::Complaint check_variable(std::string_view text);
-[[nodiscard]] document::Complaint check_argument_name(std::string_view text);
-[[nodiscard]] document::Complaint check_label(std::string_view text);
-[[nodiscard]] document::Complaint check_app(std::string_view text);
-[[nodiscard]] document::Complaint check_mode(std::string_view text);
-[[nodiscard]] document::Complaint check_hex_digest(std::string_view text);
-[[nodiscard]] document::Complaint check_digest(std::string_view text);
-[[nodiscard]] document::Complaint check_commit(std::string_view text);
-[[nodiscard]] document::Complaint check_lock_line(std::string_view text);
-[[nodiscard]] document::Complaint check_repository_url(std::string_view text);
-[[nodiscard]] document::Complaint check_fingerprint(std::string_view text);
-[[nodiscard]] document::Complaint check_apt_word(std::string_view text);
+[[nodiscard]] document::ValueFault check_distribution(std::string_view text);
+[[nodiscard]] document::ValueFault check_package(std::string_view text);
+[[nodiscard]] document::ValueFault check_variable(std::string_view text);
+[[nodiscard]] document::ValueFault check_argument_name(std::string_view text);
+[[nodiscard]] document::ValueFault check_label(std::string_view text);
+[[nodiscard]] document::ValueFault check_app(std::string_view text);
+[[nodiscard]] document::ValueFault check_mode(std::string_view text);
+[[nodiscard]] document::ValueFault check_hex_digest(std::string_view text);
+[[nodiscard]] document::ValueFault check_digest(std::string_view text);
+[[nodiscard]] document::ValueFault check_commit(std::string_view text);
+[[nodiscard]] document::ValueFault check_lock_line(std::string_view text);
+[[nodiscard]] document::ValueFault check_repository_url(std::string_view text);
+[[nodiscard]] document::ValueFault check_fingerprint(std::string_view text);
+[[nodiscard]] document::ValueFault check_apt_word(std::string_view text);
 /// Seconds since 1970, which outgrow a count.
-[[nodiscard]] document::Complaint check_epoch(std::string_view text);
+[[nodiscard]] document::ValueFault check_epoch(std::string_view text);
 
 inline constexpr document::Rule kDistributionRule{
     "a distribution as debian:12", "^[a-z][a-z-]*:[a-z0-9.]+$", check_distribution};

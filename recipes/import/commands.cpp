@@ -159,9 +159,9 @@ enum class Meaning { kUnknown, kIdle, kKept, kSystem, kPip };
 
 class Lifter {
 public:
-    Lifter(std::string_view text, const LiftContext& context) : text_(text), context_(context) {}
+    Lifter(std::string_view text, const InstallContext& context) : text_(text), context_(context) {}
 
-    Lift run() {
+    PackageInstalls run() {
         const auto commands = Splitter(text_).run();
         if (!commands) {
             return {};
@@ -180,7 +180,7 @@ public:
             }
         }
         if (lift_.system.empty() && lift_.pip.empty()) {
-            Lift nothing;
+            PackageInstalls nothing;
             nothing.is_idle = !commands->empty() && done == commands->size() && kept.empty();
             nothing.why_not = lift_.why_not;
             return nothing;
@@ -188,7 +188,7 @@ public:
         if (done < commands->size()) {
             lift_.rest = kept + std::string(text_.substr((*commands)[done].begin));
             if (calls_manager(text_.substr((*commands)[done].begin))) {
-                Lift nothing;
+                PackageInstalls nothing;
                 nothing.why_not = "the package manager is called again after other commands";
                 return nothing;
             }
@@ -382,8 +382,8 @@ private:
     }
 
     std::string_view text_;
-    const LiftContext& context_;
-    Lift lift_;
+    const InstallContext& context_;
+    PackageInstalls lift_;
 };
 
 bool starts_variable_name(char c) {
@@ -418,7 +418,7 @@ bool uses_unset(std::string_view text, const Lookup& lookup) {
 
 } // namespace
 
-Lift lift_packages(std::string_view text, const LiftContext& context) {
+PackageInstalls split_installs(std::string_view text, const InstallContext& context) {
     return Lifter(text, context).run();
 }
 

@@ -10,7 +10,7 @@
 namespace cybele::recipes::dockerfile {
 
 /// What a step's commands are judged against.
-struct LiftContext {
+struct InstallContext {
     std::string manager; ///< of the base: apt, dnf, zypper, apk; empty: not known
     bool lifts_all = false;
     bool may_recommend = false; ///< installations with recommended packages may be lifted, too
@@ -18,7 +18,7 @@ struct LiftContext {
 };
 
 /// The installations at the start of a RUN, as packages of the Recipe.
-struct Lift {
+struct PackageInstalls {
     bool is_lifted = false;
     std::vector<std::string> system;
     std::vector<std::string> pip;
@@ -31,7 +31,7 @@ struct Lift {
 
 /// Lifts what `packages` does exactly as the commands would: the base's own manager, without
 /// recommended packages, in front of the other commands, with nothing that runs if they fail.
-[[nodiscard]] Lift lift_packages(std::string_view text, const LiftContext& context);
+[[nodiscard]] PackageInstalls split_installs(std::string_view text, const InstallContext& context);
 
 /// What `set -eu` would change in a text that was written without it: "e", "u", "eu" or "".
 [[nodiscard]] std::string loose_flags(std::string_view text, const Lookup& lookup);

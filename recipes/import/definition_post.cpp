@@ -221,11 +221,11 @@ private:
         if (!repository_.empty()) {
             return stays("'" + repository_ + "' may have added a repository");
         }
-        dockerfile::LiftContext context;
+        dockerfile::InstallContext context;
         context.manager = manager;
         context.may_recommend = true;
         context.lookup = [](std::string_view) { return std::nullopt; };
-        const dockerfile::Lift lift = dockerfile::lift_packages(command, context);
+        const dockerfile::PackageInstalls lift = dockerfile::split_installs(command, context);
         if (lift.is_idle) {
             manager_ = manager;
             return Sense::kIdle;
@@ -260,12 +260,12 @@ private:
 
     /// Whether only what a manager leaves behind is removed.
     [[nodiscard]] Sense idle(const std::string& command) const {
-        dockerfile::LiftContext context;
+        dockerfile::InstallContext context;
         context.lookup = [](std::string_view) { return std::nullopt; };
         for (const std::string_view manager : {"apt", "dnf", "yum", "zypper", "apk"}) {
             context.manager = manager;
             if ((manager_.empty() || manager == manager_) &&
-                dockerfile::lift_packages(command, context).is_idle) {
+                dockerfile::split_installs(command, context).is_idle) {
                 return Sense::kIdle;
             }
         }

@@ -143,11 +143,11 @@ private:
         const ShellForm form = shell_form(state_.shell);
         std::string why;
         if (!state_.has_steps && state_.draft.files.empty() && !form.word.empty()) {
-            LiftContext context;
+            InstallContext context;
             context.manager = row != nullptr ? std::string(row->manager) : "";
             context.lifts_all = file_.request.lifts_all;
             context.lookup = lookup_of(state_);
-            Lift lift = lift_packages(text_, context);
+            PackageInstalls lift = split_installs(text_, context);
             if (lift.is_lifted && (lift.pip.empty() || can_pip(row))) {
                 take(std::move(lift));
                 return;
@@ -171,7 +171,7 @@ private:
         return true;
     }
 
-    void take(Lift lift) {
+    void take(PackageInstalls lift) {
         auto& packages = state_.draft.packages;
         for (auto& name : lift.system) {
             if (!contains(packages.system, name)) {

@@ -11,12 +11,12 @@ using document::Shape;
 using document::Table;
 using document::Type;
 
-document::Complaint check_locked_field(std::string_view text) {
+document::ValueFault check_locked_field(std::string_view text) {
     const bool is_field =
         !text.empty() && text.find_first_of(" \t{}[]\"'") == std::string_view::npos;
-    return is_field ? document::Complaint{}
-                    : document::Complaint{"it names no field of a Recipe",
-                                          "make the Lock again with `cybelectl recipe lock`"};
+    return is_field ? document::ValueFault{}
+                    : document::ValueFault{"it names no field of a Recipe",
+                                           "make the Lock again with `cybelectl recipe lock`"};
 }
 
 constexpr Shape kLockText{.type = Type::kText};

@@ -93,13 +93,13 @@ listen_unless_connected(const StateFolder& folder, const std::string& name, Uniq
 
 } // namespace
 
-MeetingKey meeting_key(std::string text) {
+RendezvousKey meeting_key(std::string text) {
     std::string name = short_name(text);
     return {std::move(text), std::move(name)};
 }
 
 Rendezvous
-meet(const Environment& environment, MeetingKey key, const std::function<void()>& meanwhile) {
+meet(const Environment& environment, RendezvousKey key, const std::function<void()>& meanwhile) {
     Rendezvous rendezvous;
     if (key.text.size() > kMostKey) {
         rendezvous.because = "the options of the container are too long to be compared";

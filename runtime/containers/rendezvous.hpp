@@ -16,17 +16,17 @@
 namespace cybele::runtime {
 
 /// Equal for the starts that share a container, see join_key().
-struct MeetingKey {
+struct RendezvousKey {
     std::string text;
     std::string name; ///< of the socket
 };
-[[nodiscard]] MeetingKey meeting_key(std::string text);
+[[nodiscard]] RendezvousKey meeting_key(std::string text);
 
 /// What the first start has: it makes the container and hands this to the holder.
 struct FirstMember {
     StateFolder folder;
     UniqueFd listener;
-    MeetingKey key;
+    RendezvousKey key;
 };
 
 /// One of the two, or neither with the reason.
@@ -39,8 +39,9 @@ struct Rendezvous {
 /// Waits while the first start makes the container; where it ends before that, the next one is the
 /// first. `meanwhile`, unless unset, is called each time that somebody was asked, before the answer
 /// is waited for: what it does costs nothing.
-[[nodiscard]] Rendezvous
-meet(const Environment& environment, MeetingKey key, const std::function<void()>& meanwhile = {});
+[[nodiscard]] Rendezvous meet(const Environment& environment,
+                              RendezvousKey key,
+                              const std::function<void()>& meanwhile = {});
 
 /// The holder's side: takes one request and answers it. Gives the member's process id, or 0 where
 /// it was none (another user, another key, gone).

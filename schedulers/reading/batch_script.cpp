@@ -146,11 +146,11 @@ void read_words(std::size_t line, std::span<const std::string> words, BatchScrip
     for (std::size_t at = 0; at < words.size(); ++at) {
         if (!words[at].starts_with('-') || words[at].size() < 2) {
             const bool goes_on = !into.odd.empty() && into.odd.back().line == line &&
-                                 into.odd.back().why == OddLine::Why::kExtra;
+                                 into.odd.back().why == SuspectLine::Why::kExtra;
             if (goes_on) { // one remark for the words of a comment
                 into.odd.back().text += " " + words[at];
             } else {
-                into.odd.push_back({line, OddLine::Why::kExtra, words[at]});
+                into.odd.push_back({line, SuspectLine::Why::kExtra, words[at]});
             }
             continue;
         }
@@ -190,16 +190,16 @@ void read_directive(std::size_t line, const HeadLine& head, BatchScript& into) {
     const bool is_slurm = into.reader == Reader::kSlurm;
     const std::string whole = into.lines[line - 1];
     if ((head.prefix == "#SBATCH") != is_slurm) {
-        into.odd.push_back({line, OddLine::Why::kOther, whole});
+        into.odd.push_back({line, SuspectLine::Why::kOther, whole});
         return;
     }
     if (is_slurm && head.is_indented) {
-        into.odd.push_back({line, OddLine::Why::kIndented, whole});
+        into.odd.push_back({line, SuspectLine::Why::kIndented, whole});
         return;
     }
     std::string_view rest = head.rest;
     if (!rest.empty() && rest.front() != ' ' && rest.front() != '\t' && rest.front() != '-') {
-        into.odd.push_back({line, OddLine::Why::kPrefix, whole});
+        into.odd.push_back({line, SuspectLine::Why::kPrefix, whole});
         if (into.reader != Reader::kTorque) {
             return;
         }
@@ -225,12 +225,12 @@ void read_lines(BatchScript& script) {
         }
         if (head.prefix.empty()) {
             if (is_head && looks_like_directive(text)) {
-                script.odd.push_back({line, OddLine::Why::kComment, text});
+                script.odd.push_back({line, SuspectLine::Why::kComment, text});
             }
         } else if (is_head) {
             read_directive(line, head, script);
         } else if (without_indent(head.rest).starts_with('-')) {
-            script.odd.push_back({line, OddLine::Why::kLate, text});
+            script.odd.push_back({line, SuspectLine::Why::kLate, text});
         }
     }
 }
@@ -291,8 +291,8 @@ std::size_t line_of_burst_buffer(const BatchScript& script) {
     return 0;
 }
 
-bool is_ignored_comment(const BatchScript& script, const OddLine& odd) {
-    return script.reader == Reader::kTorque && odd.why == OddLine::Why::kExtra &&
+bool is_ignored_comment(const BatchScript& script, const SuspectLine& odd) {
+    return script.reader == Reader::kTorque && odd.why == SuspectLine::Why::kExtra &&
            odd.text.starts_with('#');
 }
 

@@ -26,7 +26,7 @@ struct Directive {
 };
 
 /// Why a line that looks like a directive is none, or is read otherwise than it looks.
-struct OddLine {
+struct SuspectLine {
     enum class Why {
         kLate,     ///< behind the first command
         kIndented, ///< Slurm does not read it
@@ -45,7 +45,7 @@ struct BatchScript {
     yaml::Source source{"", ""};
     Reader reader = Reader::kNone;
     std::vector<Directive> directives;
-    std::vector<OddLine> odd;
+    std::vector<SuspectLine> odd;
     std::vector<std::string> lines; ///< without their ends; the first is line 1
     std::size_t first_command = 0;  ///< its line; 0: there is none
     std::vector<ShellCommand> commands;
@@ -60,7 +60,7 @@ struct BatchScript {
 [[nodiscard]] std::size_t line_of_burst_buffer(const BatchScript& script);
 
 /// A comment after the options of a line, which TORQUE ignores.
-[[nodiscard]] bool is_ignored_comment(const BatchScript& script, const OddLine& odd);
+[[nodiscard]] bool is_ignored_comment(const BatchScript& script, const SuspectLine& odd);
 
 /// Reads a script by the rules of its batch system: Slurm where there are `#SBATCH` lines, else
 /// OpenPBS for `select`, else TORQUE; `reader` says it instead unless it is kNone. Pure. A text

@@ -135,7 +135,7 @@ bool keeps_submit_folder(const BatchScript& script,
 /// What the batch system of the script does with it: its comments, options of a plugin, of a site.
 void tell_reading(const BatchScript& script, Conversion& into) {
     const auto comment = std::ranges::find_if(
-        script.odd, [&](const OddLine& odd) { return is_ignored_comment(script, odd); });
+        script.odd, [&](const SuspectLine& odd) { return is_ignored_comment(script, odd); });
     if (comment != script.odd.end()) {
         into.notes.push_back({comment->line,
                               comment->text,

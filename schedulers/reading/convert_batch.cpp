@@ -29,27 +29,27 @@ std::set<std::size_t> directive_lines_of(const BatchScript& script) {
 }
 
 struct OddReason {
-    OddLine::Why why;
+    SuspectLine::Why why;
     std::string_view because;
     std::string_view help;
 };
 constexpr std::array<OddReason, 6> kOddReasons{
-    {{OddLine::Why::kLate,
+    {{SuspectLine::Why::kLate,
       "it stands after the first command, where no batch system reads it",
       "where it was meant, write it into the Job"},
-     {OddLine::Why::kIndented,
+     {SuspectLine::Why::kIndented,
       "sbatch does not read an indented directive",
       "where it was meant, write it into the Job"},
-     {OddLine::Why::kComment,
+     {SuspectLine::Why::kComment,
       "it is a comment, not a directive",
       "where it was meant, write it into the Job"},
-     {OddLine::Why::kPrefix,
+     {SuspectLine::Why::kPrefix,
       "TORQUE and OpenPBS read it differently",
       "where it was meant, write it into the Job"},
-     {OddLine::Why::kOther,
+     {SuspectLine::Why::kOther,
       "it is for another batch system, and stays a comment in `script`",
       "where it was meant, write it under `directives`"},
-     {OddLine::Why::kExtra,
+     {SuspectLine::Why::kExtra,
       "the word belongs to no option, so the batch system rejects or ignores it",
       "remove it from the script"}}};
 
@@ -62,14 +62,15 @@ constexpr std::string_view kWriteForSlurm =
 
 /// Comments that only look like directives are no change; the others may be meant.
 void tell_odd_lines(const BatchScript& script, Conversion& into) {
-    for (const OddLine& odd : script.odd) {
+    for (const SuspectLine& odd : script.odd) {
         if (is_ignored_comment(script, odd)) {
             continue; // convert.cpp says it once
         }
         const auto* const row = std::ranges::find(kOddReasons, odd.why, &OddReason::why);
-        const bool is_note = odd.why == OddLine::Why::kComment || odd.why == OddLine::Why::kLate ||
-                             odd.why == OddLine::Why::kIndented;
-        const bool is_of_both = odd.why == OddLine::Why::kOther &&
+        const bool is_note = odd.why == SuspectLine::Why::kComment ||
+                             odd.why == SuspectLine::Why::kLate ||
+                             odd.why == SuspectLine::Why::kIndented;
+        const bool is_of_both = odd.why == SuspectLine::Why::kOther &&
                                 script.reader == Reader::kSlurm &&
                                 script.find("ignore-pbs") == nullptr;
         auto& list = is_note ? into.notes : into.left;
@@ -413,15 +414,16 @@ void tell_typed(const BatchScript& script, Conversion& into) {
     tell_secrets(script, into);
     tell_arguments(script, into);
     std::erase_if(into.notes, [&script](const Remainder& note) { // of comments, which say nothing
-        return std::ranges::any_of(script.odd, [&note](const OddLine& odd) {
-            return odd.line == note.line && odd.why == OddLine::Why::kComment;
+        return std::ranges::any_of(script.odd, [&note](const SuspectLine& odd) {
+            return odd.line == note.line && odd.why == SuspectLine::Why::kComment;
         });
     });
 }
 
 Result<void> check_convertible(const BatchScript& script) {
-    for (const OddLine& odd : script.odd) {
-        if (odd.why == OddLine::Why::kExtra && (odd.text == "hetjob" || odd.text == "packjob")) {
+    for (const SuspectLine& odd : script.odd) {
+        if (odd.why == SuspectLine::Why::kExtra &&
+            (odd.text == "hetjob" || odd.text == "packjob")) {
             return fail(document::fault_at(
                 script.source,
                 {odd.line, 1},

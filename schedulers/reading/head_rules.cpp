@@ -40,32 +40,32 @@ void judge_first_line(const RuleContext& judging) {
 }
 
 struct OddRow {
-    OddLine::Why why;
+    SuspectLine::Why why;
     std::string_view what;
     std::string_view help;
 };
 constexpr std::array<OddRow, 6> kOddRows{
-    {{OddLine::Why::kLate,
+    {{SuspectLine::Why::kLate,
       "the line is after the first command and is not read",
       "move it to the top"},
-     {OddLine::Why::kIndented,
+     {SuspectLine::Why::kIndented,
       "sbatch does not read an indented directive",
       "begin the line with `#SBATCH`"},
-     {OddLine::Why::kComment,
+     {SuspectLine::Why::kComment,
       "the line is a comment, no directive",
       "write `#` and the word without a blank, or drop the line"},
-     {OddLine::Why::kPrefix,
+     {SuspectLine::Why::kPrefix,
       "TORQUE reads what begins like `#PBS`, OpenPBS refuses it",
       "write `#PBS` and a blank"},
-     {OddLine::Why::kOther,
+     {SuspectLine::Why::kOther,
       "directives of two batch systems stand in one file; for sbatch `#PBS` wins",
       "keep those of one"},
-     {OddLine::Why::kExtra,
+     {SuspectLine::Why::kExtra,
       "the word belongs to no option: TORQUE ignores it, OpenPBS and sbatch reject the line",
       "drop it, or quote what belongs together"}}};
 
 void judge_order(const RuleContext& judging) {
-    for (const OddLine& odd : judging.script.odd) {
+    for (const SuspectLine& odd : judging.script.odd) {
         const auto* const row = std::ranges::find(kOddRows, odd.why, &OddRow::why);
         judging.tell("A2",
                      odd.line,

@@ -67,7 +67,7 @@ bool take_gpus_of(Fields& fields, const Directive& directive) {
 
 /// `{a: 2, b: 1}` of `a:2,b`; empty: of another form.
 std::string counts_of_items(const std::vector<std::string>& items,
-                            document::Complaint (*check)(std::string_view)) {
+                            document::ValueFault (*check)(std::string_view)) {
     std::string map;
     std::set<std::string> names;
     for (const std::string& item : items) {

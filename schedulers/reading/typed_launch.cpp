@@ -459,8 +459,8 @@ typed_launch(const BatchScript& script, const BatchOptions& options, std::vector
         words, [&](const std::string& word) { return is_bound_word(script, word); });
     const auto body = body_with_one_launch(script, why);
     why.insert(why.end(), options.refused.begin(), options.refused.end());
-    for (const OddLine& odd : script.odd) {
-        if (odd.why != OddLine::Why::kComment && odd.why != OddLine::Why::kExtra) {
+    for (const SuspectLine& odd : script.odd) {
+        if (odd.why != SuspectLine::Why::kComment && odd.why != SuspectLine::Why::kExtra) {
             why.push_back(
                 {odd.line, odd.text, "it looks like a directive, and may be meant as one", ""});
         }

@@ -173,7 +173,7 @@ public:
                    "write for example `--switches=1`");
             return;
         }
-        for (const OddLine& odd : script->odd) {
+        for (const SuspectLine& odd : script->odd) {
             refuse(problem("directive-extra-word",
                            fmt::format("'{}' is not an option", printable(odd.text))),
                    "this word belongs to no option",

@@ -49,7 +49,7 @@ Result<Entry> read_recorded(const nlohmann::json& document, const std::filesyste
         }
     }
     const auto complaint =
-        entry.array.empty() ? document::Complaint() : launchers::check_array(entry.array);
+        entry.array.empty() ? document::ValueFault() : launchers::check_array(entry.array);
     if (!complaint.because.empty()) {
         return damaged("its array is " + printable(entry.array) + ": " + complaint.because);
     }

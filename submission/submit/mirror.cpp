@@ -137,7 +137,7 @@ void read_script(const Json& configuration, const Json& job, Mirror& mirror, Fau
     mirror.cpus = mirror.tasks * static_cast<std::uint32_t>(asked.cpus_per_task);
     mirror.array = asked.array;
     const auto complaint =
-        mirror.array.empty() ? document::Complaint() : launchers::check_array(mirror.array);
+        mirror.array.empty() ? document::ValueFault() : launchers::check_array(mirror.array);
     if (!complaint.because.empty()) {
         complain(faults,
                  problem("mirror-array",

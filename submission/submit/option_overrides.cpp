@@ -70,7 +70,7 @@ constexpr std::array kOptionOverrides{
 struct Applied {
     const std::string& value;
     Job& job;
-    document::Complaint complaint{};
+    document::ValueFault complaint{};
 
     bool refuse(std::string because, std::string help) {
         complaint = {std::move(because), std::move(help)};
@@ -195,7 +195,7 @@ bool put_hosts(Applied& applied) {
 }
 
 template <std::map<std::string, std::uint32_t> launchers::Resources::*kMember,
-          document::Complaint (*kCheck)(std::string_view)>
+          document::ValueFault (*kCheck)(std::string_view)>
 bool put_counts(Applied& applied) {
     std::map<std::string, std::uint32_t> counts;
     for (const std::string_view item : text::split(applied.value, ',')) {
@@ -286,7 +286,7 @@ constexpr std::array kPutters{
     Putter{"--oversubscribe", put_oversubscribe},
 };
 
-Fault option_usage_fault(Problem problem, const document::Complaint& complaint) {
+Fault option_usage_fault(Problem problem, const document::ValueFault& complaint) {
     return Fault(ErrorCode::kUsage, std::move(problem), complaint.because, complaint.help);
 }
 

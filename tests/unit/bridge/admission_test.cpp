@@ -244,7 +244,7 @@ TEST_CASE("results are copied below an admitted root only") {
     bridge::Object object = object_with("");
     const auto reason_of_path = [&](const std::string& path) {
         object.spec.results =
-            bridge::ResultsWish{"out", R"({"name":"d","hostPath":{"path":")" + path + "\"}}"};
+            bridge::ResultsRequest{"out", R"({"name":"d","hostPath":{"path":")" + path + "\"}}"};
         return reason_of(object);
     };
     CHECK(reason_of_path("/data/results/a") == "");
@@ -253,7 +253,7 @@ TEST_CASE("results are copied below an admitted root only") {
         CAPTURE(path);
         CHECK(reason_of_path(path) == bridge::kResultsRootNotAdmitted);
     }
-    object.spec.results = bridge::ResultsWish{"out", R"({"name":"d"})"};
+    object.spec.results = bridge::ResultsRequest{"out", R"({"name":"d"})"};
     CHECK(reason_of(object) == "");
 }
 

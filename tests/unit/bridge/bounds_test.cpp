@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Texts at the ends of what the bridge accepts: names, ids, times, lengths, numbers of a status.
 #include "bridge/batch/collected.hpp"
-#include "bridge/batch/queue_sight.hpp"
+#include "bridge/batch/queue_observation.hpp"
 #include "bridge/decide/ends.hpp"
 #include "bridge/nodes/collect_pod.hpp"
 #include "bridge/objects/patterns.hpp"

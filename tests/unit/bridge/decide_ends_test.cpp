@@ -10,10 +10,10 @@
 
 using namespace cybele;
 using namespace scene;
-using bridge::Sight;
+using bridge::DesiredState;
+using bridge::SeenState;
 using bridge::Stage;
 using bridge::Step;
-using bridge::Wish;
 
 TEST_CASE("ends have a code and a reason of their own") {
     const struct {
@@ -235,7 +235,7 @@ TEST_CASE("results come before the finalizer goes, and delay a deletion for ten 
     scene.with_id("9", "COMPLETED").shows("9", State::kDone, "COMPLETED");
     scene.object.status.set({"Complete", "True", "Completed", "", 1});
     CHECK(find(scene.decide(), Action::Kind::kLetGo) != nullptr);
-    scene.object.spec.results = bridge::ResultsWish{"out", "{}"};
+    scene.object.spec.results = bridge::ResultsRequest{"out", "{}"};
     auto decision = scene.decide();
     CHECK(find(decision, Action::Kind::kCollect) != nullptr);
     CHECK(find(decision, Action::Kind::kLetGo) == nullptr);
@@ -257,7 +257,7 @@ TEST_CASE("a copy that failed is repeated five times within an hour, and not aft
     Scene scene;
     scene.with_id("9", "COMPLETED").shows("9", State::kDone, "COMPLETED");
     scene.object.status.set({"Complete", "True", "Completed", "", 1});
-    scene.object.spec.results = bridge::ResultsWish{"out", "{}"};
+    scene.object.spec.results = bridge::ResultsRequest{"out", "{}"};
     const std::int64_t first = scene.world.now;
     std::vector<std::int64_t> begun;
     for (std::int64_t at = first; at < first + 8000; at += 15) {
@@ -369,6 +369,6 @@ TEST_CASE(
     scene.view.output = {true, {}, {}};
     CHECK(find(scene.decide(), Action::Kind::kWriteStatus) != nullptr);
     scene.view.output = {};
-    scene.object.spec.results = bridge::ResultsWish{"out", "{}"}; // they bring it
+    scene.object.spec.results = bridge::ResultsRequest{"out", "{}"}; // they bring it
     CHECK(find(scene.decide(), Action::Kind::kReadOutput) == nullptr);
 }

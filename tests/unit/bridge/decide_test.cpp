@@ -10,10 +10,10 @@
 
 using namespace cybele;
 using namespace scene;
-using bridge::Sight;
+using bridge::DesiredState;
+using bridge::SeenState;
 using bridge::Stage;
 using bridge::Step;
-using bridge::Wish;
 
 namespace {
 
@@ -24,29 +24,30 @@ constexpr Stage kStages[] = {Stage::kNew,
                              Stage::kOver,
                              Stage::kDone,
                              Stage::kElsewhere};
-constexpr Wish kWishes[] = {Wish::kKeep, Wish::kCancel, Wish::kOrphan, Wish::kGone};
-constexpr Sight kSights[] = {Sight::kSilent,
-                             Sight::kUnsearched,
-                             Sight::kUnproven,
-                             Sight::kAbsent,
-                             Sight::kExhausted,
-                             Sight::kRefused,
-                             Sight::kAnswered,
-                             Sight::kHeld,
-                             Sight::kAdminHeld,
-                             Sight::kAlive,
-                             Sight::kDying,
-                             Sight::kUnclear,
-                             Sight::kEnded,
-                             Sight::kLost};
+constexpr DesiredState kWishes[] = {
+    DesiredState::kKeep, DesiredState::kCancel, DesiredState::kOrphan, DesiredState::kGone};
+constexpr SeenState kSights[] = {SeenState::kSilent,
+                                 SeenState::kUnsearched,
+                                 SeenState::kUnproven,
+                                 SeenState::kAbsent,
+                                 SeenState::kExhausted,
+                                 SeenState::kRefused,
+                                 SeenState::kAnswered,
+                                 SeenState::kHeld,
+                                 SeenState::kAdminHeld,
+                                 SeenState::kAlive,
+                                 SeenState::kDying,
+                                 SeenState::kUnclear,
+                                 SeenState::kEnded,
+                                 SeenState::kLost};
 
 } // namespace
 
 TEST_CASE("every row of the table is reached, and every combination has one") {
     std::vector<const bridge::StepRow*> reached;
     for (const Stage stage : kStages) {
-        for (const Wish wish : kWishes) {
-            for (const Sight sight : kSights) {
+        for (const DesiredState wish : kWishes) {
+            for (const SeenState sight : kSights) {
                 const bridge::StepRow& row = bridge::step_of(stage, wish, sight);
                 CHECK(row.why != "no row of the table");
                 reached.push_back(&row);
@@ -61,32 +62,33 @@ TEST_CASE("every row of the table is reached, and every combination has one") {
 
 TEST_CASE("the table keeps the rules that no row may break") {
     for (const Stage stage : kStages) {
-        for (const Wish wish : kWishes) {
-            for (const Sight sight : kSights) {
+        for (const DesiredState wish : kWishes) {
+            for (const SeenState sight : kSights) {
                 const Step step = bridge::step_of(stage, wish, sight).step;
                 CAPTURE(static_cast<int>(stage));
                 CAPTURE(static_cast<int>(wish));
                 CAPTURE(static_cast<int>(sight));
                 if (step == Step::kSubmit) {
-                    CHECK((stage == Stage::kClaimed && wish == Wish::kKeep &&
-                           sight == Sight::kAbsent));
+                    CHECK((stage == Stage::kClaimed && wish == DesiredState::kKeep &&
+                           sight == SeenState::kAbsent));
                 }
                 if (step == Step::kRelease) {
-                    CHECK((stage == Stage::kPrepared && sight == Sight::kHeld));
-                    CHECK((wish == Wish::kKeep || wish == Wish::kOrphan));
+                    CHECK((stage == Stage::kPrepared && sight == SeenState::kHeld));
+                    CHECK((wish == DesiredState::kKeep || wish == DesiredState::kOrphan));
                 }
                 if (step == Step::kCancel) {
-                    CHECK((wish == Wish::kCancel || wish == Wish::kGone ||
-                           (wish == Wish::kOrphan && stage == Stage::kClaimed)));
+                    CHECK((wish == DesiredState::kCancel || wish == DesiredState::kGone ||
+                           (wish == DesiredState::kOrphan && stage == Stage::kClaimed)));
                 }
                 const bool is_live = stage == Stage::kPrepared || stage == Stage::kLive;
-                if (sight == Sight::kSilent && !(stage == Stage::kLive && wish == Wish::kOrphan) &&
+                if (sight == SeenState::kSilent &&
+                    !(stage == Stage::kLive && wish == DesiredState::kOrphan) &&
                     (is_live || stage == Stage::kClaimed)) {
                     CHECK((step == Step::kWait || step == Step::kUnreachable));
                 }
-                if (step == Step::kLetGo && is_live && wish != Wish::kOrphan) {
-                    CHECK((sight == Sight::kEnded || sight == Sight::kLost ||
-                           sight == Sight::kUnclear));
+                if (step == Step::kLetGo && is_live && wish != DesiredState::kOrphan) {
+                    CHECK((sight == SeenState::kEnded || sight == SeenState::kLost ||
+                           sight == SeenState::kUnclear));
                 }
             }
         }

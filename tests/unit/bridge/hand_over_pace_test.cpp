@@ -30,12 +30,13 @@ public:
     SlowCluster(model::World& world, std::chrono::milliseconds each)
         : CountingCluster(world), each_(each) {}
 
-    std::vector<bridge::RecordSight> search_many(const std::vector<const bridge::Object*>& all,
-                                                 const std::string& /*account*/) override {
+    std::vector<bridge::RecordObservation>
+    search_many(const std::vector<const bridge::Object*>& all,
+                const std::string& /*account*/) override {
         return CountingCluster::search_many(all, "alice"); // the model has no other account
     }
-    std::vector<bridge::RecordSight> submit_many(const std::vector<bridge::HandOver>& all,
-                                                 const std::string& account) override {
+    std::vector<bridge::RecordObservation> submit_many(const std::vector<bridge::HandOver>& all,
+                                                       const std::string& account) override {
         auto sights = CountingCluster::submit_many(all, "alice");
         for (model::Job& job : jobs) {
             const bool is_new = std::any_of(all.begin(), all.end(), [&](const auto& one) {

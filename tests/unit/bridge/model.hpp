@@ -111,27 +111,27 @@ public:
         return poll;
     }
 
-    bridge::RecordSight search(const bridge::Object& object,
-                               const std::string& account,
-                               bridge::Claims claims) override {
+    bridge::RecordObservation search(const bridge::Object& object,
+                                     const std::string& account,
+                                     bridge::Claims claims) override {
         world_.point();
         if (world_.chance(5) || account != "alice") {
             return {};
         }
         Record& record = records[object.uid];
         record.is_closed = record.is_closed || claims == bridge::Claims::kClosed;
-        const bridge::RecordSight sight = read(record);
+        const bridge::RecordObservation sight = read(record);
         world_.point();
         return sight;
     }
 
-    std::vector<bridge::Inquired> inquire(const std::vector<const bridge::Object*>& objects,
-                                          const std::string& account) override {
+    std::vector<bridge::JobObservation> inquire(const std::vector<const bridge::Object*>& objects,
+                                                const std::string& account) override {
         world_.count("inquiries");
         const bool was_asked = !world_.chance(10);
-        std::vector<bridge::Inquired> all;
+        std::vector<bridge::JobObservation> all;
         for (const bridge::Object* object : objects) {
-            bridge::Inquired& one = all.emplace_back();
+            bridge::JobObservation& one = all.emplace_back();
             one.accounted.was_asked = was_asked;
             const Job* job = find_id(object->status.job_id);
             if (was_asked && has_accounting && job != nullptr && job->token == object->uid) {
@@ -142,7 +142,7 @@ public:
         return all;
     }
 
-    bridge::RecordSight
+    bridge::RecordObservation
     submit_held(const bridge::Object& object, const std::string& account, int attempt) override {
         world_.point();
         Record& record = records[object.uid];
@@ -301,8 +301,8 @@ private:
         Record& record_;
     };
 
-    [[nodiscard]] bridge::RecordSight read(const Record& record) const {
-        bridge::RecordSight sight;
+    [[nodiscard]] bridge::RecordObservation read(const Record& record) const {
+        bridge::RecordObservation sight;
         sight.was_read = true;
         sight.is_closed = record.is_closed;
         sight.claims = record.claims;

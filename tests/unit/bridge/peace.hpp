@@ -64,20 +64,22 @@ class CountingCluster : public model::Cluster {
 public:
     using model::Cluster::Cluster;
 
-    std::vector<bridge::RecordSight> search_many(const std::vector<const bridge::Object*>& all,
-                                                 const std::string& account) override {
+    std::vector<bridge::RecordObservation>
+    search_many(const std::vector<const bridge::Object*>& all,
+                const std::string& account) override {
         searched.push_back(account + " " + std::to_string(all.size()));
         return model::Cluster::search_many(all, account);
     }
-    std::vector<bridge::RecordSight> submit_many(const std::vector<bridge::HandOver>& all,
-                                                 const std::string& account) override {
+    std::vector<bridge::RecordObservation> submit_many(const std::vector<bridge::HandOver>& all,
+                                                       const std::string& account) override {
         submitted.push_back(account + " " + std::to_string(all.size()));
         return model::Cluster::submit_many(all, account);
     }
-    std::vector<bridge::OutputSight> read_outputs(const std::vector<const bridge::Object*>& all,
-                                                  const std::string& /*account*/) override {
+    std::vector<bridge::OutputObservation>
+    read_outputs(const std::vector<const bridge::Object*>& all,
+                 const std::string& /*account*/) override {
         read.push_back(all.size());
-        std::vector<bridge::OutputSight> sights(all.size());
+        std::vector<bridge::OutputObservation> sights(all.size());
         for (std::size_t at = 0; at < all.size(); ++at) {
             sights[at].tail.standard_output = "of " + all[at]->uid;
         }

@@ -67,7 +67,7 @@ struct RecordPlace {
         REQUIRE(answers.has_value());
         return answers->outcomes.front().code;
     }
-    bridge::RecordSight search(bool closes = false) {
+    bridge::RecordObservation search(bool closes = false) {
         const auto answers =
             host->exchange({call(bridge::kSearchScript,
                                  {folder.path().native(), record.native(), closes ? "yes" : "no"})},

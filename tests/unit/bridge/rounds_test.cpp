@@ -43,8 +43,8 @@ TEST_CASE(
     ended.state = submission::State::kDone;
     peace.cluster.jobs.push_back(ended);
     const auto report = peace.round();
-    REQUIRE(report.strangers.size() == 1);
-    CHECK(report.strangers[0].id == "99");
+    REQUIRE(report.unknown_jobs.size() == 1);
+    CHECK(report.unknown_jobs[0].id == "99");
     REQUIRE(peace.cluster.jobs.size() == 3);
     CHECK(peace.cluster.jobs[0].state == submission::State::kHeld); // it is left alone
 }

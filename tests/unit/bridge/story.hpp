@@ -204,7 +204,7 @@ private:
             object.spec.on_delete = bridge::OnDelete::kOrphan;
         }
         if (world.below(3) == 0) {
-            object.spec.results = bridge::ResultsWish{"out", "{}"};
+            object.spec.results = bridge::ResultsRequest{"out", "{}"};
         }
         server.stamp(object);
         created_.push_back(object);

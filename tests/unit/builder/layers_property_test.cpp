@@ -130,7 +130,7 @@ constexpr int kOther = 1;
 constexpr int kWithoutOverlays = 2;
 
 Result<int> tell_layers(const fs::path& here, const std::vector<TreeEvent>& story) {
-    const LayerWay way = find_layer_way(here);
+    const OverlaySupport way = find_overlay_support(here);
     if (way.attributes.empty()) {
         return kWithoutOverlays;
     }

@@ -95,7 +95,7 @@ Result<void> make_first(const fs::path& root) {
 
 /// 0, or which expectation failed; the rest of the message on standard error.
 Result<int> compare(const fs::path& here) {
-    const LayerWay way = find_layer_way(here);
+    const OverlaySupport way = find_overlay_support(here);
     CYBELE_TRY(Layers layers, Layers::make(here / "stage", way));
     CYBELE_TRY(const fs::path first, layers.add_folder());
     CYBELE_CHECK(make_first(first));

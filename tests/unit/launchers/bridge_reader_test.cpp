@@ -30,7 +30,7 @@ TEST_CASE("bridge: every field, the schema, the page and its example") {
     REQUIRE(bridge->accounts.size() == 1);
     CHECK(bridge->accounts[0].way.ssh == "alice@login.hall-a.example");
     CHECK(bridge->accounts[0].way.key == "/etc/cybelectl-keys/alice");
-    CHECK(bridge->reader.value_or(BridgeWay{}).ssh == "reader@login.hall-a.example");
+    CHECK(bridge->reader.value_or(BridgeConnection{}).ssh == "reader@login.hall-a.example");
     CHECK(bridge->poll == std::chrono::seconds(15));
     CHECK(bridge->keep_records == std::chrono::hours(720));
 }
@@ -49,7 +49,7 @@ TEST_CASE("bridge: defaults") {
                                     "  - {namespace: n, account: eve, workdir: /w}\n",
                                     "b.yaml");
     REQUIRE_MESSAGE(bridge.has_value(), test::told(bridge));
-    CHECK(bridge->accounts[0].way == BridgeWay{});
+    CHECK(bridge->accounts[0].way == BridgeConnection{});
     CHECK_FALSE(bridge->reader.has_value());
     CHECK(bridge->poll == std::chrono::seconds(15));
     CHECK(bridge->hand_over_patience == std::chrono::seconds(60));

@@ -12,7 +12,7 @@ namespace cybele::launchers {
 namespace {
 
 struct Form {
-    document::Complaint (*check)(std::string_view);
+    document::ValueFault (*check)(std::string_view);
     std::vector<std::string> good;
     std::vector<std::string> bad;
 };
@@ -125,7 +125,7 @@ TEST_CASE("fields: each form of text accepts what it names and refuses what is j
         }
         for (const std::string& text : forms[at].bad) {
             CAPTURE(text);
-            const document::Complaint complaint = forms[at].check(text);
+            const document::ValueFault complaint = forms[at].check(text);
             CHECK_FALSE(complaint.because.empty());
             CHECK_FALSE(complaint.help.empty());
         }
@@ -133,7 +133,7 @@ TEST_CASE("fields: each form of text accepts what it names and refuses what is j
 }
 
 TEST_CASE("fields: the remedy of a wrong text is a right one") {
-    const auto written = [](const document::Complaint& complaint) {
+    const auto written = [](const document::ValueFault& complaint) {
         const auto begin = complaint.help.find('`') + 1;
         return complaint.help.substr(begin, complaint.help.find('`', begin) - begin);
     };

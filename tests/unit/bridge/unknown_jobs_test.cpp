@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/service/strangers.hpp"
+#include "bridge/service/unknown_jobs.hpp"
 
 #include <doctest/doctest.h>
 
@@ -28,7 +28,7 @@ struct Places {
     bool is_readable = true;
     int asked = 0;
 
-    bridge::Strangers strangers{
+    bridge::UnknownJobs unknown_jobs{
         {row("alice", "/home/alice"), row("bob", "/home/bob")},
         {[this](const auto& row, const auto& uids) { return owners(row, uids); },
          [this](const std::string&, const std::string& uid) {
@@ -57,7 +57,7 @@ struct Places {
         return found;
     }
     bool look(const std::vector<SeenJob>& jobs) {
-        return strangers.look(jobs, {"hall-a", stranger_uid('f')});
+        return unknown_jobs.look(jobs, {"hall-a", stranger_uid('f')});
     }
 };
 
@@ -73,16 +73,16 @@ TEST_CASE("a job of this bridge without an object is found once, and forgotten w
     places.objects[stranger_uid('1')] = false;
     const std::vector<SeenJob> jobs{stranger_of("alice", '1')};
     CHECK(places.look(jobs));
-    REQUIRE(places.strangers.orphans().size() == 1);
-    const bridge::Orphan& orphan = places.strangers.orphans().begin()->second;
+    REQUIRE(places.unknown_jobs.orphans().size() == 1);
+    const bridge::Orphan& orphan = places.unknown_jobs.orphans().begin()->second;
     CHECK(orphan.id == "1");
     CHECK(orphan.account == "alice");
     CHECK(orphan.object == "physics/lost");
     CHECK_FALSE(places.look(jobs));
-    CHECK(places.strangers.orphans().size() == 1);
+    CHECK(places.unknown_jobs.orphans().size() == 1);
     CHECK(places.asked == 1);
     CHECK_FALSE(places.look({}));
-    CHECK(places.strangers.orphans().empty());
+    CHECK(places.unknown_jobs.orphans().empty());
 }
 
 TEST_CASE("jobs of another bridge and jobs without a record are nobody's orphans, and asked once") {
@@ -96,7 +96,7 @@ TEST_CASE("jobs of another bridge and jobs without a record are nobody's orphans
                                     stranger_of("eve", '4')};
     CHECK_FALSE(places.look(jobs));
     CHECK_FALSE(places.look(jobs));
-    CHECK(places.strangers.orphans().empty());
+    CHECK(places.unknown_jobs.orphans().empty());
     CHECK(places.asked == 1);
 }
 
@@ -112,9 +112,9 @@ TEST_CASE(
     CHECK_FALSE(places.look(jobs)); // the server is silent
     places.objects[stranger_uid('1')] = true;
     CHECK_FALSE(places.look(jobs));
-    CHECK(places.strangers.orphans().empty());
+    CHECK(places.unknown_jobs.orphans().empty());
     places.objects[stranger_uid('1')] = false;
     CHECK(places.look(jobs));
-    CHECK(places.strangers.orphans().size() == 1);
+    CHECK(places.unknown_jobs.orphans().size() == 1);
     CHECK(places.asked == 4);
 }

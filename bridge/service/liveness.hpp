@@ -12,9 +12,9 @@ namespace cybele::bridge {
 /// Shows other processes of this machine that `bridge run` works: a file that it renews, also while
 /// API server or batch system do not answer. A probe that asked them would end a bridge that is
 /// well, and what it remembers of jobs that ended meanwhile.
-class Pulse {
+class Liveness {
 public:
-    explicit Pulse(const ServiceRequest& request);
+    explicit Liveness(const ServiceRequest& request);
 
     /// Often; the file is written every ten seconds.
     void beat(std::chrono::milliseconds now);
@@ -25,6 +25,6 @@ private:
 };
 
 /// Whether the bridge of this document worked within the last five minutes.
-[[nodiscard]] Result<void> check_pulse(const ServiceRequest& request);
+[[nodiscard]] Result<void> check_liveness(const ServiceRequest& request);
 
 } // namespace cybele::bridge

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/batch/queue_sight.hpp"
+#include "bridge/batch/queue_observation.hpp"
 
 #include "support/text.hpp"
 

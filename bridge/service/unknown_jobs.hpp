@@ -16,7 +16,7 @@ namespace cybele::bridge {
 
 /// Of the jobs that name no object which is known, those that this bridge handed over. Nothing is
 /// done to them: an administrator is told, who decides.
-class Strangers {
+class UnknownJobs {
 public:
     struct Sources {
         /// What the records of a row say of these uids.
@@ -27,7 +27,7 @@ public:
         std::function<std::optional<bool>(const std::string& place, const std::string& uid)> exists;
     };
 
-    Strangers(std::vector<launchers::BridgeAccount> rows, Sources sources)
+    UnknownJobs(std::vector<launchers::BridgeAccount> rows, Sources sources)
         : rows_(std::move(rows)), sources_(std::move(sources)) {}
 
     /// `jobs`: all that name no known object. Those about which nothing is certain yet are asked

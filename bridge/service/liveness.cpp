@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/service/pulse.hpp"
+#include "bridge/service/liveness.hpp"
 
 #include "support/file.hpp"
 #include "support/quote.hpp"
@@ -19,9 +19,9 @@ std::filesystem::path pulse_file(const ServiceRequest& request) {
 
 } // namespace
 
-Pulse::Pulse(const ServiceRequest& request) : file_(pulse_file(request)) {}
+Liveness::Liveness(const ServiceRequest& request) : file_(pulse_file(request)) {}
 
-void Pulse::beat(std::chrono::milliseconds now) {
+void Liveness::beat(std::chrono::milliseconds now) {
     if (now < due_) {
         return;
     }
@@ -32,7 +32,7 @@ void Pulse::beat(std::chrono::milliseconds now) {
     (void)write_file(file_, "alive\n", kOwnersOnly); // the probe says what is missing
 }
 
-Result<void> check_pulse(const ServiceRequest& request) {
+Result<void> check_liveness(const ServiceRequest& request) {
     const std::filesystem::path file = pulse_file(request);
     std::error_code error;
     const auto written = std::filesystem::last_write_time(file, error);

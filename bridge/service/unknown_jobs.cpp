@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/service/strangers.hpp"
+#include "bridge/service/unknown_jobs.hpp"
 
 #include "bridge/batch/ways.hpp"
 
@@ -16,7 +16,7 @@ std::string key_of(const SeenJob& job) {
 
 } // namespace
 
-bool Strangers::look(const std::vector<SeenJob>& jobs, const Owner& self) {
+bool UnknownJobs::look(const std::vector<SeenJob>& jobs, const Owner& self) {
     std::set<std::string> listed;
     std::set<std::string> accounts;
     for (const SeenJob& job : jobs) {
@@ -44,8 +44,8 @@ bool Strangers::look(const std::vector<SeenJob>& jobs, const Owner& self) {
     return has_news;
 }
 
-std::vector<SeenJob> Strangers::unclear_of(const std::vector<SeenJob>& jobs,
-                                           const std::string& account) const {
+std::vector<SeenJob> UnknownJobs::unclear_of(const std::vector<SeenJob>& jobs,
+                                             const std::string& account) const {
     std::vector<SeenJob> unclear;
     for (const SeenJob& job : jobs) {
         const std::string key = key_of(job);
@@ -58,7 +58,7 @@ std::vector<SeenJob> Strangers::unclear_of(const std::vector<SeenJob>& jobs,
 }
 
 std::optional<std::map<std::string, RecordOwner>>
-Strangers::claims_of(const std::string& account, const std::vector<SeenJob>& jobs) const {
+UnknownJobs::claims_of(const std::string& account, const std::vector<SeenJob>& jobs) const {
     std::vector<std::string> uids;
     uids.reserve(jobs.size());
     for (const SeenJob& job : jobs) {
@@ -83,7 +83,7 @@ Strangers::claims_of(const std::string& account, const std::vector<SeenJob>& job
     return claims;
 }
 
-bool Strangers::add_judged(const SeenJob& job, const RecordOwner& record, const Owner& self) {
+bool UnknownJobs::add_judged(const SeenJob& job, const RecordOwner& record, const Owner& self) {
     if (!may_be_orphan(record, self)) {
         others_.insert(key_of(job));
         return false;
