@@ -315,11 +315,7 @@ Result<Generation> Generator::run() {
                     "name the project's folder, or write in its cybelectl.yaml where they are: "
                     "`kind: Project`, `recipes: [NAME.yaml]`, `jobs: [job.yaml]`");
     }
-    std::sort(generation_.files.begin(),
-              generation_.files.end(),
-              [](const GeneratedFile& left, const GeneratedFile& right) {
-                  return left.path < right.path;
-              });
+    std::ranges::sort(generation_.files, {}, &GeneratedFile::path);
     return std::move(generation_);
 }
 

@@ -61,9 +61,7 @@ std::string first_argument(std::string_view text, std::size_t open) {
 /// The places of `command(` in a text of CMake, in any case of letters, outside of comments.
 std::vector<std::size_t> calls_of(std::string_view text, std::string_view command) {
     std::string small(text);
-    std::transform(small.begin(), small.end(), small.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    small = text::lowered(small);
     std::vector<std::size_t> places;
     for (std::size_t at = small.find(command); at != std::string::npos;
          at = small.find(command, at + 1)) {

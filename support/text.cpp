@@ -7,6 +7,21 @@
 
 namespace cybele::text {
 
+namespace {
+
+/// With the 26 letters from `first` replaced by those from `other`.
+std::string with_letters(std::string_view text, char first, char other) {
+    std::string result(text);
+    for (char& letter : result) {
+        if (letter >= first && letter < first + 26) {
+            letter = static_cast<char>(letter - first + other);
+        }
+    }
+    return result;
+}
+
+} // namespace
+
 std::string_view trimmed(std::string_view text, std::string_view blanks) {
     const std::size_t first = text.find_first_not_of(blanks);
     if (first == std::string_view::npos) {
@@ -16,13 +31,11 @@ std::string_view trimmed(std::string_view text, std::string_view blanks) {
 }
 
 std::string lowered(std::string_view text) {
-    std::string result(text);
-    for (char& letter : result) {
-        if (letter >= 'A' && letter <= 'Z') {
-            letter = static_cast<char>(letter - 'A' + 'a');
-        }
-    }
-    return result;
+    return with_letters(text, 'A', 'a');
+}
+
+std::string uppered(std::string_view text) {
+    return with_letters(text, 'a', 'A');
 }
 
 std::vector<std::string_view> split(std::string_view text, char separator) {

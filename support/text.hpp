@@ -16,6 +16,9 @@ namespace cybele::text {
 /// With `a` to `z` in place of `A` to `Z`.
 [[nodiscard]] std::string lowered(std::string_view text);
 
+/// With `A` to `Z` in place of `a` to `z`.
+[[nodiscard]] std::string uppered(std::string_view text);
+
 /// The pieces between separators, empty ones too: one more than there are separators.
 [[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
 

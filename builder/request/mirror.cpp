@@ -5,6 +5,7 @@
 #include "support/file.hpp"
 #include "support/find.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <map>
@@ -127,9 +128,7 @@ std::vector<AptSource> read_deb822_sources(std::string_view text) {
             stanza[key] += " " + line;
         } else if (const std::size_t colon = line.find(':'); colon != std::string::npos) {
             key = line.substr(0, colon);
-            std::transform(key.begin(), key.end(), key.begin(), [](char c) {
-                return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-            });
+            key = text::lowered(key);
             stanza[key] = line.substr(colon + 1);
         }
     }

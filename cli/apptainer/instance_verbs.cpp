@@ -6,6 +6,7 @@
 #include "support/file.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -134,9 +135,7 @@ std::optional<int> signal_of(std::string_view word) {
     constexpr std::pair<std::string_view, int> kOthers[] = {
         {"IO", SIGIO}, {"IOT", SIGIOT}, {"CLD", SIGCHLD}};
     std::string name(word);
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) {
-        return static_cast<char>(std::toupper(c));
-    });
+    name = text::uppered(name);
     name = name.starts_with("SIG") ? name.substr(3) : name;
     for (const auto& [other, number] : kOthers) {
         if (name == other) {

@@ -123,9 +123,7 @@ Result<int> pull_key(const Session& session, const OtherCall& call) {
     const std::string& word = call.words.front();
     const bool is_short = word.size() == 8 && word.find_first_not_of(kDigits) == std::string::npos;
     std::string wanted = is_short ? word : pgp::normal_key_id(word);
-    std::transform(wanted.begin(), wanted.end(), wanted.begin(), [](unsigned char c) {
-        return static_cast<char>(std::toupper(c));
-    });
+    wanted = text::uppered(wanted);
     if (wanted.empty()) {
         return fail(ErrorCode::kInput,
                     problem("fingerprint-malformed",

@@ -5,6 +5,7 @@
 #include "images/sif/sif.hpp"
 #include "support/encoding.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -46,9 +47,7 @@ void add_extra(InfoLines& lines, const images::Descriptor& object) {
         add("Hash Type", images::hash_type_name(object.hash_type()));
         if (const auto signer = object.fingerprint()) {
             std::string digits = hex(*signer);
-            std::transform(digits.begin(), digits.end(), digits.begin(), [](char c) {
-                return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
-            });
+            digits = text::uppered(digits);
             add("Entity", digits);
         }
         break;

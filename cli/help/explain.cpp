@@ -124,9 +124,7 @@ std::string page_summary(std::string_view name, std::string_view text) {
     const std::string_view first = text.substr(0, text.find('\n'));
     std::string title(first.substr(std::min(first.find_first_not_of("# "), first.size())));
     std::string low = title;
-    std::transform(low.begin(), low.end(), low.begin(), [](char c) {
-        return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    });
+    low = text::lowered(low);
     if (low != name) {
         return title;
     }

@@ -2,6 +2,7 @@
 #include "cli/help/help_formatter.hpp"
 
 #include "cli/help/advanced.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -234,9 +235,7 @@ std::string command_row(std::string_view command, std::string_view text) {
 
 std::string placeholder(std::string_view name) {
     std::string out(name);
-    std::transform(out.begin(), out.end(), out.begin(), [](char c) {
-        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    });
+    out = text::uppered(out);
     return out;
 }
 

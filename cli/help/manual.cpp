@@ -4,6 +4,7 @@
 #include "cli/common/cli11.hpp"
 #include "cli/help/help_formatter.hpp"
 #include "support/embedded.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <span>
@@ -217,9 +218,7 @@ std::string man_page(const VerbPath& path) {
     const CLI::App& verb = *path.back();
     const std::string page = page_of(path);
     std::string title = page;
-    std::transform(title.begin(), title.end(), title.begin(), [](char c) {
-        return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-    });
+    title = text::uppered(title);
     std::string out = fmt::format(".TH {} 1 \"\" \"cybelectl {}\" \"cybelectl\"\n"
                                   ".SH NAME\n{} \\- {}\n",
                                   roff(title),

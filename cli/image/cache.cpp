@@ -168,9 +168,7 @@ std::int64_t oldest_of(const CacheOptions& options) {
 /// The longest unused first; `limit`: see --keep.
 Pruned
 remove_some(std::vector<CacheEntry> entries, const CacheOptions& options, std::uint64_t limit) {
-    std::stable_sort(entries.begin(), entries.end(), [](const CacheEntry& a, const CacheEntry& b) {
-        return a.used < b.used;
-    });
+    std::ranges::stable_sort(entries, {}, &CacheEntry::used);
     std::uint64_t total = 0;
     for (const CacheEntry& entry : entries) {
         total += entry.bytes;

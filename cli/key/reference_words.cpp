@@ -5,6 +5,7 @@
 #include "support/find.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <cstdio>
@@ -148,11 +149,7 @@ std::string reference_json(const images::Verification& verification,
         const SignatureState* const state = signer_of(verification, object.id);
         const bool is_pgp = state != nullptr && is_of_pgp(*state);
         std::string fingerprint = is_pgp ? state->key : "";
-        std::transform(
-            fingerprint.begin(), fingerprint.end(), fingerprint.begin(), [](char letter) {
-                return letter >= 'A' && letter <= 'F' ? static_cast<char>(letter - 'A' + 'a')
-                                                      : letter;
-            });
+        fingerprint = text::lowered(fingerprint);
         signers.push_back({{"Signer",
                             {{"Partition", images::data_type_name(object.type)},
                              {"Name", is_pgp ? state->user_id : "unknown"},

@@ -2,6 +2,7 @@
 #include "images/inspection/usage.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -208,9 +209,7 @@ void count_in(FolderUsage& root, std::string_view path, std::uint64_t bytes) {
 }
 
 void largest_first(FolderUsage& folder) {
-    std::stable_sort(folder.folders.begin(),
-                     folder.folders.end(),
-                     [](const FolderUsage& a, const FolderUsage& b) { return a.bytes > b.bytes; });
+    std::ranges::stable_sort(folder.folders, std::greater<>{}, &FolderUsage::bytes);
     for (auto& each : folder.folders) {
         largest_first(each);
     }
@@ -246,10 +245,7 @@ Result<ImageUsage> measure_usage(const FilePointer& root) {
         ++counted.files;
     }
     usage.packages = owners.take();
-    std::stable_sort(
-        usage.packages.begin(),
-        usage.packages.end(),
-        [](const PackageUsage& a, const PackageUsage& b) { return a.bytes > b.bytes; });
+    std::ranges::stable_sort(usage.packages, std::greater<>{}, &PackageUsage::bytes);
     largest_first(usage.root);
     return usage;
 }

@@ -91,9 +91,7 @@ Reason judge_descriptor(const Descriptor& object, const Header& header, std::uin
 }
 
 Reason judge_overlaps(std::vector<Extent>& extents) {
-    std::sort(extents.begin(), extents.end(), [](const Extent& a, const Extent& b) {
-        return a.offset < b.offset;
-    });
+    std::ranges::sort(extents, {}, &Extent::offset);
     for (std::size_t i = 1; i < extents.size(); ++i) {
         if (extents[i].offset < extents[i - 1].offset + extents[i - 1].size) {
             return fmt::format("objects {} and {} overlap", extents[i - 1].id, extents[i].id);

@@ -11,8 +11,8 @@
 #include "support/file.hpp"
 #include "support/presence.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <set>
 #include <string>
@@ -187,9 +187,7 @@ Result<void> add_policy(const Policy& policy, TrustRequest& request) {
     request.require = policy.require;
     add("keys", policy.keys, request.keys);
     for (std::string fingerprint : policy.pgp) {
-        std::transform(fingerprint.begin(), fingerprint.end(), fingerprint.begin(), [](char c) {
-            return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c;
-        });
+        fingerprint = text::uppered(fingerprint);
         request.pgp.push_back(std::move(fingerprint));
         request.use_default_keyrings = true;
     }

@@ -152,9 +152,7 @@ private:
 
     static std::string upper(std::string_view text) {
         std::string result(text);
-        std::transform(result.begin(), result.end(), result.begin(), [](char c) {
-            return c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
-        });
+        result = text::uppered(result);
         return result;
     }
 

@@ -36,8 +36,7 @@ std::vector<Axis> axes_of(const Node& matrix) {
         }
         axes.push_back(std::move(axis));
     }
-    std::sort(
-        axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.name < b.name; });
+    std::ranges::sort(axes, {}, &Axis::name);
     return axes;
 }
 

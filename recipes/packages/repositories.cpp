@@ -7,6 +7,7 @@
 #include "recipes/stage/render_text.hpp"
 #include "support/find.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -199,9 +200,7 @@ std::string repository_end_lines(const ManagerRow& manager,
         std::string id = images::openpgp::normal_key_id(repositories[i].fingerprint);
         constexpr std::size_t kShort = 8;
         id = id.substr(id.size() < kShort ? 0 : id.size() - kShort);
-        std::transform(id.begin(), id.end(), id.begin(), [](char c) {
-            return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
-        });
+        id = text::lowered(id);
         // rpm 6 names a key by its complete fingerprint, earlier versions by the end of it.
         keys += "for key in $(rpm -qa gpg-pubkey); do case $key in gpg-pubkey-*" + id +
                 "-*) rpm -e --allmatches \"$key\" ;; esac; done\n";

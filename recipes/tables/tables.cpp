@@ -103,9 +103,7 @@ Needs read_needs() {
         }
         table.rows.push_back(std::move(need));
     }
-    std::sort(table.rows.begin(), table.rows.end(), [](const NeedRow& a, const NeedRow& b) {
-        return a.need < b.need;
-    });
+    std::ranges::sort(table.rows, {}, &NeedRow::need);
     return table;
 }
 

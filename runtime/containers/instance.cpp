@@ -255,9 +255,7 @@ std::vector<Instance> list_instances(const Environment& environment, const std::
             found.push_back(std::move(*one));
         }
     }
-    std::sort(found.begin(), found.end(), [](const Instance& a, const Instance& b) {
-        return a.name < b.name;
-    });
+    std::ranges::sort(found, {}, &Instance::name);
     return found;
 }
 

@@ -100,9 +100,7 @@ Result<std::vector<int>> read_capabilities(const std::string& text, const char* 
 
 /// "chown" and "cap_chown" are CAP_CHOWN.
 std::string capability_name(std::string word) {
-    std::transform(word.begin(), word.end(), word.begin(), [](unsigned char c) {
-        return static_cast<char>(std::toupper(c));
-    });
+    word = text::uppered(word);
     return word.starts_with("CAP_") ? word : "CAP_" + word;
 }
 

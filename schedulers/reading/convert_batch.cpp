@@ -8,6 +8,7 @@
 #include "schedulers/reading/typed_words.hpp"
 #include "support/document_view.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 #include "support/yaml_print.hpp"
 
 #include <algorithm>
@@ -109,9 +110,7 @@ std::string secret_at(std::string_view line, std::size_t equals) {
         --begin;
     }
     std::string name(line.substr(begin, equals - begin));
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char letter) {
-        return static_cast<char>(std::toupper(letter));
-    });
+    name = text::uppered(name);
     std::string_view value = line.substr(equals + 1);
     value.remove_prefix(value.starts_with('"') || value.starts_with('\'') ? 1 : 0);
     const auto end = std::find_if_not(value.begin(), value.end(), is_letter_of_name);

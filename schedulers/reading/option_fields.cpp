@@ -3,6 +3,7 @@
 #include "schedulers/reading/asked.hpp"
 #include "schedulers/reading/batch_fields_parts.hpp"
 #include "support/size.hpp"
+#include "support/text.hpp"
 #include "support/yaml_print.hpp"
 #include "templates/renderer.hpp"
 
@@ -211,9 +212,7 @@ constexpr std::array<MailWordPair, 7> kMailPairs{{{"begin", "begin"},
 std::string mail_words(const Fields& fields, std::string text) {
     std::string list;
     std::set<std::string_view> ours;
-    std::transform(text.begin(), text.end(), text.begin(), [](unsigned char letter) {
-        return static_cast<char>(std::tolower(letter));
-    });
+    text = text::lowered(text);
     for (std::size_t at = 0; at < text.size();) {
         const std::size_t end =
             fields.is_slurm() ? std::min(text.find(',', at), text.size()) : at + 1;

@@ -273,9 +273,7 @@ Result<std::vector<Entry>> Journal::list(bool is_with_ended) const {
     if (is_with_ended) {
         // Nearly sorted as it lies there; SQLite would sort whole rows, in a file.
         CYBELE_TRY(std::vector<Entry> all, rows.select("ORDER BY rowid", {}));
-        std::stable_sort(all.begin(), all.end(), [](const Entry& a, const Entry& b) {
-            return a.asked < b.asked;
-        });
+        std::ranges::stable_sort(all, {}, &Entry::asked);
         return all;
     }
     return rows.select("WHERE ended = 0 ORDER BY asked, rowid", {});
