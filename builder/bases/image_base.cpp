@@ -6,7 +6,6 @@
 #include "builder/files/output.hpp"
 #include "builder/files/workspace.hpp"
 #include "builder/layers/layer_tree.hpp"
-#include "builder/request/step_line.hpp"
 #include "definitions/grammar/scan.hpp"
 #include "images/inspection/container_architecture.hpp"
 #include "images/sif/copy.hpp"
@@ -467,7 +466,8 @@ unpack_oci(const registry::OciImage& image, const fs::path& root, const Report& 
     CYBELE_TRY(const OciConfig config, read_oci_config(image.config));
     CYBELE_TRY(LayerTree tree, LayerTree::open(root));
     for (std::size_t i = 0; i < image.layers.size(); ++i) {
-        report(fmt::format("{}layer {} of {}", step_line::kUnpack, i + 1, image.layers.size()));
+        report({StepEvent::Kind::kUnpack,
+                fmt::format("unpack layer {} of {}", i + 1, image.layers.size())});
         if (auto applied = tree.apply(image.layers[i]); !applied) {
             if (applied.error().code() == ErrorCode::kVerification && image.layers[i].file.is_own) {
                 (void)::unlink(image.layers[i].file.path.c_str()); // fetched anew next time

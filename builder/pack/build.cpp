@@ -48,9 +48,10 @@ void show_from_apart(const BuildRequest& request,
 
 /// What is heard of the process apart.
 Report hear(const BuildReporter& reporter) {
-    return [&reporter](const std::string& text) {
+    return [&reporter](const StepEvent& event) {
+        const std::string& text = event.line;
         if (text.empty() || text.front() != kValueMark) {
-            reporter.tell(text);
+            reporter.tell(event);
         } else if (const std::size_t end = text.find(kValueMark, 1); reporter.on_phase) {
             reporter.on_phase(text.substr(1, end - 1), text.substr(end + 1));
         }

@@ -8,7 +8,6 @@
 #include "builder/pack/id_choice.hpp"
 #include "builder/pack/side_by_side.hpp"
 #include "builder/pack/stage.hpp"
-#include "builder/request/step_line.hpp"
 #include "images/container/container.hpp"
 #include "images/sif/change.hpp"
 #include "support/quote.hpp"
@@ -167,7 +166,7 @@ Result<PackedImage> pack_image(const BuiltTrees& trees,
         container.pack.layers = trees.layers->shown();
         container.pack.on_copied = [&](const auto& ranges) { copied = ranges; };
     }
-    report(std::string(step_line::kPack) + printable(request.output.filename().native()));
+    report({StepEvent::Kind::kPack, "pack " + printable(request.output.filename().native())});
     CYBELE_CHECK(images::write_container(file, container).map_error(during("packing the image")));
     if (const auto kept = keep(trees, build, file, copied, context); !kept) {
         report("warning: the image is not cached for the next build: " + kept.error().message());
@@ -210,7 +209,8 @@ std::optional<BuildResult> find_made(const BasedBuild& build, const AgentContext
     }
     auto found = find_in_place(context.request, *made, context.files);
     if (found) {
-        context.request.reporter.tell(std::string(step_line::kUnchanged) + "the image is in place");
+        context.request.reporter.tell(
+            {StepEvent::Kind::kUnchanged, "nothing changed: the image is in place"});
         // What it was made of stays cached as long as it is built.
         if (const auto known = context.cache.get(kImages, build.image_key)) {
             (void)KeptImage::open(*known);
@@ -228,7 +228,8 @@ reuse_image(const BasedBuild& build, const fs::path& file, const AgentContext& c
     if (!kept) {
         return std::optional<PackedImage>();
     }
-    context.request.reporter.tell(std::string(step_line::kUnchanged) + "the image is reused");
+    context.request.reporter.tell(
+        {StepEvent::Kind::kUnchanged, "nothing changed: the image is reused"});
     const UniqueFd to(::open(file.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0755));
     if (!to.valid()) {
         return fail(system_error("cannot write " + printable(file.native()), errno));

@@ -6,7 +6,6 @@
 #include "builder/bases/image_base.hpp"
 #include "builder/files/output.hpp"
 #include "builder/pack/stage_metadata.hpp"
-#include "builder/request/step_line.hpp"
 #include "builder/steps/host_script.hpp"
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/grammar/lines.hpp"
@@ -282,7 +281,7 @@ void Planner::plan_apps(const Stage& stage, StagePlan& plan) {
     Step step;
     step.kind = Step::Kind::kApps;
     step.section = apps->front().sections.begin()->second;
-    step.name = step_line::kApplications;
+    step.name = "applications";
     step.text = app_texts(*apps);
     plan_copies(app_files(*apps), step);
     step.apps = std::move(*apps);

@@ -8,7 +8,6 @@
 #include "builder/pack/stage_metadata.hpp"
 #include "builder/pack/step_fault.hpp"
 #include "builder/pack/writable_test.hpp"
-#include "builder/request/step_line.hpp"
 #include "builder/steps/host_script.hpp"
 #include "builder/steps/step_log.hpp"
 #include "builder/steps/tidy.hpp"
@@ -55,8 +54,10 @@ public:
         host_environment_.work /= fmt::format("work-{}", number_);
         is_layered_ = is_layered(context, number_);
         const std::string name = context.keys.size() > 1 ? plan.stage->name() : "";
-        report_ = name.empty() ? context.report : [&context, name](const std::string& text) {
-            context.report(printable(name) + ": " + text);
+        report_ = name.empty() ? context.report : [&context, name](StepEvent event) {
+            event.line.insert(0, printable(name) + ": ");
+            event.stage = name;
+            context.report(event);
         };
         directory_ = root_;
         if (is_layered_) {
@@ -170,7 +171,7 @@ Result<void> StageBuilder::run_host_script(const std::string& section,
 
 Result<void> StageBuilder::fill_base(const fs::path& root) {
     if (plan_.agent == "localimage") {
-        report_(std::string(step_line::kUnpack) + printable(plan_.source.native()));
+        report_({StepEvent::Kind::kUnpack, "unpack " + printable(plan_.source.native())});
     }
     const auto filled = plan_.oci ? unpack_oci(*plan_.oci, root, report_)
                                   : find_agent(plan_.agent)->fill(plan_, root, fill_context());
@@ -212,7 +213,8 @@ Result<std::size_t> StageBuilder::add_kept_layers() {
         if (!kept) {
             return i;
         }
-        report_(plan_.steps[i].name + std::string(step_line::kReused));
+        const std::string& name = plan_.steps[i].name;
+        report_({StepEvent::Kind::kReused, name + ": reused", name});
         CYBELE_CHECK(layers_->add_squashfs(*kept));
     }
     return plan_.steps.size();
@@ -349,7 +351,7 @@ Result<void> StageBuilder::test() {
         plan_.stage->joined("test").find_first_not_of(" \t\r\n") == std::string::npos) {
         return {};
     }
-    report_("%test");
+    report_({StepEvent::Kind::kStep, "%test", "%test"});
     CYBELE_TRY(const ScriptEnd end,
                context_.request.steps.has_writable_test
                    ? run_writable_test(root_, host_environment_)
@@ -364,7 +366,7 @@ Result<void> StageBuilder::test() {
 Result<void> StageBuilder::build_steps() {
     CYBELE_CHECK(fill_base(root_));
     for (const Step& step : plan_.steps) {
-        report_(step.name);
+        report_({StepEvent::Kind::kStep, step.name, step.name});
         CYBELE_CHECK(run_step(step).map_error(during(doing("building step " + step.name))));
     }
     return {};
@@ -379,7 +381,8 @@ Result<void> StageBuilder::build_layers() {
         const KeptStep what = describe(i);
         // The first one that is not reused explains those behind it.
         const std::string why = i == first ? why_not_reused(context_.cache, what) : "";
-        report_(what.step + (why.empty() ? "" : " (" + why + ")"));
+        report_(
+            {StepEvent::Kind::kStep, what.step + (why.empty() ? "" : " (" + why + ")"), what.step});
         CYBELE_CHECK(layers_->begin());
         CYBELE_CHECK(run_step(plan_.steps[i])
                          .map_error(during(doing("building step " + plan_.steps[i].name))));
@@ -394,7 +397,7 @@ Result<void> StageBuilder::build() {
     CYBELE_CHECK(make_directories(root_));
     CYBELE_CHECK(make_directories(host_environment_.work));
     if (const std::string pre = plan_.stage->joined("pre"); has_command(pre)) {
-        report_("%pre");
+        report_({StepEvent::Kind::kStep, "%pre", "%pre"});
         CYBELE_CHECK(run_host_script("pre", pre, arguments_of(*plan_.stage, "pre")));
     }
     CYBELE_CHECK(is_layered_ ? build_layers() : build_steps());

@@ -36,6 +36,23 @@ void catch_signal(int number) {
     caught_signal.store(number);
 }
 
+constexpr char kPartEnd = '\x1f'; // parts of an event; its line is the last one
+
+std::string event_text(const StepEvent& event) {
+    return static_cast<char>(event.kind) + event.step + kPartEnd + event.stage + kPartEnd +
+           event.line.c_str() + '\0';
+}
+
+StepEvent read_event(const std::string& text) {
+    const std::size_t step = text.find(kPartEnd);
+    const std::size_t stage = text.find(kPartEnd, step + 1);
+    StepEvent event(static_cast<StepEvent::Kind>(text.front()),
+                    text.substr(stage + 1),
+                    text.substr(1, step - 1));
+    event.stage = text.substr(step + 1, stage - step - 1);
+    return event;
+}
+
 /// Steps as they arrive, each ended by a NUL. Each is answered by a byte once it is reported, so
 /// that what a step writes comes after its name.
 class Steps {
@@ -53,7 +70,7 @@ public:
         for (std::size_t end = pending_.find('\0'); end != std::string::npos;
              end = pending_.find('\0')) {
             if (report_) {
-                report_(pending_.substr(0, end));
+                report_(read_event(pending_.substr(0, end)));
             }
             (void)write_all(answers_, "+", "answers");
             pending_.erase(0, end + 1);
@@ -84,9 +101,8 @@ void wait_for_answer(int fd) {
     if (nothing.valid()) {
         (void)::dup2(nothing.get(), STDIN_FILENO);
     }
-    const Report report = [&](const std::string& text) {
-        (void)write_all(
-            steps.write.get(), std::string_view(text.c_str(), text.size() + 1), "steps");
+    const Report report = [&](const StepEvent& event) {
+        (void)write_all(steps.write.get(), event_text(event), "steps");
         wait_for_answer(answers.read.get());
     };
     Result<void> result = namespaces::enter_namespaces(map);

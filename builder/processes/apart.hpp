@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/request/step_event.hpp"
 #include "runtime/namespaces/sandbox.hpp"
 #include "support/error.hpp"
 
@@ -14,7 +15,7 @@
 namespace cybele::builder {
 
 /// Tells the user of a step; called in the process apart, heard in the one that waits.
-using Report = std::function<void(const std::string&)>;
+using Report = std::function<void(const StepEvent&)>;
 
 /// Catches INT, TERM and HUP while it lives, so that a build can clean up behind itself.
 class SignalCatcher {

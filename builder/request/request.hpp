@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/request/step_event.hpp"
 #include "definitions/grammar/definition.hpp"
 #include "images/sif/sif.hpp"
 #include "registry/oci/connection.hpp"
@@ -87,13 +88,13 @@ struct BuildReporter {
     bool is_verbose = false;
     StepOutput output = StepOutput::kKept;
     /// A line for the user at each step ("bootstrap debian 12", "%post 1 of 3: reused", …).
-    std::function<void(const std::string&)> on_step;
+    std::function<void(const StepEvent&)> on_step;
     /// The value of each phase of the build as a line of JSON (phase_json.hpp); unset: none.
     std::function<void(const std::string& phase, const std::string& value)> on_phase;
 
-    void tell(const std::string& line) const {
+    void tell(const StepEvent& event) const {
         if (on_step) {
-            on_step(line);
+            on_step(event);
         }
     }
 };

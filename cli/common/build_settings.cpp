@@ -40,24 +40,20 @@ Result<void> check_address(const std::string& option, const std::string& address
 /// What takes the time while stages are built at once: the line that is repeated meanwhile.
 class StageWork {
 public:
-    /// The line of a build, `STAGE: STEP` where there are several stages.
-    std::string after(const std::string& line) {
-        const std::size_t end = line.find(": ");
-        if (line.ends_with(": reused")) { // took no time
+    std::string after(const builder::StepEvent& event) {
+        if (event.kind == builder::StepEvent::Kind::kReused) { // took no time
             return current_;
         }
-        current_ = line;
-        if (end == std::string::npos) {
+        current_ = event.line;
+        if (event.stage.empty()) {
             return current_;
         }
-        steps_[line.substr(0, end)] = line;
+        steps_[event.stage] = event.line;
         // A stage that copies from another one waits for it.
         constexpr std::string_view kCopies = "%files from ";
-        const std::string_view step = std::string_view(line).substr(end + 2);
-        if (step.starts_with(kCopies)) {
-            const std::string_view name = step.substr(kCopies.size());
-            const auto other = steps_.find(std::string(name.substr(0, name.find(" ("))));
-            current_ = other == steps_.end() ? line : other->second;
+        if (event.step.starts_with(kCopies)) {
+            const auto other = steps_.find(event.step.substr(kCopies.size()));
+            current_ = other == steps_.end() ? event.line : other->second;
         }
         return current_;
     }
@@ -110,10 +106,10 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
         };
     }
     build.reporter.on_step =
-        [&session, told, work = std::make_shared<StageWork>()](const std::string& line) {
-            told->step(line);
-            session.work(line);
-            session.doing(work->after(line));
+        [&session, told, work = std::make_shared<StageWork>()](const builder::StepEvent& event) {
+            told->step(event);
+            session.work(event.line);
+            session.doing(work->after(event));
         };
     build.environment = session.environment;
     for (const Folder& folder : kFolders) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/reference_build.hpp"
 
-#include "builder/request/step_line.hpp"
 #include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -17,8 +16,6 @@ namespace cybele::cli {
 
 namespace {
 
-namespace step_line = builder::step_line;
-
 /// The lines of a build that the reference has, too: a row for each kind of step.
 struct ReferenceLine {
     std::string_view step; ///< how ours begins
@@ -27,7 +24,8 @@ struct ReferenceLine {
 constexpr ReferenceLine kScripts[] = {{"%pre", "Running pre scriptlet"},
                                       {"%setup", "Running setup scriptlet"},
                                       {"%post", "Running post scriptlet"},
-                                      {"%appinstall", "Running post scriptlet"}};
+                                      {"%appinstall", "Running post scriptlet"},
+                                      {"%test", "Running testscript"}};
 /// In the order in which the reference adds them.
 constexpr ReferenceLine kMetadata[] = {{"help", "Adding help info"},
                                        {"labels", "Adding labels"},
@@ -183,56 +181,42 @@ void ReferenceBuild::tell_rest() {
     tell_pack();
 }
 
-/// Lines of several stages are `STAGE: STEP`; others are of the present one.
-std::size_t ReferenceBuild::stage_of(const std::string& line) const {
-    for (std::size_t i = 0; i < stages_.size(); ++i) {
-        if (!stages_[i].name.empty() && line.starts_with(stages_[i].name + ": ")) {
-            return i;
-        }
-    }
-    return at_;
-}
-
-void ReferenceBuild::step(const std::string& line) {
-    if (!session_->tells_as_other || stages_.empty() || line.starts_with(step_line::kWarning)) {
+void ReferenceBuild::step(const builder::StepEvent& event) {
+    using Kind = builder::StepEvent::Kind;
+    if (!session_->tells_as_other || stages_.empty() || event.kind == Kind::kNote) {
         return;
     }
-    const std::size_t stage = stage_of(line);
-    const std::string& name = stages_[stage].name;
-    const bool is_named = !name.empty() && line.starts_with(name + ": ");
-    const std::string own = is_named ? line.substr(name.size() + 2) : line;
-    const bool is_step = own.starts_with('%') || own.starts_with(step_line::kApplications);
-    const bool is_unchanged = line.starts_with(step_line::kUnchanged);
-    if (is_unchanged && !runs_scripts()) { // nothing that is run would be missed
+    if (event.kind == Kind::kUnchanged && !runs_scripts()) { // nothing that is run would be missed
         tell_rest();
         return;
     }
-    if (is_unchanged || (is_step && own.ends_with(step_line::kReused))) {
-        session_->inform_as_other(line + "; --disable-cache builds it again");
+    if (event.kind == Kind::kUnchanged || event.kind == Kind::kReused) {
+        session_->inform_as_other(event.line + "; --disable-cache builds it again");
         return;
     }
+    const auto named = std::ranges::find(stages_, event.stage, &PlannedStage::name);
+    const auto stage = event.stage.empty() || named == stages_.end()
+                           ? at_
+                           : static_cast<std::size_t>(named - stages_.begin());
     if (stage != at_) {
         tell_base();
         tell_metadata();
         enter(stage);
     }
-    const bool is_test = own.starts_with("%test");
-    const bool is_pack = own.starts_with(step_line::kPack);
-    if (own.starts_with(step_line::kUnpack) || (is_step && !own.starts_with("%pre")) || is_pack) {
+    const bool is_pack = event.kind == Kind::kPack;
+    if (!event.step.starts_with("%pre")) {
         tell_base();
     }
-    if (is_test || is_pack) {
+    if (event.step.starts_with("%test") || is_pack) {
         tell_metadata();
     }
-    tell_copies(own);
+    tell_copies(event.step);
     for (const auto& [script, text] : kScripts) {
-        if (own.starts_with(script)) {
+        if (event.step.starts_with(script)) {
             session_->inform_as_other(text);
         }
     }
-    if (is_test) {
-        session_->inform_as_other("Running testscript");
-    } else if (is_pack) {
+    if (is_pack) {
         tell_pack();
     }
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "builder/request/step_event.hpp"
 #include "cli/common/session.hpp"
 
 #include <string>
@@ -19,8 +20,7 @@ public:
 
     /// The phases of the build as JSON; "planned" says what will be told.
     void phase(const std::string& name, const std::string& value);
-    /// A line of the build.
-    void step(const std::string& line);
+    void step(const builder::StepEvent& event);
 
 private:
     struct PlannedStep {
@@ -46,7 +46,6 @@ private:
     void tell_rest();
     [[nodiscard]] bool runs_scripts() const;
     [[nodiscard]] bool is_updated() const;
-    [[nodiscard]] std::size_t stage_of(const std::string& line) const;
 
     const Session* session_;
     bool makes_sandbox_;
