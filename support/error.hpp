@@ -77,8 +77,12 @@ struct Fault {
     void set(Problem problem) {
         id = problem.id;
         message = std::move(problem.message);
-        detail = problem.detail.empty() ? std::move(detail) : std::move(problem.detail);
-        subject = problem.subject.empty() ? std::move(subject) : std::move(problem.subject);
+        if (!problem.detail.empty()) {
+            detail = std::move(problem.detail);
+        }
+        if (!problem.subject.empty()) {
+            subject = std::move(problem.subject);
+        }
     }
 };
 

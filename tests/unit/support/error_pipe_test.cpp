@@ -54,6 +54,14 @@ TEST_CASE("an error comes through a pipe with all that it says") {
     CHECK_FALSE(sent(std::nullopt).has_value());
 }
 
+TEST_CASE("a fault with another name keeps its detail and what it is about") {
+    Fault fault(ErrorCode::kUsage, problem("one", "wrong", "switch").about("nv"));
+    fault.set(problem("other", "wrong"));
+    CHECK(fault.id == "other");
+    CHECK(fault.detail == "switch");
+    CHECK(fault.subject == "nv");
+}
+
 TEST_CASE("a context gives a detail to faults without one, and keeps another") {
     const Error plain = Error(ErrorCode::kInput, problem("file-missing", "no such file: a"))
                             .with_context("pushing the image", "push");
