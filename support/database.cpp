@@ -58,10 +58,10 @@ tl::unexpected<Error> database_failed(const std::filesystem::path& path,
                 std::string(use.otherwise));
 }
 
-/// The removal of SQLite's journal commits a transaction. Without a sync of its folder the journal
-/// may be back after a power failure, and then the transaction is undone that was reported as
-/// complete. `synchronous=EXTRA` would do the same, but fails where folders cannot be synced, as on
-/// some network file systems.
+/// Where SQLite's journal is removed, that commits a transaction. Without a sync of its folder the
+/// journal may be back after a power failure, and then the transaction is undone that was reported
+/// as complete. `synchronous=EXTRA` would do the same, but fails where folders cannot be synced, as
+/// on some network file systems.
 int remove_durably(sqlite3_vfs* /*files*/, const char* path, int /*is_synced*/) {
     sqlite3_vfs* const own = sqlite3_vfs_find(nullptr);
     const int code = own->xDelete(own, path, 0);
@@ -222,6 +222,12 @@ Result<void> Database::run(const char* sql) const {
         return database_failed(path_, *use_, code, handle_.get());
     }
     return {};
+}
+
+Result<void> Database::commit_in_place() const {
+    // The limit is for what a transaction of thousands of jobs leaves.
+    return run("PRAGMA journal_mode=PERSIST; PRAGMA journal_size_limit=1048576; "
+               "PRAGMA synchronous=FULL");
 }
 
 bool Database::is_sound() const {

@@ -116,7 +116,7 @@ Result<void> Journal::prepare(bool held_jobs) const {
         // A journal of an older cybelectl lacks it; one that cannot be changed does without.
         (void)database_.run(kLiving);
         CYBELE_CHECK(Rows(database_).add_columns());
-        return database_.run("PRAGMA synchronous=FULL");
+        return database_.commit_in_place();
     }
     if (version != 0) {
         return fail(ErrorCode::kEnvironment,
@@ -127,8 +127,7 @@ Result<void> Journal::prepare(bool held_jobs) const {
                     printable(path_.native()) + " was written by another cybelectl",
                     "call that one, or keep another journal: CYBELE_STATE_DIR=DIR");
     }
-    CYBELE_CHECK(database_.run("PRAGMA journal_mode=DELETE"));
-    CYBELE_CHECK(database_.run("PRAGMA synchronous=FULL"));
+    CYBELE_CHECK(database_.commit_in_place());
     CYBELE_TRY(Transaction transaction, Transaction::begin(database_));
     CYBELE_TRY(const std::int64_t meanwhile, database_.version());
     if (meanwhile == kJournalVersion) { // another client was quicker

@@ -15,8 +15,8 @@
 
 namespace cybele::submission {
 
-/// Every job that this user submitted, in one SQLite file with `journal_mode=DELETE`, since homes
-/// lie on NFS. What was acknowledged survives the end of any process at any instant; two clients
+/// Every job that this user submitted, in one SQLite file with a rollback journal, since homes lie
+/// on NFS. What was acknowledged survives the end of any process at any instant; two clients
 /// take turns.
 class Journal {
 public:

@@ -34,7 +34,7 @@ Result<void> set_pbs(const Submission& submission, EnvironmentMap& variables) {
         nodes += host + "\n";
     }
     CYBELE_TRY(const RecordFolder record, RecordFolder::open(submission.record));
-    CYBELE_CHECK(record.write("nodes", nodes, 0600));
+    CYBELE_CHECK(record.write({{"nodes", nodes, 0600}}));
     variables["PBS_NODEFILE"] = (submission.record / "nodes").native();
     return {};
 }

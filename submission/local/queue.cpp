@@ -171,7 +171,7 @@ Result<void> Queue::prepare() const {
             (void)database_.run("ALTER TABLE jobs ADD COLUMN script TEXT NOT NULL DEFAULT ''");
             CYBELE_CHECK(transaction.commit());
         }
-        return database_.run("PRAGMA synchronous=FULL");
+        return database_.commit_in_place();
     }
     if (version != 0) {
         return fail(ErrorCode::kEnvironment,
@@ -181,8 +181,7 @@ Result<void> Queue::prepare() const {
                     "local.sqlite was written by another cybelectl",
                     "call that one, or keep another queue: CYBELE_STATE_DIR=DIR");
     }
-    CYBELE_CHECK(database_.run("PRAGMA journal_mode=DELETE"));
-    CYBELE_CHECK(database_.run("PRAGMA synchronous=FULL"));
+    CYBELE_CHECK(database_.commit_in_place());
     CYBELE_TRY(Transaction transaction, Transaction::begin(database_));
     CYBELE_TRY(const std::int64_t again, database_.version());
     if (again != 0) {

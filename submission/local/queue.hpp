@@ -60,7 +60,7 @@ struct LocalState {
     std::vector<LocalPart> parts;
 };
 
-/// The local scheduler's memory: one SQLite file beside the journal, `journal_mode=DELETE`. Who
+/// The local scheduler's memory: one SQLite file beside the journal, of the same kind. Who
 /// changes it holds its lock (QueueLock), and opens it for moments only: a process that was forked
 /// with an open database must not touch it.
 class Queue {

@@ -90,18 +90,32 @@ Result<RecordFolder> RecordFolder::open(const fs::path& record) {
     return RecordFolder(record, std::move(fd));
 }
 
-Result<void>
-RecordFolder::write(const std::string& name, std::string_view bytes, unsigned mode) const {
-    const fs::path path = path_ / name;
-    (void)::unlinkat(fd_.get(), name.c_str(), 0);
-    const UniqueFd fd(::openat(
-        fd_.get(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode));
+Result<UniqueFd> RecordFolder::write_unsynced(const NewFile& file) const {
+    const fs::path path = path_ / file.name;
+    (void)::unlinkat(fd_.get(), file.name.c_str(), 0);
+    UniqueFd fd(::openat(fd_.get(),
+                         file.name.c_str(),
+                         O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                         file.mode));
     if (!fd.valid()) {
         return fail(system_error("cannot write " + printable(path.native()), errno));
     }
-    CYBELE_CHECK(write_all(fd.get(), bytes, path));
-    if (::fsync(fd.get()) != 0) {
-        return fail(system_error("cannot write " + printable(path.native()), errno));
+    CYBELE_CHECK(write_all(fd.get(), file.bytes, path));
+    return fd;
+}
+
+/// All are written before the first is synced, which mostly brings the others to the disk as well.
+Result<void> RecordFolder::write(const std::vector<NewFile>& files) const {
+    std::vector<UniqueFd> written;
+    for (const NewFile& file : files) {
+        CYBELE_TRY(UniqueFd fd, write_unsynced(file));
+        written.push_back(std::move(fd));
+    }
+    for (std::size_t at = 0; at < files.size(); ++at) {
+        if (::fsync(written[at].get()) != 0) {
+            return fail(system_error("cannot write " + printable((path_ / files[at].name).native()),
+                                     errno));
+        }
     }
     return {};
 }

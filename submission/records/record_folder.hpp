@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace cybele::submission {
 
@@ -21,9 +22,14 @@ public:
     /// The same of one that is there; a missing one is kInput.
     [[nodiscard]] static Result<RecordFolder> open(const std::filesystem::path& record);
 
-    /// A new file in it, in the place of one of that name; no link is followed.
-    [[nodiscard]] Result<void>
-    write(const std::string& name, std::string_view bytes, unsigned mode) const;
+    struct NewFile {
+        std::string name;
+        std::string_view bytes;
+        unsigned mode;
+    };
+    /// New files in it, in the place of those of their names; no link is followed. All are on the
+    /// disk when it returns.
+    [[nodiscard]] Result<void> write(const std::vector<NewFile>& files) const;
     /// A file in it, which the user alone can have written.
     [[nodiscard]] Result<std::string> read(const std::string& name, std::size_t limit) const;
 
@@ -35,6 +41,7 @@ public:
 private:
     RecordFolder(std::filesystem::path path, UniqueFd fd)
         : path_(std::move(path)), fd_(std::move(fd)) {}
+    [[nodiscard]] Result<UniqueFd> write_unsynced(const NewFile& file) const;
     std::filesystem::path path_;
     UniqueFd fd_;
 };

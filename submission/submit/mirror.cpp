@@ -232,7 +232,7 @@ Entry mirror_entry(const Mirror& mirror, const Submission& submission, std::int6
 Result<void> place_here(const Submission& submission) {
     CYBELE_TRY(const RecordFolder record, RecordFolder::make(submission.record));
     for (const NewFile& file : submission.files) {
-        CYBELE_CHECK(record.write(file.path.filename().native(), file.bytes, 0700));
+        CYBELE_CHECK(record.write({{file.path.filename().native(), file.bytes, 0700}}));
     }
     return {};
 }

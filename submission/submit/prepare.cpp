@@ -103,8 +103,7 @@ Result<Submission> prepare_job(const PrepareRequest& request) {
         return prepared;
     }
     CYBELE_TRY(const RecordFolder record, RecordFolder::make(prepared.record));
-    CYBELE_CHECK(record.write("job.sh", request.script, 0700));
-    CYBELE_CHECK(record.write("job.json", description, 0600));
+    CYBELE_CHECK(record.write({{"job.sh", request.script, 0700}, {"job.json", description, 0600}}));
     return prepared;
 }
 

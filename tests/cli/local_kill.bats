@@ -196,14 +196,14 @@ groups() {
     refute [ -e "$group/${inner##*/}" ]
 }
 
-@test "a transaction is on the disk before its submission is reported: the removal of SQLite's journal is synced" {
+@test "a transaction is on the disk before its submission is reported: the end of SQLite's journal is synced" {
     printf '%s\n' 'kind: Job' 'name: kept' 'script: "true"' >kept.yaml
-    strace -ff -y -qq -o trace -e trace=unlink,fsync,fdatasync,write -e signal=none "$CYBELECTL" submit kept.yaml --scheduler local 3>&-
-    # After each removal of a database's journal, the same process next syncs the folder.
-    run awk 'FNR == 1 { removed = "" }
-        removed != "" { if ($0 !~ /^fsync\([0-9]+<[^>]*\/state>\)/) print "not synced: " removed ", but " $0; removed = ""; synced++ }
-        /^unlink\(.*sqlite-journal.*= 0/ { removed = $0 }
-        END { if (removed != "" || synced < 3) print "only " synced " transactions" }' trace.*
+    strace -ff -y -qq -o trace -e trace=pwrite64,fsync,fdatasync,write -e signal=none "$CYBELECTL" submit kept.yaml --scheduler local 3>&-
+    # After the zeros by which a transaction is committed, the same process next syncs the database's journal.
+    run awk 'FNR == 1 { ended = "" }
+        ended != "" { if ($0 !~ /^fdatasync\([0-9]+<[^>]*sqlite-journal>\) += 0/) print "not synced: " ended ", but " $0; ended = ""; synced++ }
+        /^pwrite64\([0-9]+<[^>]*sqlite-journal>, "(\\0)+", 28, 0\) = 28/ { ended = $0 }
+        END { if (ended != "" || synced < 3) print "only " synced " transactions" }' trace.*
     assert_output ''
 }
 

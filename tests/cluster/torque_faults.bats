@@ -179,11 +179,11 @@ killed_clients() {
     submit once >/dev/null # makes the journal
     cd ../whole || return
     once
-    strace -qq -e signal=none -o ../trace "$CYBELECTL" submit once.yaml --scheduler "$dialect" 3>&-
+    strace -qq -y -e signal=none -o ../trace "$CYBELECTL" submit once.yaml --scheduler "$dialect" 3>&-
     cd ..
     # From the first call for the intent to the last before the id is in the journal.
     first=$(grep -n 'jobs\.sqlite-journal' trace | head -n 1 | cut -d: -f1)
-    last=$(grep -n 'unlink.*jobs\.sqlite-journal' trace | tail -n 1 | cut -d: -f1)
+    last=$(grep -n '^pwrite64(.*jobs\.sqlite-journal>, .*, 28, 0)' trace | tail -n 1 | cut -d: -f1)
     for ((number = 0; number < tries; number++)); do
         mkdir "try-$number" && cd "try-$number" || return
         once

@@ -18,10 +18,10 @@ kill_clients() {
     server mkdir first whole
     cd first && once && submit once >/dev/null # makes the journal
     cd ../whole && once
-    server strace -qq -e signal=none -o ../trace cybelectl submit once.yaml --scheduler "$dialect" 3>&-
+    server strace -qq -y -e signal=none -o ../trace cybelectl submit once.yaml --scheduler "$dialect" 3>&-
     cd ..
     first=$(grep -n 'jobs\.sqlite-journal' trace | head -n 1 | cut -d: -f1)
-    last=$(grep -n 'unlink.*jobs\.sqlite-journal' trace | tail -n 1 | cut -d: -f1)
+    last=$(grep -n '^pwrite64(.*jobs\.sqlite-journal>, .*, 28, 0)' trace | tail -n 1 | cut -d: -f1)
     for ((number = 0; number < tries; number++)); do
         call=$((first + (last - first) * number / tries))
         until killed_at "$call"; do

@@ -165,8 +165,8 @@ TEST_CASE("records: a folder of another mode, a link or a file in its place is r
         REQUIRE(::stat(folder.c_str(), &status) == 0);
         CHECK((status.st_mode & 07777) == 0700);
     }
-    REQUIRE(made->write("job.sh", "text", 0700));
-    REQUIRE(made->write("job.sh", "again", 0600)); // in place of the first one
+    REQUIRE(made->write({{"job.sh", "text", 0700}}));
+    REQUIRE(made->write({{"job.sh", "again", 0600}})); // in place of the first one
     REQUIRE(::stat((record / "job.sh").c_str(), &status) == 0);
     CHECK((status.st_mode & 0777) == 0600);
     CHECK(made->read("job.sh", 5).value() == "again");

@@ -80,8 +80,9 @@ TEST_CASE("a job of an older version starts from its record, where that is priva
     place.spec.script.clear();
     const auto record = submission::RecordFolder::make(place.spec.record);
     REQUIRE(record);
-    REQUIRE(record->write("job.sh", kScript, 0700));
-    REQUIRE(record->write("environment", std::string("A=1\0", 4), 0600));
+    REQUIRE(record->write({{"job.sh", kScript, 0700}}));
+    const std::string environment("A=1\0", 4);
+    REQUIRE(record->write({{"environment", environment, 0600}}));
     const auto start = submission::kept_start(place.state, place.spec);
     REQUIRE(start);
     CHECK(start->environment == EnvironmentMap{{"A", "1"}});
@@ -99,7 +100,7 @@ TEST_CASE("a record is kept in folders of the user alone, and follows no link") 
     CHECK(mode_of(above) == 0700);
     CHECK(mode_of(record) == 0700);
     fs::create_symlink(place.directory.path() / "outside", record / "job.sh");
-    REQUIRE(made->write("job.sh", "x", 0700)); // in the link's place
+    REQUIRE(made->write({{"job.sh", "x", 0700}})); // in the link's place
     CHECK_FALSE(fs::exists(place.directory.path() / "outside"));
     CHECK(made->read("job.sh", 10).value() == "x");
     CHECK_FALSE(made->read("job.sh", 0));
