@@ -239,8 +239,8 @@ bool Database::is_sound() const {
     return has_row && *has_row && statement->text(0) == "ok";
 }
 
-Result<std::int64_t> Database::version() const {
-    CYBELE_TRY(Statement statement, prepare("PRAGMA user_version"));
+Result<std::int64_t> Database::number(std::string_view sql) const {
+    CYBELE_TRY(Statement statement, prepare(sql));
     CYBELE_TRY(const bool has_row, statement.step());
     return has_row ? statement.number(0) : 0;
 }

@@ -72,8 +72,12 @@ public:
     [[nodiscard]] Result<void> commit_in_place() const;
     /// Whether the file is a database that can be read through and through.
     [[nodiscard]] bool is_sound() const;
-    /// PRAGMA user_version; 0 in a new file.
-    [[nodiscard]] Result<std::int64_t> version() const;
+    /// The first value of the first row; 0 where there is none.
+    [[nodiscard]] Result<std::int64_t> number(std::string_view sql) const;
+    /// 0 in a new file.
+    [[nodiscard]] Result<std::int64_t> version() const {
+        return number("PRAGMA user_version");
+    }
 
 private:
     struct Close {

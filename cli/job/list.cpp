@@ -122,9 +122,12 @@ Result<int> list_jobs(const Session& session, const ListOptions& options) {
     if (options.watch_seconds > 0) {
         return watch(session, context, options);
     }
-    CYBELE_TRY(const auto entries, chosen_jobs(session, context, options));
-    Session::print(session.is_json() ? entries_json(entries, false) : text_of(entries, options));
-    tell_outcome(session, last_line(entries, options));
+    CYBELE_TRY(auto chosen, chosen_jobs(session, context, options));
+    // Never freed: the process ends, and freeing 10,000 entries cost a tenth of its time.
+    static const std::vector<submission::Entry>* entries = nullptr;
+    entries = new std::vector<submission::Entry>(std::move(chosen));
+    Session::print(session.is_json() ? entries_json(*entries, false) : text_of(*entries, options));
+    tell_outcome(session, last_line(*entries, options));
     return 0;
 }
 

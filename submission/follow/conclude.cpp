@@ -20,9 +20,9 @@ void end(Entry& entry, State state, std::int64_t at) {
 }
 
 /// What the scheduler says of why a script was told to end; null: nothing.
-const JobStatus* explanation_of(const std::optional<JobStatus>& seen) {
-    const bool explains = seen && is_over(seen->state) && seen->state != State::kLost;
-    return explains ? &seen.value() : nullptr;
+const JobStatus* explanation_of(const JobStatus* seen) {
+    const bool explains = seen != nullptr && is_over(seen->state) && seen->state != State::kLost;
+    return explains ? seen : nullptr;
 }
 
 void take_record(const ExitRecord& record, Entry& entry) {
@@ -118,9 +118,9 @@ bool may_be_explained(const ExitRecord& record, const Evidence& evidence, const 
     if (!evidence.was_asked) {
         return entry.cancel_asked == 0 || evidence.now < record.end + kSettleSeconds;
     }
-    const bool is_ending = evidence.seen && !is_over(evidence.seen->state);
+    const bool is_ending = evidence.seen != nullptr && !is_over(evidence.seen->state);
     const auto patience = is_ending ? std::max(kSettleSeconds, evidence.patience) : kSettleSeconds;
-    return evidence.seen && evidence.now < record.end + patience;
+    return evidence.seen != nullptr && evidence.now < record.end + patience;
 }
 
 void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entry& entry) {
@@ -132,7 +132,7 @@ void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entr
     // The program's own end may come before its script's: then the record says that it failed.
     const bool was_told_to_end =
         told == State::kCancelled || (told == State::kFailed && record.signal == SIGTERM);
-    if (was_told_to_end && evidence.seen && was_requeued(record, *evidence.seen)) {
+    if (was_told_to_end && evidence.seen != nullptr && was_requeued(record, *evidence.seen)) {
         entry.state = evidence.seen->state;
         entry.native = evidence.seen->native;
         entry.missing_since = 0;
@@ -143,8 +143,9 @@ void conclude_by_record(const ExitRecord& record, const Evidence& evidence, Entr
         why = explanation_of(evidence.seen);
     }
     // Over without a reason, as Slurm's qstat shows it: where this user cancelled it, that is why.
-    const bool is_explained = why != nullptr || (entry.cancel_asked != 0 && evidence.seen &&
-                                                 is_over(evidence.seen->state));
+    const bool is_explained =
+        why != nullptr ||
+        (entry.cancel_asked != 0 && evidence.seen != nullptr && is_over(evidence.seen->state));
     if (was_told_to_end && !is_explained && may_be_explained(record, evidence, entry)) {
         // Without an answer it stays what it was: one that was taken back waits in the queue.
         entry.state = evidence.was_asked ? State::kRunning : entry.state;
@@ -186,7 +187,7 @@ void conclude_missing(const Evidence& evidence, Entry& entry) {
         entry.missing_since = evidence.now;
     }
     if (evidence.now >= entry.missing_since + evidence.patience) {
-        entry.reason = evidence.seen ? "it ended, and left no record of how" : kNoTrace;
+        entry.reason = evidence.seen != nullptr ? "it ended, and left no record of how" : kNoTrace;
         end(entry, State::kLost, evidence.now);
     }
 }
@@ -197,7 +198,7 @@ bool needs_inquiry(const Evidence& evidence, const Entry& entry) {
     if (evidence.record || !evidence.was_asked || entry.id.empty()) {
         return false;
     }
-    if (!evidence.seen) {
+    if (evidence.seen == nullptr) {
         return true;
     }
     // A failed job whose code the queue does not show; one that ended nobody knows how.
@@ -217,20 +218,20 @@ void conclude(const Evidence& evidence, Entry& entry) {
     if (!evidence.was_asked) {
         return; // a query that failed is no answer
     }
-    if (evidence.accounted && is_over(evidence.accounted->state) &&
+    if (evidence.accounted != nullptr && is_over(evidence.accounted->state) &&
         take_end(*evidence.accounted, evidence, entry)) {
         return;
     }
     // The accounting sees a job live that the queue does not show.
-    const bool lives_on = evidence.accounted && !is_over(evidence.accounted->state) &&
-                          (!evidence.seen || is_over(evidence.seen->state));
+    const bool lives_on = evidence.accounted != nullptr && !is_over(evidence.accounted->state) &&
+                          (evidence.seen == nullptr || is_over(evidence.seen->state));
     if (lives_on) {
         take_words(*evidence.accounted, entry);
         entry.state = evidence.accounted->state;
         entry.missing_since = 0;
         return;
     }
-    if (evidence.seen && !is_over(evidence.seen->state)) {
+    if (evidence.seen != nullptr && !is_over(evidence.seen->state)) {
         take_words(*evidence.seen, entry);
         entry.state = evidence.seen->state;
         entry.missing_since = 0;
@@ -239,10 +240,10 @@ void conclude(const Evidence& evidence, Entry& entry) {
         }
         return;
     }
-    if (evidence.seen && take_end(*evidence.seen, evidence, entry)) {
+    if (evidence.seen != nullptr && take_end(*evidence.seen, evidence, entry)) {
         return;
     }
-    if (entry.cancel_asked != 0 && (evidence.seen || evidence.accounted)) {
+    if (entry.cancel_asked != 0 && (evidence.seen != nullptr || evidence.accounted != nullptr)) {
         end(entry, State::kCancelled, evidence.now);
         return;
     }

@@ -17,15 +17,15 @@ constexpr std::int64_t kPatienceSeconds = 300;
 /// alone knows why: time limit, preemption or a user's word.
 constexpr std::int64_t kSettleSeconds = 60;
 
-/// What is known of a job at one moment.
+/// What is known of a job at one moment. It points into the scheduler's answers.
 struct Evidence {
-    std::optional<ExitRecord> record;   ///< the script's own word: the first witness
-    std::optional<JobStatus> seen;      ///< the queue's
-    std::optional<JobStatus> accounted; ///< the accounting's, where it was asked
-    bool was_asked = false;             ///< the queue gave an answer; else `seen` says nothing
-    bool is_unknown = false;            ///< the queue's answer is that it knows no such job
-    bool has_begun = true;              ///< its script ran, or nothing was asked about that
-    std::int64_t now = 0;               ///< Unix seconds
+    std::optional<ExitRecord> record;     ///< the script's own word: the first witness
+    const JobStatus* seen = nullptr;      ///< the queue's
+    const JobStatus* accounted = nullptr; ///< the accounting's, where it was asked
+    bool was_asked = false;               ///< the queue gave an answer; else `seen` says nothing
+    bool is_unknown = false;              ///< the queue's answer is that it knows no such job
+    bool has_begun = true;                ///< its script ran, or nothing was asked about that
+    std::int64_t now = 0;                 ///< Unix seconds
     std::int64_t patience = kPatienceSeconds;
 };
 

@@ -116,14 +116,13 @@ public:
     }
 
     /// A scheduler's numbers come again: with another UUID it is another job.
-    [[nodiscard]] std::optional<JobStatus> of(const Entry& entry) const {
+    [[nodiscard]] const JobStatus* of(const Entry& entry) const {
         const JobStatus* const named = found(by_id_, entry.id);
         const JobStatus* const known = entry.array.empty()
                                            ? found(by_uuid_, entry.uuid)
                                            : found(by_element_, entry.uuid + "/" + entry.id);
         const bool is_first = known != nullptr && (named == nullptr || known < named);
-        const JobStatus* const first = is_first ? known : named;
-        return first == nullptr ? std::nullopt : std::optional(*first);
+        return is_first ? known : named;
     }
 
 private:

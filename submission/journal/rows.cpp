@@ -194,6 +194,11 @@ Result<std::vector<Entry>> Rows::select(const std::string& condition,
         statement.bind(value);
     }
     std::vector<Entry> found;
+    if (values.empty()) { // a list, of which thousands of rows would be moved as it grows
+        CYBELE_TRY(const std::int64_t count,
+                   database_.number("SELECT count(*) FROM jobs " + condition));
+        found.reserve(static_cast<std::size_t>(count));
+    }
     for (;;) {
         CYBELE_TRY(const bool has_row, statement.step());
         if (!has_row) {

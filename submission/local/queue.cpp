@@ -194,6 +194,9 @@ Result<void> Queue::prepare() const {
 
 Result<LocalState> Queue::active() const {
     LocalState state;
+    CYBELE_TRY(const std::int64_t count,
+               database_.number("SELECT count(*) FROM parts WHERE phase < 2"));
+    state.parts.reserve(static_cast<std::size_t>(count));
     // In one sweep: with thousands that wait, none is looked for one by one.
     CYBELE_TRY(Statement rows,
                database_.prepare("SELECT " + of_table("parts", kPartColumns) + ", " +
@@ -243,9 +246,7 @@ Result<std::optional<LocalSpec>> Queue::find(const std::string& uuid) const {
 }
 
 Result<std::int64_t> Queue::last_number() const {
-    CYBELE_TRY(Statement statement, database_.prepare("SELECT max(number) FROM jobs"));
-    CYBELE_TRY(const bool has_row, statement.step());
-    return has_row ? statement.number(0) : 0;
+    return database_.number("SELECT max(number) FROM jobs");
 }
 
 Result<void> Queue::put(const std::vector<LocalSpec>& specs,

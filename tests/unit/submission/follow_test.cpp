@@ -4,6 +4,8 @@
 #include "submission/follow/log_reader.hpp"
 #include "submission/follow/pacing.hpp"
 
+#include <deque>
+
 #include <doctest/doctest.h>
 
 using namespace cybele;
@@ -30,14 +32,16 @@ submission::ExitRecord record(const std::string& state, int code, int signal = 0
     return made;
 }
 
-submission::JobStatus status(State state, std::optional<int> code = std::nullopt, int signal = 0) {
-    submission::JobStatus seen;
+/// It lives as long as the program, as evidence only points to it.
+submission::JobStatus* status(State state, std::optional<int> code = std::nullopt, int signal = 0) {
+    static std::deque<submission::JobStatus> all;
+    submission::JobStatus& seen = all.emplace_back();
     seen.id = "7";
     seen.state = state;
     seen.native = std::string(submission::state_text(state));
     seen.code = code;
     seen.signal = signal;
-    return seen;
+    return &seen;
 }
 
 submission::Evidence evidence() {
@@ -73,7 +77,7 @@ TEST_CASE("a program that the signal of a cancel reached before its script was c
     submission::Evidence given = evidence();
     given.record = record("failed", 143, 15);
     given.now = given.record->end + submission::kSettleSeconds;
-    given.seen.reset();
+    given.seen = nullptr;
     CHECK(concluded(given).state == State::kFailed); // nobody cancelled it
     auto entry = running();
     entry.cancel_asked = 990;
@@ -104,7 +108,7 @@ TEST_CASE("a script that was told to end waits for the scheduler to say why") {
     given.seen = status(State::kCancelled);
     CHECK(concluded(given).state == State::kCancelled);
     CHECK(concluded(given).shell_code() == 143);
-    given.seen.reset(); // it left the queue
+    given.seen = nullptr; // it left the queue
     CHECK(concluded(given).state == State::kCancelled);
     given.was_asked = false;
     CHECK(concluded(given).ended == 0);
@@ -139,17 +143,18 @@ TEST_CASE("a job that its scheduler took back to the queue goes on") {
         CHECK(entry.ended == 0);
         CHECK(entry.state == state);
         given.was_asked = false; // a look at its old record, while nothing is asked
-        given.seen.reset();
+        given.seen = nullptr;
         entry = concluded(given, entry);
         CHECK(entry.ended == 0);
         CHECK(entry.state == state);
     }
     given.was_asked = true;
-    given.seen = status(State::kRunning);
-    given.seen->began = given.record->end + 1;
+    auto* const again = status(State::kRunning);
+    given.seen = again;
+    again->began = given.record->end + 1;
     CHECK(concluded(given).ended == 0);
-    given.seen->began = given.record->end - 1; // the turn of this record
-    CHECK(concluded(given).ended == 0);        // which is coming to its end
+    again->began = given.record->end - 1; // the turn of this record
+    CHECK(concluded(given).ended == 0);   // which is coming to its end
     given.now = given.record->end + given.patience;
     CHECK(concluded(given).state == State::kCancelled);
     given.record = record("failed", 3);
@@ -267,16 +272,17 @@ TEST_CASE("what Slurm shows is no signal of a job that it could not start, and n
     submission::Evidence given = evidence();
     auto entry = running();
     entry.standard_output = "/gone/o.log";
+    auto* const failed = status(State::kFailed, std::nullopt, 53);
+    given.seen = failed;
     for (const char* reason : {"JobLaunchFailure", "RaisedSignal:53(Real-time_signal_19)"}) {
-        given.seen = status(State::kFailed, std::nullopt, 53);
-        given.seen->reason = reason;
+        failed->reason = reason;
         const auto end = concluded(given, entry);
         CHECK(end.state == State::kFailed);
         CHECK(end.shell_code() == 1);
         CHECK(end.reason.starts_with("Slurm could not start it"));
         CHECK(end.reason.ends_with("/gone/o.log"));
     }
-    given.seen->reason = "NonZeroExitCode";
+    failed->reason = "NonZeroExitCode";
     CHECK(concluded(given, entry).shell_code() == 128 + 53);
     struct Row {
         const char* shown;
@@ -291,12 +297,14 @@ TEST_CASE("what Slurm shows is no signal of a job that it could not start, and n
                            Row{"DependencyNeverSatisfied: ok:3", "DependencyNeverSatisfied: ok:3"},
                            Row{"NodeDown", "NodeDown"}}) {
         CAPTURE(row.shown);
-        given.seen = status(State::kCancelled);
-        given.seen->reason = row.shown;
+        auto* const cancelled = status(State::kCancelled);
+        cancelled->reason = row.shown;
+        given.seen = cancelled;
         CHECK(concluded(given).reason == row.kept);
     }
-    given.seen = status(State::kPending);
-    given.seen->reason = "Resources";
+    auto* const waiting = status(State::kPending);
+    waiting->reason = "Resources";
+    given.seen = waiting;
     CHECK(concluded(given).reason == "Resources");
 }
 
