@@ -212,6 +212,9 @@ void Scanner::word() {
             ++at_;
         }
     }
+    if (at_ > begin && text_[at_ - 1] == '=' && at(at_) == '(') {
+        at_ = behind(at_ - 1); // the elements of an array
+    }
     ScriptWord found = place;
     found.text = text_.substr(begin, at_ - begin);
     for (std::size_t cut = found.text.find("\\\n"); cut != std::string::npos;

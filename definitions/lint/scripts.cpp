@@ -255,8 +255,20 @@ bool uses_arguments(std::string_view text) {
 
 /// Whether a command starts a program, which an exec could replace the shell by.
 bool starts_program(const ScriptCommand& command) {
-    constexpr std::array<std::string_view, 9> kOfTheShell = {
-        "cd", "export", "source", ".", "unset", "alias", "set", "module", ""};
+    constexpr std::array<std::string_view, 14> kOfTheShell = {"cd",
+                                                              "export",
+                                                              "source",
+                                                              ".",
+                                                              "unset",
+                                                              "alias",
+                                                              "set",
+                                                              "module",
+                                                              "[",
+                                                              "[[",
+                                                              "test",
+                                                              "for",
+                                                              "case",
+                                                              ""};
     const std::string program = command.program();
     const bool is_activation = program.ends_with("conda") && command.has_word("activate");
     return !contains(kPrinters, program) && !contains(kOfTheShell, program) && !is_activation;

@@ -294,6 +294,9 @@ TEST_CASE("what the runtime and the bases know is not reported") {
          post(". /opt/x.sh && make\nwget -O - https://a | bzcat | tar x\nnm a | grep -q b")},
         {"CD104", post("a | b || true\nnm a | grep -q b || exit 1\ncurl https://a | python3.11")},
         {"CD106", kLintHead + "%runscript\nexport A=1\nconda activate a\n"},
+        {"CD106",
+         kLintHead + "%runscript\nall=(\"a\" \"b\"\n  \"c\")\nfor i in \"${all[@]}\"; do\n"
+                     "  if [ -e \"$i\" ]; then echo \"$i\"; fi\ndone\n"},
         {"CD201", environment("export PKG_CONFIG_PATH=/x:$PKG_CONFIG_PATH")},
         {"CD202", environment("DEBIAN_FRONTEND=noninteractive")},
         {"CD207", environment("DEBIAN_FRONTEND=noninteractive")},
