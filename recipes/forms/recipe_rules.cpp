@@ -124,7 +124,7 @@ ValueFault check_label(std::string_view text) {
     if (is_word_with(text, "._/-")) {
         return {};
     }
-    const std::string_view name = text.substr(0, text.find_first_of("=\t"));
+    const std::string_view name = text.substr(0, text.find_first_of("=:\t"));
     const bool has_value = name.size() < text.size() && is_word_with(name, "._/-");
     return {"a label's name has letters, digits, `.`, `_`, `-` and `/`: definition files end it at "
             "a blank",

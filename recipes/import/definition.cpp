@@ -229,9 +229,10 @@ private:
         Draft piece;
         std::size_t count = 0;
         for (const auto& line : lines_of(help.text)) {
-            const auto text = trimmed(line);
+            std::string text(trimmed(line));
+            std::replace(text.begin(), text.end(), '\t', ' ');
             count += text.empty() ? 0U : 1U;
-            piece.help += (piece.help.empty() || text.empty() ? "" : " ") + std::string(text);
+            piece.help += (piece.help.empty() || text.empty() ? "" : " ") + text;
         }
         piece.help = literal(piece.help);
         if (const auto fault = fault_of(piece)) {

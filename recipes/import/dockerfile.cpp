@@ -8,8 +8,15 @@
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
+#include <set>
+
 namespace cybele::recipes::dockerfile {
 namespace {
+
+/// Arguments that a builder accepts without an ARG.
+constexpr std::string_view kOfEachDockerfile =
+    "HTTP_PROXY http_proxy HTTPS_PROXY https_proxy FTP_PROXY ftp_proxy NO_PROXY no_proxy ALL_PROXY "
+    "all_proxy SOURCE_DATE_EPOCH";
 
 void set_image(DraftStage& draft, const Value& image) {
     for (const auto& row : distributions()) {
@@ -30,11 +37,32 @@ public:
     Draft run() {
         const Lexed lexed = read_instructions(ledger_);
         file_.escape = lexed.escape;
+        refuse_unused(lexed);
         graph_ = read_graph(file_, lexed);
         return ledger_.is_refused() ? Draft{} : assembled();
     }
 
 private:
+    /// Values for arguments that no ARG names.
+    void refuse_unused(const Lexed& lexed) {
+        std::set<std::string> named;
+        for (const auto& own : lexed.instructions) {
+            if (own.keyword == "ARG") {
+                for (const auto& [name, word] : argument_pairs(file_, own)) {
+                    named.insert(name);
+                }
+            }
+        }
+        for (const auto& [name, value] : file_.request.build_arguments) {
+            if (!named.contains(name) && !has_word(kOfEachDockerfile, name)) {
+                ledger_.refuse({1, 1},
+                               {"the build argument '" + printable(name) + "' is used nowhere",
+                                "the file has no `ARG " + printable(name) + "`",
+                                "remove it, or add that line"});
+            }
+        }
+    }
+
     Draft assembled() {
         std::vector<State> states(graph_.stages.size());
         Draft draft;

@@ -4,6 +4,10 @@
 #include "support/find.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 namespace cybele::recipes::dockerfile {
 namespace {
 
@@ -72,17 +76,29 @@ public:
     }
 
 private:
+    /// Remarks are made of a command that stays.
     bool read_flags() {
+        std::vector<std::pair<yaml::Mark, Words>> remarks;
         for (const auto& flag : take_flags(own_.rest, rest_)) {
             if (flag.name == "mount") {
-                if (!mount(flag)) {
-                    return false;
+                const std::string type = mount_type(flag.value);
+                if (type != "cache" && type != "tmpfs") {
+                    return lost(flag,
+                                "RUN with a mount of type " + printable(type),
+                                "its command needs what is mounted, and a step has no mounts",
+                                type == "bind" ? "copy what it needs with `files`"
+                                               : "do what it does before the build");
                 }
+                // What it would have left out of the image stays there.
+                remarks.push_back({own_.mark_at(flag.at),
+                                   {"RUN without its mount of type " + type,
+                                    "what the command leaves there stays in the image",
+                                    "remove it at the end of the step"}});
             } else if (flag.name == "network" && flag.value != "default") {
-                file_.ledger.remark(own_.mark_at(flag.at),
-                                    {"RUN --network=" + printable(flag.value),
-                                     "steps have the network that the build has",
-                                     "build without a network if none shall be used"});
+                remarks.push_back({own_.mark_at(flag.at),
+                                   {"RUN --network=" + printable(flag.value),
+                                    "steps have the network that the build has",
+                                    "build without a network if none shall be used"}});
             } else if (flag.name == "security" && flag.value != "sandbox") {
                 return lost(flag,
                             "RUN --security=" + printable(flag.value),
@@ -96,6 +112,9 @@ private:
                 return false;
             }
         }
+        for (const auto& [mark, words] : remarks) {
+            file_.ledger.remark(mark, words);
+        }
         return true;
     }
 
@@ -106,30 +125,17 @@ private:
         return false;
     }
 
-    /// What a cache or a tmpfs keeps out of the image stays in it; others bring what is needed.
-    bool mount(const Flag& flag) {
+    static std::string mount_type(std::string_view options) {
         std::string type = "bind";
-        std::string_view rest = flag.value;
-        while (!rest.empty()) {
-            const auto end = rest.find(',');
-            const std::string_view part = rest.substr(0, end);
+        while (!options.empty()) {
+            const auto end = options.find(',');
+            const std::string_view part = options.substr(0, end);
             if (part.starts_with("type=")) {
                 type = part.substr(5);
             }
-            rest = end == std::string_view::npos ? std::string_view{} : rest.substr(end + 1);
+            options = end == std::string_view::npos ? std::string_view{} : options.substr(end + 1);
         }
-        if (type != "cache" && type != "tmpfs") {
-            return lost(flag,
-                        "RUN with a mount of type " + printable(type),
-                        "its command needs what is mounted, and a step has no mounts",
-                        type == "bind" ? "copy what it needs with `files`"
-                                       : "do what it does before the build");
-        }
-        file_.ledger.remark(own_.mark_at(flag.at),
-                            {"RUN without its mount of type " + type,
-                             "what the command leaves there stays in the image",
-                             "remove it at the end of the step"});
-        return true;
+        return type;
     }
 
     void keep_comments() {

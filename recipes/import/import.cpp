@@ -112,6 +112,15 @@ std::string name_of(const ImportRequest& request) {
 }
 
 Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
+    const bool has_arguments =
+        request.kind == ImportKind::kDockerfile || request.kind == ImportKind::kDefinition;
+    if (!has_arguments && !request.build_arguments.empty()) {
+        const std::string& name = request.build_arguments.begin()->first;
+        ledger.refuse({1, 1},
+                      {"the build argument '" + printable(name) + "' is used nowhere",
+                       std::string(import_title(request.kind)) + " has no arguments",
+                       "remove it"});
+    }
     if (request.kind == ImportKind::kDockerfile) {
         return dockerfile::import_dockerfile(request, ledger);
     }

@@ -50,6 +50,13 @@ teardown() { leave_place; }
         < <(printf 'ARG REL=12\nFROM debian:$REL\nRUN a\n')
     assert_line 'base: "debian:@{rel}"'
     assert_line '  rel: 13'
+    printf 'ARG REL=12\nFROM debian:$REL\nRUN a\n' >Dockerfile
+    refuses 3 "$CYBELECTL" recipe import Dockerfile --build-arg REL=13 --build-arg RLE=13
+    assert_line "error: the build argument 'RLE' is used nowhere"
+    assert_line 'because: the file has no `ARG RLE`'
+    run -0 "$CYBELECTL" recipe import Dockerfile --build-arg https_proxy=http://proxy.example:3128
+    refuses 3 "$CYBELECTL" recipe import "$data/uv.lock" --build-arg REL=13
+    assert_line 'because: a lock of uv has no arguments'
     run -0 "$CYBELECTL" recipe import - --kind requirements --base ubuntu:24.04 --name x <<<'numpy==1.26.4'
     assert_line 'base: ubuntu:24.04'
     refuses 2 "$CYBELECTL" recipe import - <<<'nothing known'

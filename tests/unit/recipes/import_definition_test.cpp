@@ -443,11 +443,19 @@ TEST_CASE("here-documents without an end are found") {
     }
 }
 
-TEST_CASE("a label that is joined to its value by = is named with the name that it should have") {
+TEST_CASE("a label that ends with = or : is named with the name that it should have") {
     const std::string name = R"(license="GPL-2.0")";
     CHECK(check_label(name).help == "name it `license`; what follows is its value");
+    CHECK(check_label("Maintainer:").help == "name it `Maintainer`; what follows is its value");
     CHECK(check_label("a b=c").help == "write `a-b-c`");
     CHECK(check_label("license").help.empty());
+}
+
+TEST_CASE("tabs in %help become blanks") {
+    const auto imported =
+        import_file("Bootstrap: docker\nFrom: debian:12\n%help\n\ta\t- one\n\tb\t- two\n");
+    REQUIRE(imported.has_value());
+    CHECK(imported->text.find("\nhelp: a - one b - two\n") != std::string::npos);
 }
 
 TEST_CASE("a label whose value has a tab is named, and the file imported") {

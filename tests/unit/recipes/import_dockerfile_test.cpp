@@ -379,6 +379,18 @@ TEST_CASE("a download has a checksum, and what is wrong with a given one is said
     CHECK(help_of("--checksum=md5:d41d8cd98f00b204e9800998ecf8427e ") == wrong);
 }
 
+TEST_CASE("what a command has besides is remarked only where the command stays") {
+    const std::string cache = "RUN --mount=type=cache,target=/c ";
+    const auto stays = import_text("FROM debian:12\n" + cache + "x\n");
+    REQUIRE(stays.has_value());
+    REQUIRE(stays->notes.size() == 1);
+    CHECK(stays->notes.front().message.find("type cache") != std::string::npos);
+    const auto left_out = import_text("FROM debian:12\n" + cache + "--mount=type=secret,id=t x\n");
+    REQUIRE(left_out.has_value());
+    REQUIRE(left_out->notes.size() == 1);
+    CHECK(left_out->notes.front().message.find("type secret") != std::string::npos);
+}
+
 TEST_CASE("any Dockerfile of these instructions: every line is carried or named") {
     const Texts pieces{"RUN a \\\n  && b\n",
                        "RUN a; b\n",
