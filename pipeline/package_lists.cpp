@@ -243,8 +243,12 @@ Result<recipes::Recipe> imported_list(const SourceFolder& folder,
     CYBELE_TRY(const recipes::Imported imported, recipes::import_recipe(request));
     constexpr std::size_t kMostNotes = 20;
     std::size_t count = 0;
+    // What else these say is of an index that only a build can name.
+    const bool names_indexes = kind == recipes::ImportKind::kPyproject ||
+                               kind == recipes::ImportKind::kPipfile ||
+                               kind == recipes::ImportKind::kPipfileLock;
     for (const Fault& note : imported.notes) {
-        if (note.id == recipes::kNotCarried && ++count <= kMostNotes) {
+        if ((note.id == recipes::kNotCarried || names_indexes) && ++count <= kMostNotes) {
             assumed.push_back(printable(note.where ? note.where->file : file) + ": " +
                               note.message + (note.because.empty() ? "" : ": " + note.because));
         }

@@ -187,3 +187,13 @@ lacks() {
     assert_line --partial 'assumed  default.nix is not used: '
     assert_line 'assumed  runtime.txt: Python 3.11, which Debian 12 has'
 }
+
+@test "an index of a lock's own is named, without its password" {
+    project own main.py 'import numpy\n' pyproject.toml '[project]\nname = "x"\ndependencies = ["numpy"]\n' uv.lock \
+        "version = 1\n[[package]]\nname = \"numpy\"\nversion = \"2.0.0\"\n$(
+        )source = { registry = \"https://me:secret@private.example/simple\" }\nwheels = [{ url = \"https://private.example/$(
+        )numpy-2.0.0-cp311-cp311-manylinux_2_17_x86_64.whl\", hash = \"sha256:$(printf '0%.0s' {1..64})\" }]\n"
+    assert_line --partial "packages of the index 'https://private.example/simple'"
+    refute_output --partial secret
+    recipe own 'numpy==2.0.0'
+}
