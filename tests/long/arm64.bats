@@ -88,7 +88,7 @@ image_of() {
     local image key value
     [[ -e $repo/tests/golden/scripts/$1.facts ]] || return 0
     image=$(sed -n 's/^image: //p' "$1.job.yaml")
-    mkdir -p labelled/.singularity.d "$(dirname "$image")" # ~ is the home on a cluster; here it is a folder of that name
+    mkdir -p labelled/.singularity.d "$(dirname "$image")"
     while read -r key value; do
         [[ $key == mpi ]] || key=mpi-probe
         jq -n --arg key "cybelectl.$key" --arg value "$value" '{($key): $value}'
@@ -99,6 +99,7 @@ image_of() {
 @test "golden scripts: each Job for each batch system, complete and plain, has the bytes of its golden file" {
     local job name dialect count=0
     local -a site
+    local -x HOME=$place/~ # of `image: ~/wheat.sif`
     cp "$repo"/tests/golden/scripts/*.yaml .
     for job in "$repo"/tests/golden/scripts/*.job.yaml; do
         name=$(basename "$job" .job.yaml)
