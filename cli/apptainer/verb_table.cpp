@@ -137,7 +137,7 @@ constexpr OtherFlag kFlags[] = {
     {"key newpair", "--password,-P", kValue, FlagKind::kOwn, ""},
     {"key newpair", "--push,-U", false, FlagKind::kOwn, ""},
     {"key newpair", "--bit-length,-b", kValue, FlagKind::kOwn, "3072 or 4096 bits of RSA (default: 4096)"},
-    {"key import", "--new-password", false, FlagKind::kRefused, "a private key keeps its password; change it with `gpg --change-passphrase`"},
+    {"key import", "--new-password", false, FlagKind::kSame, "--new-passphrase"},
     {"key export", "--secret,-s", false, FlagKind::kSame, "--secret"},
     {"key export", "--armor,-a", false, FlagKind::kSame, "--armor"},
     {"key remove", "--public,-p", false, FlagKind::kOwn, ""},

@@ -5,12 +5,11 @@
 #include "cli/common/git_tree.hpp"
 #include "cli/common/passphrase.hpp"
 #include "cli/common/session.hpp"
+#include "cli/key/import.hpp"
 #include "images/keys/new.hpp"
 #include "images/openpgp/armor.hpp"
 #include "images/openpgp/generate.hpp"
 #include "images/openpgp/key_directory.hpp"
-#include "images/openpgp/locked.hpp"
-#include "images/openpgp/secret_key.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
@@ -37,13 +36,12 @@ struct KeyOptions {
     std::string algorithm = "ed25519";
     bool encrypts = false;
     bool is_pgp = false;
-    bool has_no_passphrase = false;
+    KeyClosing closing;
     std::string name;
     std::string email;
     std::string comment;
     std::optional<std::uint32_t> days;
-    PassphraseOptions passphrase;
-    std::vector<std::string> files; ///< to import or list
+    std::vector<std::string> files; ///< to list
     std::string id;                 ///< to export
     bool armors = false;
     bool is_secret = false;
@@ -76,11 +74,11 @@ Result<int> new_pem(const Session& session, const KeyOptions& options) {
     wanted.file = options.file;
     wanted.algorithm = options.algorithm;
     // Who gives a passphrase wants it used.
-    const bool encrypts =
-        options.encrypts || !options.passphrase.file.empty() || options.passphrase.descriptor;
+    const bool encrypts = options.encrypts || !options.closing.passphrase.file.empty() ||
+                          options.closing.passphrase.descriptor;
     if (encrypts) {
         CYBELE_TRY(wanted.passphrase,
-                   read_passphrase(passphrase_source(session, options.passphrase),
+                   read_passphrase(passphrase_source(session, options.closing.passphrase),
                                    "the new key " + options.file,
                                    PassphraseUse::kChoose));
     }
@@ -91,32 +89,6 @@ Result<int> new_pem(const Session& session, const KeyOptions& options) {
                                encrypts ? "encrypted" : "keep secret",
                                printable(public_file.native())));
     return 0;
-}
-
-/// The certificate with its open private parts closed, or as it is where the user wants that.
-Result<pgp::Certificate> closed(const Session& session,
-                                const KeyOptions& options,
-                                const pgp::Certificate& certificate,
-                                const std::string& what) {
-    if (options.has_no_passphrase || pgp::count_clear(certificate) == 0) {
-        return certificate;
-    }
-    CYBELE_TRY(const Secret passphrase,
-               read_passphrase(
-                   passphrase_source(session, options.passphrase), what, PassphraseUse::kChoose));
-    return pgp::lock_certificate(certificate, passphrase);
-}
-
-/// A home that does not exist is the machine's fault, not that of what was given.
-Error as_own_folder(const Error& error) {
-    std::vector<Fault> faults = error.faults();
-    for (Fault& fault : faults) {
-        if (fault.id == "no-such-file") {
-            fault.code = ErrorCode::kEnvironment;
-            fault.help = "name a folder that you can write: APPTAINER_KEYSDIR=DIR";
-        }
-    }
-    return Error(std::move(faults));
 }
 
 Result<int> new_pgp(const Session& session, const KeyOptions& options) {
@@ -140,7 +112,7 @@ Result<int> new_pgp(const Session& session, const KeyOptions& options) {
     }
     CYBELE_TRY(const pgp::Certificate made, pgp::generate(wanted));
     CYBELE_TRY(const pgp::Certificate kept,
-               closed(session, options, made, "the new key of " + options.name));
+               closed(session, options.closing, made, "the new key of " + options.name));
     pgp::Keyring ring;
     ring.add(kept);
     const auto directory = pgp::KeyDirectory::of(session.environment);
@@ -154,138 +126,6 @@ Result<int> new_pgp(const Session& session, const KeyOptions& options) {
 
 Result<int> new_key(const Session& session, const KeyOptions& options) {
     return options.is_pgp ? new_pgp(session, options) : new_pem(session, options);
-}
-
-std::string_view import_word(const pgp::KeyDirectory::Imported& one) {
-    using Added = pgp::Keyring::Added;
-    if (one.is_secret && one.secret == Added::kNew) {
-        return "imported private key";
-    }
-    switch (one.added) {
-    case Added::kNew:
-        return "imported key";
-    case Added::kMerged:
-        return "updated key";
-    case Added::kKnown:
-        break;
-    }
-    return one.is_secret && one.secret == Added::kMerged ? "updated private key" : "already there:";
-}
-
-/// A key that no signature will be verified with is worth a word, damaged as it may be.
-void note_unusable(const Session& session, const pgp::CertificateState& state, std::int64_t now) {
-    if (state.keys.empty()) {
-        return;
-    }
-    const pgp::KeyState& primary = state.keys.front();
-    const std::string because = why_unusable(primary, now);
-    if (because.empty()) {
-        return;
-    }
-    session.note({warning(
-        ErrorCode::kInput,
-        problem("key-not-usable", fmt::format("key {} is not usable", primary.fingerprint)),
-        because,
-        "ask its owner for a newer export")});
-}
-
-/// By the name of Apptainer, keys that are all there already are an error.
-Result<void> check_is_new(const Session& session,
-                          const std::vector<pgp::KeyDirectory::Imported>& imported) {
-    const bool is_known = std::ranges::all_of(
-        imported, [](const auto& one) { return import_word(one) == "already there:"; });
-    if (session.other_name.empty() || !is_known) {
-        return {};
-    }
-    return fail(
-        ErrorCode::kInput,
-        problem("key-already-in-keyring",
-                "the key " + imported.front().fingerprint + " belongs to the keyring already")
-            .about(imported.front().fingerprint),
-        "nothing was imported");
-}
-
-/// By the name of Apptainer, who imports an encrypted private key shows that the password is known.
-Result<void> check_opens(const Session& session,
-                         const KeyOptions& options,
-                         const pgp::Certificate& certificate) {
-    if (session.other_name.empty() || !certificate.has_secret()) {
-        return {};
-    }
-    auto key = pgp::SecretKey::choose(certificate, Session::clock());
-    if (!key || !key->is_locked()) {
-        return {}; // what cannot sign is imported as it is
-    }
-    Session::print("Enter your key password : \n"); // as there
-    PassphraseOptions from = options.passphrase;
-    if (!session.environment.get("CYBELE_PASSPHRASE") && ::isatty(STDIN_FILENO) == 0) {
-        from.descriptor = STDIN_FILENO;
-    }
-    CYBELE_TRY(const Secret passphrase,
-               read_passphrase(passphrase_source(session, from),
-                               "the key " + certificate.fingerprint(),
-                               PassphraseUse::kOpen));
-    return key->unlock(passphrase);
-}
-
-Result<int> import(const Session& session, const KeyOptions& options) {
-    pgp::Keyring all;
-    for (const std::string& file : options.files) {
-        CYBELE_TRY(const pgp::Keyring ring, pgp::Keyring::read(file));
-        for (const std::string& skipped : ring.skipped()) {
-            session.note(
-                {warning(ErrorCode::kInput,
-                         problem("keys-left-out",
-                                 fmt::format("{} of {} is left out", skipped, printable(file))),
-                         "only keys of version 4 are supported")});
-        }
-        for (const pgp::Certificate& certificate : ring.certificates()) {
-            CYBELE_CHECK(check_opens(session, options, certificate));
-            CYBELE_TRY(const pgp::Certificate kept,
-                       closed(session,
-                              options,
-                              certificate,
-                              fmt::format("the open key {}, to keep it encrypted",
-                                          certificate.fingerprint())));
-            all.add(kept);
-        }
-    }
-    if (all.certificates().empty()) {
-        return fail(ErrorCode::kInput,
-                    problem("no-key-to-import", "there is no key to import"),
-                    "the input has no supported key",
-                    "export one with `gpg --export`, or `gpg --export-secret-keys`");
-    }
-    const auto directory = pgp::KeyDirectory::of(session.environment);
-    CYBELE_TRY(const auto imported, directory.import(all).map_error(as_own_folder));
-    CYBELE_CHECK(check_is_new(session, imported));
-    CYBELE_TRY(const pgp::Keyring kept, directory.public_ring());
-    const std::int64_t now = Session::clock();
-    for (const auto& one : imported) {
-        const pgp::Certificate* const certificate = kept.find(one.fingerprint);
-        if (certificate == nullptr) {
-            continue;
-        }
-        const pgp::CertificateState state = certificate->state(now);
-        if (session.other_name.empty()) {
-            Session::print(fmt::format(
-                "{} {} {}\n", import_word(one), one.fingerprint, printable(state.name())));
-        }
-        for (const std::string_view ring : {"private", "public"}) {
-            const bool is_private = ring == "private";
-            const bool is_added = is_private
-                                      ? one.is_secret
-                                      : !one.is_secret || one.added == pgp::Keyring::Added::kNew;
-            if (!session.other_name.empty() && is_added) {
-                Session::print(
-                    fmt::format("Key with fingerprint {} successfully added to the {} keyring\n",
-                                one.fingerprint,
-                                ring));
-            }
-        }
-        note_unusable(session, state, now);
-    }
-    return 0;
 }
 
 Result<int>
@@ -371,32 +211,11 @@ void install_new(CLI::App& key, Session& session, const std::shared_ptr<KeyOptio
     verb->add_option("--days", options->days, "days until the OpenPGP key expires (default: never)")
         ->check(CLI::Range(1, 36500));
     verb->add_flag(
-        "--no-passphrase", options->has_no_passphrase, "leave the OpenPGP key unencrypted");
-    add_passphrase(*verb, options->passphrase);
+        "--no-passphrase", options->closing.has_no_passphrase, "leave the OpenPGP key unencrypted");
+    add_passphrase(*verb, options->closing.passphrase);
     verb->callback([&session, options] {
         session.action = [&session, options] {
             return new_key(session, *options).map_error(during("making a key"));
-        };
-    });
-}
-
-void install_import(CLI::App& key, Session& session, const std::shared_ptr<KeyOptions>& options) {
-    CLI::App* verb = add_verb(key,
-                              "import",
-                              "Import OpenPGP keys into the keyring that Apptainer uses, too.",
-                              {"cybelectl key import centre.asc",
-                               "gpg --export-secret-keys centre | cybelectl key import -"});
-    verb->add_option(
-            "files", options->files, "OpenPGP keys, binary or armored; - is standard input")
-        ->required()
-        ->type_name("FILE");
-    verb->add_flag("--no-passphrase",
-                   options->has_no_passphrase,
-                   "leave private keys that are not encrypted as they are");
-    add_passphrase(*verb, options->passphrase);
-    verb->callback([&session, options] {
-        session.action = [&session, options] {
-            return import(session, *options).map_error(during("importing keys", "key-import"));
         };
     });
 }
@@ -445,7 +264,7 @@ void install_key(CLI::App& app, Session& session) {
     key->require_subcommand(1);
     install_new(*key, session, options);
     install_list(*key, session, options);
-    install_import(*key, session, options);
+    install_import(*key, session);
     install_export(*key, session, options);
 }
 

@@ -308,16 +308,20 @@ std::size_t count_clear(const Certificate& certificate) {
         }));
 }
 
-Result<Certificate> lock_certificate(const Certificate& certificate, const Secret& passphrase) {
+Result<Certificate>
+lock_certificate(const Certificate& certificate, const Secret& passphrase, const Secret* present) {
     std::vector<Component> components = certificate.components();
     for (Component& component : components) {
         const auto material = read_public(component.body);
-        if (!material || secret_part_of(component, *material) != SecretPart::kClear) {
+        const SecretPart part_kind =
+            material ? secret_part_of(component, *material) : SecretPart::kNone;
+        const bool is_changed = part_kind == SecretPart::kLocked && present != nullptr;
+        if (part_kind != SecretPart::kClear && !is_changed) {
             continue;
         }
-        CYBELE_TRY(
-            const Secret numbers,
-            open_numbers(std::string_view(component.body).substr(material->size), passphrase));
+        CYBELE_TRY(const Secret numbers,
+                   open_numbers(std::string_view(component.body).substr(material->size),
+                                is_changed ? *present : passphrase));
         CYBELE_TRY(const std::string part,
                    lock_numbers(numbers, passphrase, random_bytes(kSalt + kBlock)));
         const std::string open = component.body.substr(0, material->size);

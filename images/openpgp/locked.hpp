@@ -27,9 +27,11 @@ lock_numbers(const Secret& numbers, const Secret& passphrase, std::string_view r
 /// Without protection, for keys that programs use alone.
 [[nodiscard]] std::string clear_numbers(const Secret& numbers);
 
-/// Encrypts every private part that lies open.
+/// Encrypts every private part that lies open, and with `present`, their passphrase until now,
+/// those that are encrypted.
 [[nodiscard]] Result<Certificate> lock_certificate(const Certificate& certificate,
-                                                   const Secret& passphrase);
+                                                   const Secret& passphrase,
+                                                   const Secret* present = nullptr);
 
 /// How many private parts lie open.
 [[nodiscard]] std::size_t count_clear(const Certificate& certificate);

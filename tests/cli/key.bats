@@ -121,6 +121,23 @@ new_pgp() {
     refute_line --partial protection
 }
 
+@test "private keys get another passphrase when they are imported" {
+    gpg --batch --passphrase '' --quick-generate-key 'Open <open@site.example>' ed25519 sign,cert
+    gpg --batch --export-secret-keys >open.key
+    echo 'the first' | "$CYBELECTL" key import open.key --new-passphrase --passphrase-fd 0
+    "$CYBELECTL" key export open@site.example --secret -o locked.key
+    rm -r keys
+    printf '%s\n' wrong 'the second' >lines
+    refuses 3 bash -c '"$CYBELECTL" key import locked.key --new-passphrase --passphrase-fd 0 <lines'
+    assert_file_not_exist keys/pgp-secret
+    printf '%s\n' 'the first' 'the second' >lines
+    "$CYBELECTL" key import locked.key --new-passphrase --passphrase-fd 0 <lines
+    "$CYBELECTL" key export open@site.example --secret -o again.key
+    rm -r keys
+    refuses 3 bash -c '"$CYBELECTL" key import again.key --new-passphrase --passphrase-fd 0 <lines'
+    printf '%s\n' 'the second' 'the third' | "$CYBELECTL" key import again.key --new-passphrase --passphrase-fd 0
+}
+
 @test "a key of gpg is imported, listed and exported; the second time it says so" {
     gpg_batch --quick-generate-key 'Gamma <g@site.example>' rsa2048 sign,cert 2y
     gpg_batch --quick-generate-key 'Delta <d@site.example>' nistp384 sign,cert never

@@ -156,6 +156,12 @@ TEST_CASE("keys made here: GnuPG takes them, encrypted and open, and signs with 
         const auto locked = lock_certificate(*made, secret_of(gpg.passphrase));
         REQUIRE(locked);
         CHECK(count_clear(*locked) == 0);
+        const Secret present = secret_of(gpg.passphrase);
+        const auto again = lock_certificate(*locked, secret_of("another"), &present);
+        REQUIRE(again);
+        (void)opened_key(again->packets(), "another");
+        const Secret wrong = secret_of("wrong");
+        CHECK_FALSE(lock_certificate(*locked, secret_of("another"), &wrong));
 
         const auto imported = gpg.run({"--status-fd", "1", "--import"}, locked->packets());
         REQUIRE_MESSAGE(imported.ok(), imported.errors);
