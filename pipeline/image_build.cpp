@@ -113,7 +113,10 @@ Result<void> check_output(const ImageBuild& request, const ImagePlan& plan) {
     if (!request.force && request.settings.sign_key.empty()) {
         CYBELE_CHECK(check_signature(output));
     }
-    const bool is_taken = fs::exists(fs::symlink_status(output, error)); // a dangling link, too
+    // A dangling link, too, but for Apptainer's name: it is replaced.
+    const bool is_taken = request.definition.is_compatible
+                              ? fs::exists(output, error)
+                              : fs::exists(fs::symlink_status(output, error));
     if (is_taken && !request.force && !is_own_image(output, plan)) {
         return fail(
             ErrorCode::kInput,
@@ -143,9 +146,7 @@ void follow_reference(const ImageBuild& request, builder::StepRules& steps) {
     constexpr mode_t kReferenceMask = 0002;
     steps.umask = kReferenceMask;
     steps.keeps_base_help = !request.force;
-    steps.labels_base = false;
-    steps.copies_like_cp = true;
-    steps.has_post_script = true;
+    steps.is_compatible = true;
     for (const std::string_view prefix : {"SINGULARITYENV_", "APPTAINERENV_"}) {
         for (const auto& [name, value] : request.settings.environment.all()) {
             if (name.starts_with(prefix) && name.size() > prefix.size()) {
@@ -370,6 +371,10 @@ Result<ImagePlan> read_source(const ImageBuild& request) {
         plan.output = request.output;
     }
     CYBELE_CHECK(check_output(request, plan));
+    if (request.definition.is_compatible && !fs::exists(plan.output)) {
+        std::error_code error;
+        fs::remove(plan.output, error); // a link that leads nowhere
+    }
     CYBELE_TRY(plan.output, output_target(plan.output)); // a link stays
     CYBELE_CHECK(check_provenance(request, plan));
     CYBELE_TRY(const auto lines,

@@ -48,6 +48,7 @@ private:
     [[nodiscard]] Result<void>
     copy_file(const CopiedNode& node, const fs::path& source, const fs::path& to);
     [[nodiscard]] Result<void> copy_link(const CopiedNode& node, const fs::path& to);
+    [[nodiscard]] Result<void> copy_fifo(const CopiedNode& node, const fs::path& to);
     [[nodiscard]] Result<UniqueFd> place_for(const fs::path& to);
     void set_status(int fd, const struct stat& status) const;
     /// What was listed; null: nothing.
@@ -111,9 +112,12 @@ Result<void> Copier::copy(const fs::path& source, const fs::path& to, int depth)
     if (S_ISLNK(mode)) {
         return copy_link(*node, to);
     }
+    if (S_ISFIFO(mode)) {
+        return copy_fifo(*node, to);
+    }
     return fail(ErrorCode::kInput,
                 problem("copy-source-kind", "cannot copy " + printable(source.native())),
-                "it is neither a file, a directory nor a link");
+                "it is a device or a socket");
 }
 
 void Copier::set_status(int fd, const struct stat& status) const {
@@ -246,6 +250,17 @@ Result<void> Copier::copy_link(const CopiedNode& node, const fs::path& to) {
     return {};
 }
 
+Result<void> Copier::copy_fifo(const CopiedNode& node, const fs::path& to) {
+    CYBELE_TRY(const UniqueFd parent, place_for(to));
+    if (::mkfifoat(parent.get(), to.filename().c_str(), 0600) != 0) {
+        return fail(system_error("cannot make the FIFO " + printable(to.native()), errno));
+    }
+    const UniqueFd made( // a reader and writer in one, which waits for nobody
+        ::openat(parent.get(), to.filename().c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
+    set_status(made.get(), node.status);
+    return {};
+}
+
 UniqueFd open_root(const fs::path& root) {
     return UniqueFd(::open(root.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
 }
@@ -328,7 +343,7 @@ Result<Copy> find_sources(const definitions::FileLine& line,
 }
 
 CopyFrom from_host(const StepRules& rules) {
-    return {"/", {}, false, rules.copies_like_cp ? std::optional(rules.umask) : std::nullopt};
+    return {"/", {}, false, rules.is_compatible ? std::optional(rules.umask) : std::nullopt};
 }
 
 Result<void> copy_files(const Copy& copy, const CopyFrom& from, const fs::path& root) {

@@ -53,12 +53,12 @@ struct StepRules {
     mode_t umask = 0022;
     EnvironmentMap variables;       ///< of %post, over its usual ones
     bool fixes_permissions = false; ///< the owner may read and write every file of the image
-    bool fixes_oci_only = false;    ///< that, where the base comes from an OCI image
-    bool labels_base = true;        ///< the image names its base in its labels
     bool keeps_base_help = false;   ///< %help does not replace the help text of the base
     bool replaces_labels = false;   ///< %labels replaces labels of the base
-    bool copies_like_cp = false;    ///< %files obeys the umask and drops setuid bits
-    bool has_post_script = false;   ///< %post is /.post.script while it runs
+    /// As by the name of Apptainer: %files obeys the umask and drops setuid bits, %post is
+    /// /.post.script while it runs, labels name Apptainer and no base, and permissions are fixed
+    /// where the base comes from an OCI image.
+    bool is_compatible = false;
 };
 
 /// Where packages come from, and what proves the servers.

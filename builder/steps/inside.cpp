@@ -87,7 +87,9 @@ EnvironmentMap script_environment(const HostEnvironment& host_environment) {
     for (const char* prefix : {"APPTAINER_", "SINGULARITY_"}) {
         variables[std::string(prefix) + "ENVIRONMENT"] = "/.singularity.d/env/91-environment.sh";
         variables[std::string(prefix) + "LABELS"] = "/.build.labels";
-        variables[std::string(prefix) + "ROOTFS"] = "/";
+        if (!host_environment.is_compatible) { // the reference names it to %setup alone
+            variables[std::string(prefix) + "ROOTFS"] = "/";
+        }
     }
     variables.insert(host_environment.proxies.begin(), host_environment.proxies.end());
     variables.insert(host_environment.pip.begin(), host_environment.pip.end());
@@ -103,6 +105,21 @@ EnvironmentMap script_environment(const HostEnvironment& host_environment) {
         variables[name] = value;
     }
     return variables;
+}
+
+/// What scripts have besides in the reference, where %post is an `exec` of the tree and %test a
+/// `test`.
+void add_start_variables(EnvironmentMap& variables, const fs::path& root, const char* command) {
+    for (const std::string prefix : {"APPTAINER_", "SINGULARITY_"}) {
+        variables[prefix + "BIND"] = "/etc/resolv.conf,/etc/hosts";
+        variables[prefix + "CONTAINER"] = root.native();
+        variables[prefix + "ENVIRONMENT"] = "/.singularity.d/env/91-environment.sh";
+        variables[prefix + "NAME"] = "rootfs";
+    }
+    variables["APPTAINER_APPNAME"] = "";
+    variables["APPTAINER_COMMAND"] = command;
+    variables["PROMPT_COMMAND"] = "PS1=\"Apptainer> \"; unset PROMPT_COMMAND";
+    variables["PS1"] = "Apptainer> ";
 }
 
 namespace ns = namespaces;
@@ -261,7 +278,7 @@ Result<HostEnvironment> find_surroundings(const BuildRequest& request,
     found.output = request.reporter.output;
     found.step_timeout = request.steps.timeout;
     found.umask = request.steps.umask;
-    found.has_post_script = request.steps.has_post_script;
+    found.is_compatible = request.steps.is_compatible;
     found.variables = request.steps.variables;
     found.epoch = request.time.is_deterministic ? request.time.now : -1;
     found.accepts_expired_indexes = accepts_expired_indexes("/etc/apt");
@@ -360,7 +377,7 @@ Result<ScriptEnd> run_inside(const fs::path& root,
     CYBELE_CHECK(remove_tree(brought));
     CYBELE_CHECK(make_directories(brought));
     const bool is_shell = script.shell != nullptr;
-    const bool is_post_script = host_environment.has_post_script && !is_shell &&
+    const bool is_post_script = host_environment.is_compatible && !is_shell &&
                                 script.section == "post" && !fs::exists(root / &kPostScript[1]);
     CYBELE_TRY(auto command, bring_script(script, brought, is_post_script));
     ScriptPackages packages(host_environment);
@@ -377,6 +394,9 @@ Result<ScriptEnd> run_inside(const fs::path& root,
                                        is_shell ? ns::Terminal::kShared : ns::Terminal::kNone);
     if (is_shell && !script.shell->terminal.empty()) {
         sandbox.environment["ENV"] = fmt::format("{}/{}.script", kBrought, script.section);
+    }
+    if (host_environment.is_compatible && script.section == "post") {
+        add_start_variables(sandbox.environment, root, "exec");
     }
     CYBELE_CHECK(add_network_files(host_environment, sandbox.mounts));
     sandbox.mounts.push_back(bind(brought, kBrought, Access::kReadOnly));
@@ -426,6 +446,9 @@ run_test(const fs::path& root, const HostEnvironment& host_environment, TestTree
                      {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
                       {"HOME", "/root"},
                       {"LANG", "C"}});
+    if (host_environment.is_compatible) {
+        add_start_variables(sandbox.environment, root, "test");
+    }
     for (const char* path : {"/tmp", "/var/tmp"}) {
         ns::Mount scratch;
         scratch.kind = ns::Mount::Kind::kTmpfs;

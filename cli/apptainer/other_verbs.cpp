@@ -379,15 +379,11 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
     if (verb == "registry list") {
         return registry_list(session, call).map([](int code) { return OwnWords{{}, code}; });
     }
-    if (verb == "remote login" && call.words.empty()) {
-        return fail(ErrorCode::kEnvironment,
-                    problem("apptainer-command-not-supported",
-                            "`remote login` without a registry is not supported"),
-                    "no central server is configured: only registries have logins");
-    }
-    if (verb == "remote logout" && call.words.empty()) { // only registries have logins
-        session.inform_as_other("Logout succeeded");
-        return OwnWords{{}, 0};
+    if (verb == "remote login" || verb == "remote logout") {
+        CYBELE_TRY(const std::optional<int> done, endpoint_access(session, call));
+        if (done) {
+            return OwnWords{{}, done};
+        }
     }
     if (verb.ends_with(" login") || verb.ends_with(" logout")) {
         return (verb.ends_with(" login") ? registry_login(session, call)

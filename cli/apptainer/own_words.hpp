@@ -2,9 +2,11 @@
 #pragma once
 
 #include "cli/common/session.hpp"
+#include "images/container/metadata.hpp"
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace cybele::cli {
@@ -21,6 +23,6 @@ struct OwnWords {
 [[nodiscard]] Result<OwnWords> own_words(Session& session);
 
 /// The version that `--version` tells by that name.
-inline constexpr const char* kOtherVersion = "1.4.5";
+inline constexpr std::string_view kOtherVersion = images::kReferenceVersion;
 
 } // namespace cybele::cli

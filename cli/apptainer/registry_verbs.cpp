@@ -24,9 +24,13 @@ struct RegistryPlace {
     std::string host;
 };
 
+std::string login_address(const OtherCall& call) {
+    return call.words.empty() ? std::string() : call.words.front();
+}
+
 /// The host of docker://HOST or oras://HOST.
 Result<RegistryPlace> read_registry(const OtherCall& call, const std::string& doing) {
-    const std::string address = call.words.empty() ? std::string() : call.words.front();
+    const std::string address = login_address(call);
     const std::size_t colon = std::min(address.find("://"), address.size());
     const std::string scheme = address.substr(0, colon);
     if (colon == address.size() || (scheme != "docker" && scheme != "oras")) {
@@ -36,7 +40,7 @@ Result<RegistryPlace> read_registry(const OtherCall& call, const std::string& do
         return fail(
             ErrorCode::kInput,
             problem("registry-address",
-                    doing + printable(address) + ": " +
+                    doing + ": " +
                         (is_number ? "parse \"" + printable(address) +
                                          "\": first path segment in URL cannot contain colon"
                                    : (has_port ? printable(address.substr(0, port)) : "") +
@@ -114,7 +118,8 @@ void note_old_name(const Session& session, const OtherCall& call) {
 
 Result<int> registry_login(const Session& session, const OtherCall& call) {
     note_old_name(session, call);
-    CYBELE_TRY(const RegistryPlace place, read_registry(call, "while login to "));
+    CYBELE_TRY(const RegistryPlace place,
+               read_registry(call, "while login to " + printable(login_address(call))));
     if (call.value("--username").empty()) {
         return refuse_login(place, "Docker/OCI registry requires a username");
     }
@@ -139,9 +144,9 @@ Result<int> registry_login(const Session& session, const OtherCall& call) {
 
 Result<int> registry_logout(const Session& session, const OtherCall& call) {
     note_old_name(session, call);
-    const std::string address = call.words.empty() ? std::string() : call.words.front();
+    const std::string address = login_address(call);
     if (!address.starts_with("http://") && !address.starts_with("https://")) {
-        CYBELE_TRY(const RegistryPlace place, read_registry(call, "while logout from "));
+        CYBELE_TRY(const RegistryPlace place, read_registry(call, "while verifying token"));
         CYBELE_TRY(const std::string host, host_of(place));
         const auto file = registry::login_file(call.value("--authfile"), session.environment);
         CYBELE_TRY(const bool is_erased, registry::erase_login(file, host));

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iostream>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -202,6 +203,42 @@ Result<int> remote_verb(const Session& session, const OtherCall& call) {
                                         : verb == "remote use" ? "now in use"
                                                                : "removed"));
     return 0;
+}
+
+Result<std::optional<int>> endpoint_access(const Session& session, const OtherCall& call) {
+    const fs::path file = remotes_file(session, call);
+    CYBELE_TRY(Remotes remotes, read_remotes(file));
+    CYBELE_CHECK(add_system_remotes(session, remotes));
+    const auto meant = remotes.all.find(call.words.empty() ? remotes.active : call.words.front());
+    if (meant == remotes.all.end()) {
+        return std::optional<int>();
+    }
+    if (call.verb->verb == "remote logout") {
+        std::erase_if(meant->second.others,
+                      [](const yaml::Entry& entry) { return entry.first.scalar == "Token"; });
+        CYBELE_CHECK(write_remotes(file, remotes, call.group_file.empty()));
+        session.inform_as_other("Logout succeeded");
+        return std::optional<int>(0);
+    }
+    std::string token = "of a terminal";
+    if (::isatty(STDIN_FILENO) == 0) {
+        Session::print(
+            fmt::format("Generate an access token at {}://{}/auth/tokens, and paste it here.\n"
+                        "Token entered will be hidden for security.\nAccess Token: ",
+                        meant->second.is_insecure ? "http" : "https",
+                        printable(meant->second.uri)));
+        token.clear();
+        std::getline(std::cin, token);
+        Session::print("\n");
+    }
+    if (token.empty()) { // as there, who gives none has changed one's mind
+        return std::optional<int>(0);
+    }
+    return fail(ErrorCode::kEnvironment,
+                problem("apptainer-command-not-supported",
+                        "`remote login` of an endpoint is not supported"),
+                "no access tokens are stored",
+                "log in to a registry: `registry login`");
 }
 
 } // namespace cybele::cli

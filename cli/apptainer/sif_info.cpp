@@ -100,6 +100,9 @@ Result<int> show_object(const OtherCall& call) {
     if (!image) {
         return as_usage(image.error());
     }
+    if (image->descriptors().empty()) {
+        return fail(ErrorCode::kUsage, problem("apptainer-command-line", "no objects in image"));
+    }
     const auto object = image->object(id);
     if (!object) {
         return as_usage(object.error());

@@ -217,7 +217,6 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
     request.source = options.source;
     request.output = options.output;
     request.definition.is_compatible = !session.other_name.empty();
-    request.steps.fixes_oci_only = request.definition.is_compatible;
     request.settings.bases.architecture = options.sandbox.architecture;
     CYBELE_CHECK(take_binds(options));
     if (is_updated(session, options)) {

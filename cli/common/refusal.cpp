@@ -118,11 +118,27 @@ std::string shown_faults(const std::vector<Fault>& faults, bool is_coloured, boo
     return text;
 }
 
+namespace {
+
+/// The reference ends its commands for keys by an error that is not fatal.
+bool is_error_of_keys(std::string_view words) {
+    constexpr std::string_view kBegins[] = {"key import command failed",
+                                            "key export command failed",
+                                            "pull failed: ",
+                                            "push failed: ",
+                                            "search failed: "};
+    return std::any_of(std::begin(kBegins), std::end(kBegins), [words](std::string_view begin) {
+        return words.starts_with(begin);
+    });
+}
+
+} // namespace
+
 std::string shown_faults_as_apptainer(const std::vector<Fault>& faults, bool is_start) {
     std::string text;
     for (const Fault& fault : faults) {
         if (const auto words = reference_error_text(fault, is_start)) {
-            text += "FATAL:   " + *words + "\n";
+            text += (is_error_of_keys(*words) ? "ERROR:   " : "FATAL:   ") + *words + "\n";
             continue;
         }
         const bool has_place = fault.where && !fault.where->file.empty() && fault.where->line > 0;

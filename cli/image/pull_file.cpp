@@ -6,12 +6,18 @@
 #include "support/quote.hpp"
 #include "support/umask.hpp"
 
+#include <filesystem>
+
 #include <sys/stat.h>
 
 namespace cybele::cli {
+
+namespace fs = std::filesystem;
+
 namespace {
 
 constexpr mode_t kImageMode = 0755;
+constexpr mode_t kFileMode = 0644; ///< of one that is downloaded past the cache, as there
 
 /// The image as a directory: a build of what was pulled.
 Result<int>
@@ -41,7 +47,10 @@ pull_sandbox(const Session& session, const FilePullRequest& wish, const StartOpt
 } // namespace
 
 Result<int> pull_file(const Session& session, const FilePullRequest& wish) {
-    const registry::Output output{wish.output, false, wish.is_forced};
+    std::error_code failed;
+    const bool is_link = fs::is_symlink(wish.output, failed);
+    const bool is_free = is_link && !fs::exists(wish.output, failed); // it leads nowhere
+    const registry::Output output{wish.output, false, wish.is_forced || is_free};
     if (!wish.is_sandbox) {
         CYBELE_CHECK(registry::check_output(output));
     }
@@ -58,9 +67,13 @@ Result<int> pull_file(const Session& session, const FilePullRequest& wish) {
         return pull_sandbox(session, wish, options);
     }
     CYBELE_TRY(const std::string path, start_image(session, options));
+    if (is_link) { // the image takes its place, as there
+        fs::remove(wish.output, failed);
+    }
     CYBELE_CHECK(registry::put_out(path, output, progress(session, "copying")));
     // As Apptainer: whoever may read it may start it as a program.
-    (void)::chmod(wish.output.c_str(), kImageMode & ~own_umask());
+    const bool is_download = wish.options.has_no_cache && wish.source.starts_with("oras://");
+    (void)::chmod(wish.output.c_str(), (is_download ? kFileMode : kImageMode) & ~own_umask());
     return 0;
 }
 

@@ -8,8 +8,12 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace cybele::images {
+
+/// The version of Apptainer that is followed by its name.
+inline constexpr std::string_view kReferenceVersion = "1.4.5";
 
 /// The metadata sections of a definition file that become files under /.singularity.d.
 struct Metadata {
@@ -25,6 +29,7 @@ struct Metadata {
     std::string help;
     std::map<std::string, std::string> labels; ///< %labels, not overriding automatic ones
     bool replaces_labels = false;              ///< but those of the base
+    bool is_compatible = false;                ///< the labels name Apptainer as the builder
     /// Header key → value, for org.label-schema.usage.singularity.deffile.*; the key with or
     /// without that prefix.
     std::map<std::string, std::string> header_labels;

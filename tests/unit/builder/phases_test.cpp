@@ -95,20 +95,17 @@ TEST_CASE("bases: a key names all that its tree depends on, and nothing more") {
     CHECK_FALSE(fs::exists(bench.asked.output));
 }
 
-TEST_CASE("bases: modes of copied files and a label of the base are in the keys") {
+TEST_CASE("bases: modes of copied files and labels of another name are in the keys") {
     PhaseBench bench;
     const BasedBuild same = bench.based();
-    bench.asked.steps.copies_like_cp = true;
+    bench.asked.steps.is_compatible = true;
     const BasedBuild like_cp = bench.based();
     CHECK(first_difference(keys_of(same), keys_of(like_cp)) == 1);
     bench.asked.steps.umask = 0077;
     CHECK(first_difference(keys_of(like_cp), keys_of(bench.based())) == 1);
     bench.asked.steps = StepRules();
     CHECK(bench.based().image_key == same.image_key);
-    bench.asked.steps.labels_base = false;
-    const BasedBuild without_label = bench.based();
-    CHECK(keys_of(without_label) == keys_of(same));
-    CHECK(without_label.image_key != same.image_key);
+    CHECK(like_cp.image_key != same.image_key);
 }
 
 TEST_CASE("a build's process that throws ends with a fault, and never returns to its caller") {

@@ -143,6 +143,16 @@ TEST_CASE("labels of each source, by precedence") {
     CHECK(root.text(".singularity.d/runscript.help") == "Helps\n");
 }
 
+TEST_CASE("by the name of Apptainer, the label of the builder is Apptainer's") {
+    const Root root;
+    auto metadata = simple();
+    metadata.is_compatible = true;
+    root.write(metadata);
+    const auto labels = root.labels();
+    CHECK(labels.at("org.label-schema.usage.apptainer.version") == kReferenceVersion);
+    CHECK_FALSE(labels.contains("org.label-schema.usage.cybelectl.version"));
+}
+
 TEST_CASE("a rebuild keeps the base's scripts and history and adds to its environment") {
     const Root root;
     auto metadata = simple();
