@@ -156,6 +156,20 @@ load ../parts/cases.bash
     compare outside 'endpoints|fresh'
 }
 
+@test "both programs do the same: parts of built images, copied files, stages, arguments, headers, outputs" {
+    compare making 'parts|copies|stages|arguments|headers|targets'
+}
+
+@test "both programs do the same: applications, keys, signed images, objects, overlays and instances of built images" {
+    compare making 'scif|looks|signers|descriptors|extents|tenants'
+}
+
+@test "both programs do the same: bases and images of a registry" {
+    serve registry docker-registry open "$place/registry"
+    export CYBELE_REGISTRY=127.0.0.1:$registry
+    compare making 'bases|traffic|stored'
+}
+
 @test "both programs do the same for root of a user namespace" {
     compare root rooted whole
 }
