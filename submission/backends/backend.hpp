@@ -142,7 +142,8 @@ public:
     [[nodiscard]] virtual Result<std::vector<AccountedUse>> spent(const std::vector<JobRef>& jobs);
     /// Pieces of files of the scheduler's machine.
     [[nodiscard]] virtual Result<std::vector<ReadBack>> read(const std::vector<Reading>& files);
-    /// A descriptor that becomes readable when the job ends, where there is such a thing.
+    /// A descriptor that becomes readable when the job ends, of an array an element that runs;
+    /// invalid: the scheduler has none.
     [[nodiscard]] virtual UniqueFd end_of(const JobRef& job);
 };
 

@@ -26,6 +26,7 @@ constexpr Milliseconds kFirstOfLocal{100}; ///< most that a short job needs
 constexpr Milliseconds kLongestLook{1000};
 constexpr std::chrono::seconds kCancelAgain{10};
 constexpr Milliseconds kAfterRecord{1000}; ///< then the scheduler knows why a script ended
+constexpr int kPausePerQuestion = 8;       ///< at least, of what the last question needed
 
 double chance() {
     constexpr double kMost = 255.0;
@@ -52,10 +53,9 @@ public:
     }
 
     Result<Followed> run() {
-        bool is_told = true; ///< the end of each job comes by itself
         for (const Entry& entry : followed_.entries) {
             ends_.push_back(end_of(entry));
-            is_told = is_told && ends_.back().valid();
+            has_ends_ = has_ends_ && ends_.back().valid();
             if (!ends_.back().valid() && entry.login.empty() &&
                 (entry.array.empty() || entry.is_element) && entry.ended == 0) {
                 records_.add(entry.record);
@@ -67,7 +67,7 @@ public:
                       element_id(array.id, array_indices(array.array).front()) + "'`");
         }
         next_question_ = next_look_ = Clock::now();
-        if (is_told) {
+        if (has_ends_) {
             next_question_ += kFirstOfLocal;
             look_ = options_.has_logs ? look_ : kLongestLook;
         }
@@ -120,8 +120,8 @@ private:
     Result<void> step() {
         const std::vector<Entry> before = followed_.entries;
         const bool is_told = std::exchange(is_told_, false);
-        const bool is_asking = is_told || Clock::now() >= next_question_;
-        if (!is_asking && Clock::now() < next_look_) {
+        const bool is_asking = Clock::now() >= next_question_;
+        if (!is_told && !is_asking && Clock::now() < next_look_) {
             return {}; // something came that says nothing
         }
         if (is_told || !is_asking) { // the record of a job that ended lies there
@@ -133,7 +133,10 @@ private:
             look_at_logs();
         }
         if (is_asking && !is_finished()) {
+            const auto began = Clock::now();
             CYBELE_CHECK(question());
+            earliest_ = Clock::now() + (Clock::now() - began) * kPausePerQuestion;
+            renew_ends();
         }
         next_look_ = Clock::now() + look_;
         look_ = std::min(look_ * 3 / 2, kLongestLook);
@@ -185,6 +188,21 @@ private:
             CYBELE_CHECK(cancel_again());
         }
         return {};
+    }
+
+    /// Of an array, an element that runs now; between two of them it is asked again soon.
+    void renew_ends() {
+        for (std::size_t at = 0; at < ends_.size(); ++at) {
+            const Entry& entry = followed_.entries[at];
+            if (ends_[at].valid() || entry.array.empty() || entry.is_element) {
+                continue;
+            }
+            ends_[at] = end_of(entry);
+            if (!ends_[at].valid() && has_ends_ && entry.ended == 0) {
+                next_question_ =
+                    std::min(next_question_, std::max(earliest_, Clock::now() + look_));
+            }
+        }
     }
 
     void tell_once(const std::string& words) {
@@ -313,6 +331,8 @@ private:
             if (waits[at + kOthers].revents != 0) {
                 ends_[at].reset();
                 is_told_ = true;
+                look_ = kFirstLook;
+                next_question_ = std::min(next_question_, std::max(Clock::now(), earliest_));
             }
         }
     }
@@ -325,9 +345,11 @@ private:
     std::vector<std::pair<Stream, LogReader>> logs_;
     std::vector<UniqueFd> ends_;
     RecordWatch records_;         ///< of the jobs whose end does not come by itself
+    bool has_ends_ = true;        ///< the end of each job comes by itself
     bool is_told_ = false;        ///< that a job has ended
     bool is_unexplained_ = false; ///< a script was told to end, and the scheduler was asked why
     Clock::time_point next_question_;
+    Clock::time_point earliest_; ///< for a question after the end of an element
     Clock::time_point next_look_;
     bool has_begun_ = false; ///< the job whose logs are shown
     std::optional<Clock::time_point> running_since_;

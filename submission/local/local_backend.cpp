@@ -84,7 +84,7 @@ public:
     QueryResult inquire(const std::vector<JobRef>& jobs) override {
         QueryResult query_result;
         for (const JobRef& job : jobs) {
-            const auto parts = part_of(job);
+            const auto parts = parts_of(job);
             if (!parts) {
                 query_result.failure = parts.error();
                 return query_result;
@@ -150,14 +150,14 @@ public:
     }
 
     UniqueFd end_of(const JobRef& job) override {
-        const std::vector<LocalPart> parts = part_of(job).value_or(std::vector<LocalPart>());
-        const auto supervisor =
-            read_process_id(parts.empty() ? std::string() : parts.front().supervisor);
-        if (!supervisor || !supervisor->is_alive()) {
-            return {};
+        for (const LocalPart& part : parts_of(job).value_or(std::vector<LocalPart>())) {
+            const auto supervisor = read_process_id(part.supervisor);
+            if (part.phase == Phase::kRunning && supervisor && supervisor->is_alive()) {
+                // Older kernels have no such descriptors: then the follower looks now and then.
+                return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, supervisor->pid, 0)));
+            }
         }
-        // Older kernels have no such descriptors: then the follower looks now and then.
-        return UniqueFd(static_cast<int>(::syscall(SYS_pidfd_open, supervisor->pid, 0)));
+        return {};
     }
 
 private:
@@ -336,8 +336,8 @@ private:
         }
     }
 
-    /// The part that a reference means, of an array as a whole its first; none: it is not known.
-    [[nodiscard]] Result<std::vector<LocalPart>> part_of(const JobRef& job) const {
+    /// The parts that a reference means, of an array all; none: it is not known.
+    [[nodiscard]] Result<std::vector<LocalPart>> parts_of(const JobRef& job) const {
         std::vector<LocalPart> meant;
         if (!Queue::exists(scheduler_.folder())) {
             return meant;
@@ -349,12 +349,9 @@ private:
         }
         const auto id = read_local_id(job.id);
         const std::int64_t index = id ? id->second : -1;
-        CYBELE_TRY(const std::vector<LocalPart> parts, queue.parts_of(spec->number));
-        for (const LocalPart& part : parts) {
-            if (meant.empty() && (index < 0 || part.index == index)) {
-                meant.push_back(part);
-            }
-        }
+        CYBELE_TRY(meant, queue.parts_of(spec->number));
+        std::erase_if(meant,
+                      [index](const LocalPart& part) { return index >= 0 && part.index != index; });
         return meant;
     }
 

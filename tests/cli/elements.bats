@@ -35,6 +35,16 @@ rows() { "$CYBELECTL" job list --elements --format json "$@" | jq -c '.jobs[] | 
     jq -e --arg node "$(uname -n)" 'all(.jobs[]; .node == $node and .array == "0-3")' <<<"$output"
 }
 
+@test "the end of the last element is heard of when it comes, however long the pause between two queries may be" {
+    local ended
+    # shellcheck disable=SC2016
+    printf '%s\n' 'kind: Job' 'name: late' 'array: 0-1%1' \
+        "command: [sh, -c, 'test \"\$1\" = 0 || sleep 6.5', sh, '@{index}']" >late.yaml
+    run -0 submit late.yaml --wait --monitoring-period 600
+    ended=$(date +%s%3N -r "$(echo .cybelectl/*/1/exit.json)")
+    assert [ $(($(date +%s%3N) - ended)) -lt 1000 ]
+}
+
 @test "what the journal keeps of elements outlives their records" {
     sweep
     run submit sweep.yaml --wait --quiet
