@@ -99,6 +99,15 @@ print_values='echo "lr=$1"; echo "score=$(($1 * 10))"; [ "$1" -ne 3 ]'
     [[ $stderr != *'batch script'* ]]
 }
 
+@test "a packed sweep whose job is suspended again and again hears of the end of each row" {
+    # shellcheck disable=SC2016 # of the shell of a row, whose parent is the shell that starts rows, a child of the job's own
+    stops='main=$(cut -d " " -f 4 "/proc/$PPID/stat"); if [ $(($1 % 2)) = 0 ]; then kill -STOP "$main"; sleep 0.5; kill -CONT "$main"; else sleep 0.1; fi'
+    host_job held "command: [sh, -c, '$stops', sh, '@{n}']" 'sweep: {n: 1-8, pack: all, at-once: 2}'
+    run -0 timeout 30 "$CYBELECTL" submit held.yaml --wait
+    run --separate-stderr "$CYBELECTL" job results 1 --csv
+    assert_equal "$(grep -c ',done,0,' <<<"$output")" 8
+}
+
 @test "rows of a packed sweep are listed one by one, and those that failed run again alone under their numbers" {
     host_job packed "command: [sh, -c, 'echo ran=@{index}; echo \"lr=\$1\"; [ -e go ] || [ \"\$1\" -lt 13 ] || [ \"\$1\" -eq 15 ]', sh, '@{lr}']" \
         'sweep: {lr: 11-17, pack: 3, at-once: 2}'

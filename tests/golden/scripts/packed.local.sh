@@ -73,19 +73,19 @@ run_rows() { # of this element, 2 at a time, each on CPUs of its own
         wait "${row_processes[slot]}" || :
     done
     row_processes=() payload=''
-    [ -z "$record" ] || rm -f -- "$record"/.row-*
     [ "$ended" = no ] || exit 143
     [ "$failed" -eq 0 ] || refuse "$failed of the rows $first to $last failed" \
         'each has a record and outputs of its own' "read them: cybelectl job results $job_number"
 }
 
-make_records() { # the folders of all rows, at the same time
+make_records() { # the folders of all rows, by one process
     local -a folders=()
     [ -n "$record" ] || return 0
     for ((row = first; row <= last; row++)); do
-        folders+=("$record/$row")
+        folders+=("$row")
     done
-    printf '%s\0' "${folders[@]}" | (umask 077 && xargs -0 mkdir -p --) || :
+    (umask 077 && { [ -d "$record" ] || mkdir -p -- "$record"; } &&
+        cd -- "$record" && exec mkdir -p -- "${folders[@]}") || :
 }
 
 list_cpus() { # of each slot; fewer CPUs than the rows need are shared by all
@@ -123,9 +123,11 @@ start_slot() { # the process that starts the rows of $slot, whose numbers come t
 }
 
 take_row() { # the end of a row, which its slot's process says, unless it is killed
-    local number code gone seen
+    local number code gone seen mark
     while :; do
-        read -r -t 0.2 -u "$ends" slot number code gone || number=''
+        number='' mark=''
+        read -r -t 0.2 -N 1 -u "$ends" mark || : # a time limit within a line would lose the end
+        [ -z "$mark" ] || read -r -u "$ends" slot number code gone || number=''
         [ -z "$number" ] || [ "${slot_rows[slot]:-}" != "$number" ] || break
         for slot in "${!slot_rows[@]}"; do # bash 5.2 may not hear of an end
             code=0 gone=yes seen=''
@@ -149,6 +151,7 @@ serve_slot() { # CPU,...: one row after another, in a process of its own
         trap -- "signalled=yes; forward_signal $signal" "$signal"
     done
     row_processes=() payload='' served='' served_slot=$slot spent=0 # locals are gone at an exit
+    meter=$inbox # empty while a row runs
     for other in "${inboxes[@]}"; do
         [ "$other" = "$inbox" ] || exec {other}<&-
     done
@@ -164,7 +167,7 @@ serve_slot() { # CPU,...: one row after another, in a process of its own
             [ "$seen" -eq 127 ] && [ -n "$code" ] || code=$seen
         done
         write_record "$code" "$served" || :
-        echo "$served_slot $served $code $ended" >&"$ends"
+        echo " $served_slot $served $code $ended" >&"$ends"
         served='' payload=''
     done
     exit 0 # at the end of a function, bash 4 calls no trap
@@ -179,7 +182,7 @@ finish_slot() { # a signal came while its row was not started
             kill "$process" 2>/dev/null || :
         done
         write_record "$code" "$served" || :
-        echo "$served_slot $served $code yes" >&"$ends"
+        echo " $served_slot $served $code yes" >&"$ends"
     fi
     exit "$code"
 }
@@ -223,17 +226,17 @@ finish_job() {
 }
 
 write_record() { # CODE [ROW]: of the job, or of a row without a further process
-    local code=$1 state=failed record=${record:+$record${2:+/$2}} used=''
+    local code=$1 state=failed record=${record:+$record${2:+/$2}} used='' more
     local new=$record/.exit.json.$$ file=$record/exit.json
     [ -n "${2:-}" ] || file=$new
-    [ -z "${2:-}" ] || new=${record%/*}/.row-$served_slot
     [ -n "$record" ] && umask 077 || return "$code"
     [ -d "$record" ] || mkdir -p -- "$record" || return "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
     [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # its time limit less 2 s
-    times >"$new"
-    read -r -d '' used <"$new" || used=${used//[.,s]/} # such as 1m2.345s four times
+    times >&"$meter" # a file that is cut for each row waits for the disk
+    read -r -u "$meter" used && read -r -u "$meter" more && used="$used $more"
+    used=${used//[.,s]/} # such as 1m2.345s four times
     used=${used//m/*60000+10#} && used=$((${used//[[:space:]]/+} - spent)) spent=$((spent + used))
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
@@ -260,7 +263,7 @@ cybele_own=''; for cybele_name in $(compgen -e -X '*[^[:lower:]_]*'); do # this 
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=learn ended=no payload='' && read -r here </proc/sys/kernel/hostname
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} row_processes=() spent=0
-exec {idle}<> <(:) # never has a line: to read it is to wait
+exec {idle}<> <(:); meter=$idle
 printf -v start '%(%s)T' -2
 trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' HUP INT QUIT TERM
 for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # else some end it with code 0
