@@ -10,12 +10,12 @@
 namespace cybele::images {
 namespace {
 
-using document::ValueFault;
 using document::Field;
 using document::Reading;
 using document::Shape;
 using document::Table;
 using document::Type;
+using document::ValueFault;
 using document::View;
 
 ValueFault check_fingerprint(std::string_view text) {

@@ -34,7 +34,7 @@ struct Run {
 /// The row of a packed sweep that `ID-rowN` names; nothing where `name` is of another form; kInput
 /// where no such job or row is known.
 [[nodiscard]] Result<std::optional<Entry>> find_sweep_row(const Journal& journal,
-                                                    const std::string& name);
+                                                          const std::string& name);
 
 /// The `key=value` pairs of an output: lines, and the words of lines of which each word is a pair;
 /// of several with one key the last counts.
