@@ -2,6 +2,7 @@
 # Scripts as people write them, run by a real Slurm and by the local scheduler before and after `job convert`: the same outputs.
 load ../parts/suite.bash
 load nodes.bash
+load conversions.bash
 
 setup_file() {
     start_nodes
@@ -11,43 +12,9 @@ setup_file() {
 setup() { enter_nodes; }
 teardown_file() { stop_nodes; }
 
-# words_of SCRIPT: its arguments.
-words_of() { [[ $1 != *arguments* ]] || printf '%s\0' 'a b' "it's" '*'; }
-
-# shown FOLDER: what the job left there, without our own lines and those in which srun says that a step waits for the one before.
-shown() {
-    (cd "$1" && for file in $(find . -maxdepth 1 -type f ! -name script.sh ! -name job.yaml ! -name job.sh ! -name app.sif | sort); do
-        echo "== $file"
-        grep -v '^cybelectl: \|^srun: \(Job .* step creation temporarily disabled\|Step created\)' "$file" || :
-    done)
-}
-
-# prepare NAME SIDE: a folder with the script.
-prepare() {
-    mkdir -p "$1/$2"
-    cp "$repo/tests/cases/wild/runs/$1.sh" "$1/$2/script.sh"
-    [[ $1 != two-containers ]] || ln -f hello-mpi.sif "$1/$2/app.sif"
-}
-
 @test "on Slurm" {
-    for file in "$repo"/tests/cases/wild/runs/*.sh; do
-        name=$(basename "$file" .sh)
-        mapfile -d '' -t words < <(words_of "$name")
-        prepare "$name" before
-        prepare "$name" after
-        code_before=0 code_after=0
-        (cd "$name/before" && slurm sbatch --wait --partition=batch script.sh "${words[@]}") || code_before=$?
-        (
-            cd "$name/after"
-            "$CYBELECTL" job convert script.sh -o job.yaml
-            "$CYBELECTL" job render job.yaml --scheduler slurm -o job.sh -- "${words[@]}"
-            slurm sbatch --wait --partition=batch job.sh
-        ) || code_after=$?
-        echo "$name: $code_before and $code_after"
-        [ "$code_before" -eq "$code_after" ]
-        diff <(shown "$name/before") <(shown "$name/after")
-        shown "$name/before" | grep -q .
-    done
+    scripts_run_the_same
+    [ "$count" -ge 23 ]
 }
 
 @test "on the local scheduler" {

@@ -5,6 +5,7 @@ load ../parts/suite.bash
 load ../cluster/nodes.bash
 load ../cluster/jobs.bash
 load ../cluster/directives.bash
+load ../cluster/conversions.bash
 
 setup_file() {
     enter_place
@@ -51,6 +52,11 @@ teardown_file() { stop_nodes; }
 
 @test "Slurm has what the fields and the directives of a Job ask for" {
     directives_are_seen
+}
+
+@test "scripts as people write them leave the same before and after \`job convert\`" {
+    scripts_run_the_same '^#!.*csh\|apptainer' # csh and Apptainer are not in this root file system
+    [ "$count" -ge 21 ]
 }
 
 @test "an array; a job that Slurm alone tells the end of" {
