@@ -77,7 +77,8 @@ private:
         bool is_last;
     };
 
-    Result<void> judge_open(const UniqueFd& fd, const fs::path& shown, bool is_last) const {
+    [[nodiscard]] Result<void>
+    judge_open(const UniqueFd& fd, const fs::path& shown, bool is_last) const {
         struct stat status {};
         if (!fd.valid() || ::fstat(fd.get(), &status) != 0) {
             return failed(errno);

@@ -179,7 +179,8 @@ Result<pgp::Certificate> with_new_passphrase(const Session& session,
                           : pgp::lock_certificate(certificate, chosen, &present);
 }
 
-Result<int> import(const Session& session, const ImportOptions& options) {
+/// The keys of the files, private ones closed as the options say.
+Result<pgp::Keyring> read_files(const Session& session, const ImportOptions& options) {
     pgp::Keyring all;
     for (const std::string& file : options.files) {
         CYBELE_TRY(const pgp::Keyring ring, pgp::Keyring::read(file));
@@ -209,35 +210,46 @@ Result<int> import(const Session& session, const ImportOptions& options) {
                     "the input has no supported key",
                     "export one with `gpg --export`, or `gpg --export-secret-keys`");
     }
+    return all;
+}
+
+/// By the name of Apptainer: a line per keyring that has the key since now.
+void print_as_reference(const pgp::KeyDirectory::Imported& one) {
+    const auto print = [&](std::string_view ring) {
+        Session::print(fmt::format("Key with fingerprint {} successfully added to the {} keyring\n",
+                                   one.fingerprint,
+                                   ring));
+    };
+    if (one.is_secret) {
+        print("private");
+    }
+    if (!one.is_secret || one.added == pgp::Keyring::Added::kNew) {
+        print("public");
+    }
+}
+
+Result<int> import(const Session& session, const ImportOptions& options) {
+    CYBELE_TRY(const pgp::Keyring all, read_files(session, options));
     const auto directory = pgp::KeyDirectory::of(session.environment);
     CYBELE_TRY(const auto imported, directory.import(all).map_error(as_own_folder));
     CYBELE_CHECK(check_is_new(session, imported));
     CYBELE_TRY(const pgp::Keyring kept, directory.public_ring());
     const std::int64_t now = Session::clock();
+    const bool is_own_name = session.other_name.empty();
     for (const auto& one : imported) {
         const pgp::Certificate* const certificate = kept.find(one.fingerprint);
         if (certificate == nullptr) {
             continue;
         }
         const pgp::CertificateState state = certificate->state(now);
-        if (session.other_name.empty()) {
+        if (is_own_name) {
             Session::print(fmt::format(
                 "{} {} {}\n", import_word(one), one.fingerprint, printable(state.name())));
-        }
-        for (const std::string_view ring : {"private", "public"}) {
-            const bool is_private = ring == "private";
-            const bool is_added = is_private
-                                      ? one.is_secret
-                                      : !one.is_secret || one.added == pgp::Keyring::Added::kNew;
-            if (!session.other_name.empty() && is_added) {
-                Session::print(
-                    fmt::format("Key with fingerprint {} successfully added to the {} keyring\n",
-                                one.fingerprint,
-                                ring));
-            }
+        } else {
+            print_as_reference(one);
         }
         note_unusable(session, state, now);
-        if (!session.other_name.empty() && one.is_secret &&
+        if (!is_own_name && one.is_secret &&
             one.added == pgp::Keyring::Added::kKnown) { // as there, after the private one
             return already_there(one, "its private part was imported");
         }
