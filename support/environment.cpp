@@ -18,11 +18,17 @@ Environment Environment::of_this_process() {
 }
 
 std::optional<std::string> Environment::get(std::string_view name) const {
-    const auto found = variables_.find(std::string(name));
-    if (found == variables_.end() || found->second.empty()) {
+    const auto found = variables_->find(std::string(name));
+    if (found == variables_->end() || found->second.empty()) {
         return std::nullopt;
     }
     return found->second;
+}
+
+void Environment::set(std::string name, std::string value) {
+    EnvironmentMap variables = *variables_;
+    variables.insert_or_assign(std::move(name), std::move(value));
+    variables_ = std::make_shared<const EnvironmentMap>(std::move(variables));
 }
 
 std::string Environment::get_or(std::string_view name, std::string_view otherwise) const {

@@ -4,6 +4,7 @@
 #include "support/process.hpp"
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -16,7 +17,8 @@ namespace cybele {
 class Environment {
 public:
     Environment() = default;
-    explicit Environment(EnvironmentMap variables) : variables_(std::move(variables)) {}
+    explicit Environment(EnvironmentMap variables)
+        : variables_(std::make_shared<const EnvironmentMap>(std::move(variables))) {}
     [[nodiscard]] static Environment of_this_process();
 
     /// Unset and empty are the same.
@@ -28,11 +30,9 @@ public:
     /// Those of these variables whose relative path is ignored.
     [[nodiscard]] std::vector<std::string> ignored_folders() const;
     [[nodiscard]] const EnvironmentMap& all() const {
-        return variables_;
+        return *variables_;
     }
-    void set(std::string name, std::string value) {
-        variables_[std::move(name)] = std::move(value);
-    }
+    void set(std::string name, std::string value);
 
     /// $HOME, else "/". These and all others that get_absolute() reads ignore relative paths.
     [[nodiscard]] std::filesystem::path home() const;
@@ -44,7 +44,8 @@ public:
     [[nodiscard]] std::filesystem::path temporary_directory() const;
 
 private:
-    EnvironmentMap variables_;
+    /// Copies share them: requests and services hand an environment down in dozens of copies.
+    std::shared_ptr<const EnvironmentMap> variables_ = std::make_shared<const EnvironmentMap>();
 };
 
 } // namespace cybele

@@ -73,7 +73,7 @@ struct Session {
     /// Variables of folders whose relative path is ignored.
     std::vector<std::string> ignored_folders;
     /// What settings() found, and in which environment.
-    mutable std::optional<std::pair<EnvironmentMap, pipeline::Settings>> known_settings;
+    mutable std::optional<std::pair<Environment, pipeline::Settings>> known_settings;
     /// Unset in the small program that starts.
     LongWork* long_work = nullptr;
 

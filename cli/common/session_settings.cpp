@@ -7,11 +7,11 @@ namespace cybele::cli {
 
 Result<pipeline::Settings> Session::settings() const {
     const bool is_first = !known_settings;
-    if (!is_first && known_settings->first == environment.all()) {
+    if (!is_first && known_settings->first.all() == environment.all()) {
         return known_settings->second;
     }
     CYBELE_TRY(pipeline::Settings settings, pipeline::Settings::load(environment, "."));
-    known_settings.emplace(environment.all(), settings);
+    known_settings.emplace(environment, settings);
     if (!is_first) {
         return settings;
     }
