@@ -224,11 +224,11 @@ TEST_CASE("batch: a signal that the script ignores may come again and again") {
         CAPTURE(std::string(name));
         const Bench bench;
         // not bash: 5.2 may spin for ever where INT comes while its `sleep` ends
-        const auto outcome = bench.run(
-            batch("",
-                  fmt::format("#!/bin/dash\ntrap : {0}\nsleep 1\nfor turn in $(seq 200); do\n"
-                              "  kill -s {0} $PPID\n  sleep 0.005\ndone\necho last\n",
-                              name)));
+        const auto outcome =
+            bench.run(batch("shell: dash\n",
+                            fmt::format("trap : {0}\nsleep 1\nfor turn in $(seq 200); do\n"
+                                        "  kill -s {0} $PPID\n  sleep 0.005\ndone\necho last\n",
+                                        name)));
         CHECK_MESSAGE(outcome.output == "last\n", outcome.errors);
         CHECK(outcome.code == 0);
         CHECK(bench.record()["state"] == "done");
