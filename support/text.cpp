@@ -23,11 +23,17 @@ std::string with_letters(std::string_view text, char first, char other) {
 } // namespace
 
 std::string_view trimmed(std::string_view text, std::string_view blanks) {
-    const std::size_t first = text.find_first_not_of(blanks);
-    if (first == std::string_view::npos) {
-        return {};
+    // A loop: a library call per character would cost more than the few blanks that are compared.
+    const auto is_blank = [blanks](char character) {
+        return std::ranges::any_of(blanks, [character](char blank) { return blank == character; });
+    };
+    while (!text.empty() && is_blank(text.front())) {
+        text.remove_prefix(1);
     }
-    return text.substr(first, text.find_last_not_of(blanks) - first + 1);
+    while (!text.empty() && is_blank(text.back())) {
+        text.remove_suffix(1);
+    }
+    return text;
 }
 
 std::string lowered(std::string_view text) {

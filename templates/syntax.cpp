@@ -2,6 +2,7 @@
 #include "templates/syntax.hpp"
 
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -15,20 +16,6 @@ struct Tag {
     std::string_view name;
     std::size_t line = 0;
 };
-
-/// A script's templates have a thousand tags, nearly all without blanks.
-std::string_view without_blanks(std::string_view text) {
-    const auto is_blank = [](char character) {
-        return character == ' ' || character == '\t' || character == '\n';
-    };
-    while (!text.empty() && is_blank(text.front())) {
-        text.remove_prefix(1);
-    }
-    while (!text.empty() && is_blank(text.back())) {
-        text.remove_suffix(1);
-    }
-    return text;
-}
 
 class Parser {
 public:
@@ -89,11 +76,11 @@ private:
         const std::size_t line = line_;
         std::string_view name = take(length + end.size());
         name = name.substr(end.size(), length - end.size());
-        Tag tag{is_raw ? '&' : ' ', without_blanks(name), line};
+        Tag tag{is_raw ? '&' : ' ', text::trimmed(name, " \t\n"), line};
         if (!is_raw && !tag.name.empty() &&
             std::string_view("#^/!>=&").find(tag.name.front()) != std::string_view::npos) {
             tag.sigil = tag.name.front();
-            tag.name = without_blanks(tag.name.substr(1));
+            tag.name = text::trimmed(tag.name.substr(1), " \t\n");
         }
         if (tag.sigil == '=' || (tag.name.empty() && tag.sigil != '!')) {
             return wrong(line,

@@ -9,6 +9,8 @@ setup_file() { start_nodes; }
 setup() {
     enter_nodes
     small=$place/slurm/small # a file system of 512 KiB
+    # No block of it stays free, nor those that the rollback journal of the database had.
+    filling=": >'$small/state/jobs.sqlite-journal'; head -c 1M /dev/zero >'$small/ballast' 2>/dev/null"
     slurm sh -c "rm -rf fake '$small'/*"
     [[ -S slurm/munge/socket ]] || munge start # a test that failed left it so
     signal CONT
@@ -29,9 +31,6 @@ hangs() {
     local pid
     pid=$(slurm pgrep -nx "$1") && sleep 0.3 && slurm test -e "/proc/$pid"
 }
-
-# fill_disk: no block of the small file system stays free, nor those that the database's rollback journal had.
-fill_disk() { slurm sh -c ": >'$small/state/jobs.sqlite-journal'; head -c 1M /dev/zero >'$small/ballast' 2>/dev/null" || true; }
 
 munge() { "$parts_dir/slurm" munge "$place" "$1"; }
 signal() { "$parts_dir/slurm" signal "$place" "$1"; }
@@ -171,8 +170,7 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
 
 @test "a disk that is full when the id is to be kept: it is told, and job attach finds the job" {
     host_job full-disk 'script: exit 6'
-    fake sbatch '"$real" "$@"' ": >'$small/state/jobs.sqlite-journal'" \
-        "head -c 1M /dev/zero >'$small/ballast' 2>/dev/null" 'exit 0'
+    fake sbatch '"$real" "$@"' "$filling" 'exit 0'
     refuses 5 slurm env PATH="$place/fake:$PATH" CYBELE_STATE_DIR="$small/state" cybelectl submit full-disk.yaml --scheduler slurm
     assert_line --regexp 'error: job [0-9]+ was submitted, but the journal could not keep its id'
     assert_line --regexp 'help: when that is fixed: cybelectl job attach [0-9a-f-]{36}'
@@ -190,7 +188,7 @@ signal() { "$parts_dir/slurm" signal "$place" "$1"; }
     pid=$!
     wait_for 20 is_in_state filled RUNNING
     wait_for 20 sh -c "'$parts_dir/slurm' exec '$place' env CYBELE_STATE_DIR='$small/state' cybelectl job list --cached | grep -q running"
-    fill_disk
+    slurm sh -c "$filling" || true
     touch filled.go
     ends_with 255 "$pid"
     run cat filled.said
