@@ -153,7 +153,7 @@ Tree::List job_command(const Job& job) {
     Tree::List words;
     if (!job.script.empty()) {
         const auto shell =
-            job.says("shell") ? job.shell : std::vector<std::string>{"/bin/sh", "-eu"};
+            job.shell.empty() ? std::vector<std::string>{"/bin/sh", "-eu"} : job.shell;
         words.insert(words.end(), shell.begin(), shell.end());
         words.insert(words.end(), {"-c", unexpanded(job.script), job.name});
         return words;

@@ -156,8 +156,8 @@ Tree environment(const Object& object) {
 Tree::List command(const Job& job) {
     Tree::List words;
     if (!job.script.empty()) {
-        const bool has_shell = job.says("shell");
-        const auto shell = has_shell ? job.shell : std::vector<std::string>{"/bin/sh", "-eu"};
+        const auto shell =
+            job.shell.empty() ? std::vector<std::string>{"/bin/sh", "-eu"} : job.shell;
         words.insert(words.end(), shell.begin(), shell.end());
         words.insert(words.end(), {"-c", job.script, job.name});
         return words;

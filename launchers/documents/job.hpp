@@ -170,9 +170,9 @@ struct Job {
     std::string name;
     std::optional<JobImage> image; ///< unset: the program is the host's
     std::vector<std::string> command;
-    std::string script;                     ///< instead of command
-    std::vector<std::string> shell{"bash"}; ///< what reads `script`, where it is said; of batch
-    std::vector<std::string> arguments;     ///< batch: `$1`, `$2` … of `script`
+    std::string script;                 ///< instead of command
+    std::vector<std::string> shell;     ///< what reads `script`; empty: `/bin/sh -eu`; of batch
+    std::vector<std::string> arguments; ///< batch: `$1`, `$2` … of `script`
     std::vector<std::string> modules;
     std::vector<Setup> setup;
     std::vector<Teardown> teardown;

@@ -269,7 +269,7 @@ constexpr Field kJobFields[] = {
     {"shell",
      &kShell,
      "batch, serial, openmp: the program that reads `script`, as `[bash, -l]`; no "
-     "`set -eu` then"},
+     "`set -eu` then; unset: what the first line of `script` names (`#!/bin/dash`)"},
     {"arguments", &kArgv, "batch, serial, openmp: `$1`, `$2` … of `script`"},
     {"modules", &kTexts, "loaded before the program starts, after those of the Site"},
     {"setup", &kSetup, "shell code before the program, on the first node or on each"},

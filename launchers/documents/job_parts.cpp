@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/job_parts.hpp"
 
+#include "support/text.hpp"
+
+#include <algorithm>
+#include <array>
 #include <string_view>
 
 namespace cybele::launchers {
@@ -14,6 +18,79 @@ constexpr std::string_view kDialectsWithDirectives[] = {"slurm", "torque", "pbsp
 /// A script that one process reads, which is not a batch launch's.
 bool has_one_process(const Job& job) {
     return job.launch.kind == LaunchKind::kSerial || job.launch.kind == LaunchKind::kOpenmp;
+}
+
+/// The words of the script's first line `#!PROGRAM OPTION`, as the kernel separates them.
+std::vector<std::string> words_of_first_line(std::string_view script) {
+    if (!script.starts_with("#!")) {
+        return {};
+    }
+    constexpr std::string_view kBlanks = " \t";
+    const std::string_view line = text::trimmed(script.substr(2, script.find('\n') - 2));
+    const std::size_t end = std::min(line.find_first_of(kBlanks), line.size());
+    std::vector<std::string> words{std::string(line.substr(0, end))};
+    if (const auto option = text::trimmed(line.substr(end)); !option.empty()) {
+        words.emplace_back(option); // all of it is one word
+    }
+    return words;
+}
+
+/// `bash` of `#!/usr/bin/env -S bash -l`.
+std::string_view program_of(const std::vector<std::string>& words) {
+    std::string_view name = words.front();
+    if (name.ends_with("/env") && words.size() > 1) {
+        name = words.back();
+        if (name.starts_with("-S")) {
+            name = text::trimmed(name.substr(2));
+        }
+        name = name.substr(0, name.find_first_of(" \t"));
+    }
+    return name.substr(name.rfind('/') + 1);
+}
+
+/// Programs that read a text after `-c`, and its arguments after that.
+bool reads_text_after_c(std::string_view program) {
+    constexpr std::array<std::string_view, 5> kShells{"sh", "bash", "dash", "ksh", "zsh"};
+    return std::ranges::find(kShells, program) != kShells.end() || program.starts_with("python");
+}
+
+bool is_default_shell(const std::vector<std::string>& words) {
+    return words.size() == 1 && (words.front() == "/bin/sh" || words.front() == "/usr/bin/sh");
+}
+
+/// What the script's first line names; else bash for a batch launch, and none for others.
+std::vector<std::string> shell_of_script(const Job& job) {
+    const std::vector<std::string> words = words_of_first_line(job.script);
+    const bool names_one = !words.empty() && !words.front().empty();
+    if (job.launch.kind == LaunchKind::kBatch) {
+        return names_one ? words : std::vector<std::string>{"bash"};
+    }
+    return names_one && has_one_process(job) && !is_default_shell(words)
+               ? words
+               : std::vector<std::string>();
+}
+
+/// A first line that names a program which would not read the script.
+void check_first_line(Reading& reading, const Job& job) {
+    const std::vector<std::string> words = words_of_first_line(job.script);
+    if (words.empty()) {
+        return;
+    }
+    const std::string_view program = program_of(words);
+    if (has_one_process(job) && !reads_text_after_c(program)) {
+        reading.complain("script",
+                         problem("first-line-program",
+                                 "the first line of `script` names a program that is not known to "
+                                 "read a text after `-c`"),
+                         "a launch of one process passes the script in that way, without a file",
+                         "write `launch: batch`, which runs the script as a file");
+    } else if (!has_one_process(job) && program != "sh" && program != "dash") {
+        reading.complain("script",
+                         problem("first-line-of-ranks",
+                                 "the first line of `script` names another program than `sh`"),
+                         "launches of several tasks run `script` by /bin/sh in each task",
+                         "write the text into a file of the image, and its name as `command`");
+    }
 }
 
 void check_shell(Reading& reading, const Job& job) {
@@ -81,6 +158,8 @@ std::vector<Teardown> read_teardown(const View& root) {
 void read_batch(const View& root, Job& job) {
     if (root.has("shell")) {
         job.shell = root.list("shell");
+    } else {
+        job.shell = shell_of_script(job);
     }
     if (root.has("job-name")) {
         job.name = root.text("job-name");
@@ -120,6 +199,8 @@ void check_batch(Reading& reading, const View& root, const Job& job) {
                          "remove `shell`, or write `script: |` and the commands below it");
     } else if (root.has("shell")) {
         check_shell(reading, job);
+    } else {
+        check_first_line(reading, job);
     }
 }
 

@@ -20,6 +20,12 @@ using launchers::LaunchKind;
 using templates::Value;
 using templates::Values;
 
+/// As `shell` or the script's first line names it.
+bool is_bash(const std::vector<std::string>& shell) {
+    return shell.size() == 1 && (shell.front() == "bash" || shell.front() == "/bin/bash" ||
+                                 shell.front() == "/usr/bin/bash");
+}
+
 struct Limit {
     bool is_reached;
     const char* field;
@@ -161,7 +167,7 @@ void check_plain(const Rendering& rendering) {
               "image",
               problem("plain-batch-image", "a plain script cannot give a batch launch its image"),
               "the script uses the programs `$CYBELE_CONTAINER` and `$CYBELE_GUARD`"},
-        Limit{is_batch && job.shell != std::vector<std::string>{"bash"},
+        Limit{is_batch && !is_bash(job.shell),
               "shell",
               problem("plain-batch-shell", "a plain script is read by bash"),
               "the lines of the Job's script become its own"},

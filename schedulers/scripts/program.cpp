@@ -112,7 +112,7 @@ namespace {
 
 /// The shell, the Job's text, and the arguments: the Job's, and those of `sbatch SCRIPT a b`.
 void add_script_words(const launchers::Job& job, std::vector<std::string>& words) {
-    if (job.says("shell")) {
+    if (!job.shell.empty()) {
         for (const std::string& word : job.shell) {
             words.push_back(shell_quote(word));
         }

@@ -152,6 +152,23 @@ TEST_CASE("batch: other shells read the script, too") {
               .output == "xx\n");
 }
 
+TEST_CASE("batch: the script's first line says what reads it, unless `shell` does") {
+    const Bench bench;
+    const auto output = [&](const std::string& document) { return bench.run(document).output; };
+    const std::string reader = "echo \"${BASH_VERSION:+bash}|$-\" | sed 's/[^e|abhs]//g'\n";
+    CHECK(output(batch("", "#!/usr/bin/env python3\nprint(1 + 1)\n")) == "2\n");
+    CHECK(output(batch("", "#! /bin/bash  -e \n" + reader)).starts_with("bash|e"));
+    CHECK(output(batch("", "#!/bin/sh\n" + reader)).starts_with("|"));
+    CHECK(output(batch("", "# #!/bin/sh\n" + reader)).starts_with("bash|"));
+    CHECK(output(batch("shell: bash\n", "#!/bin/sh\n" + reader)).starts_with("bash|"));
+    const auto serial = [&](const std::string& first) {
+        return output("launch: serial\nscript: |\n  " + first + "  " + reader);
+    };
+    CHECK(serial("#!/bin/sh\n").starts_with("|e"));
+    CHECK(serial("#!/bin/bash -e\n").starts_with("bash|e"));
+    CHECK(serial("#!/usr/bin/env -S bash -a\n").starts_with("bash|a"));
+}
+
 TEST_CASE("batch: the image is started by a program that the script finds") {
     Bench bench;
     bench.variables["SLURM_SUBMIT_DIR"] = bench.work.native();
