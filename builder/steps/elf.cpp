@@ -88,21 +88,15 @@ std::vector<Elf64_Dyn> read_dynamic(int fd, const Headers& headers) {
     return entries;
 }
 
-} // namespace
-
-std::optional<ElfFile> read_elf(int fd) {
-    const auto headers = read_headers(fd);
-    if (!headers) {
-        return std::nullopt;
-    }
+ElfFile read_file_of(int fd, const Headers& headers) {
     ElfFile file;
-    file.is_program = headers->find(PT_INTERP) != nullptr;
-    const auto entries = read_dynamic(fd, *headers);
+    file.is_program = headers.find(PT_INTERP) != nullptr;
+    const auto entries = read_dynamic(fd, headers);
     const auto table = std::ranges::find(entries, DT_STRTAB, &Elf64_Dyn::d_tag);
     if (table == entries.end()) {
         return file; // static
     }
-    const auto names = headers->offset_of(table->d_un.d_ptr);
+    const auto names = headers.offset_of(table->d_un.d_ptr);
     constexpr std::uint64_t kLargestTable = std::uint64_t{1} << 40U;
     std::string rpath;
     std::string runpath;
@@ -125,6 +119,20 @@ std::optional<ElfFile> read_elf(int fd) {
         file.rpath.emplace_back(folder);
     }
     return file;
+}
+
+} // namespace
+
+std::optional<ElfFile> read_elf(int fd) {
+    const auto headers = read_headers(fd);
+    return headers ? std::optional(read_file_of(fd, *headers)) : std::nullopt;
+}
+
+std::optional<ElfFile> read_program(int fd) {
+    const auto headers = read_headers(fd);
+    return headers && headers->find(PT_INTERP) != nullptr
+               ? std::optional(read_file_of(fd, *headers))
+               : std::nullopt;
 }
 
 } // namespace cybele::builder

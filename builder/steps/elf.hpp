@@ -19,4 +19,7 @@ struct ElfFile {
 /// bound, and a file that is not an ELF file, or contradicts itself, gives nothing.
 [[nodiscard]] std::optional<ElfFile> read_elf(int fd);
 
+/// The same where the file is a program; of others the first bytes alone are read.
+[[nodiscard]] std::optional<ElfFile> read_program(int fd);
+
 } // namespace cybele::builder

@@ -142,8 +142,16 @@ public:
         if (!found || ::fstat(found->get(), &status) != 0 || !S_ISREG(status.st_mode)) {
             return {};
         }
-        const std::string own = "/proc/self/fd/" + std::to_string(found->get());
-        return UniqueFd(::open(own.c_str(), O_RDONLY | O_CLOEXEC));
+        return open_found(found->get());
+    }
+
+    /// Opens for reading a regular file of which a few places are read: in a squashfs each of them
+    /// costs a block, and what the kernel reads ahead costs more.
+    [[nodiscard]] static UniqueFd open_found(int found) {
+        const std::string own = "/proc/self/fd/" + std::to_string(found);
+        UniqueFd fd(::open(own.c_str(), O_RDONLY | O_CLOEXEC));
+        (void)::posix_fadvise(fd.get(), 0, 0, POSIX_FADV_RANDOM);
+        return fd;
     }
 
     [[nodiscard]] std::optional<UniqueFd> open_path(const std::string& path) const {
@@ -245,7 +253,10 @@ public:
             return;
         }
         if (S_ISREG(status.st_mode)) {
-            look_at_program(path);
+            constexpr mode_t kExecutable = S_IXUSR | S_IXGRP | S_IXOTH;
+            if ((status.st_mode & kExecutable) != 0) {
+                look_at_program(path, LibraryTree::open_found(found->get()));
+            }
             return;
         }
         const auto names = S_ISDIR(status.st_mode) && depth < kDeepest
@@ -265,10 +276,9 @@ public:
     }
 
 private:
-    void look_at_program(const std::string& path) {
-        const UniqueFd fd = tree_.open_file(path);
-        const auto program = fd.valid() ? read_elf(fd.get()) : std::nullopt;
-        if (!program || !program->is_program || into_.size() >= kMostMissing) {
+    void look_at_program(const std::string& path, const UniqueFd& fd) {
+        const auto program = fd.valid() ? read_program(fd.get()) : std::nullopt;
+        if (!program || into_.size() >= kMostMissing) {
             return;
         }
         const auto own = search_folders(*program, path);

@@ -32,6 +32,16 @@ TEST_CASE("a program of this machine names its loader and its libraries") {
         has_libc = has_libc || library == "libc.so.6";
     }
     CHECK(has_libc);
+    CHECK(read_program(fd->get())->needed == elf->needed);
+    const std::string maps = read_file("/proc/self/maps").value();
+    const std::size_t name = maps.find("/libstdc++.so");
+    REQUIRE(name != std::string::npos);
+    const std::size_t begin = maps.rfind(' ', name) + 1;
+    const auto library =
+        open_for_reading(maps.substr(begin, maps.find('\n', begin) - begin).c_str());
+    REQUIRE(library);
+    CHECK_FALSE(read_elf(library->get())->is_program);
+    CHECK_FALSE(read_program(library->get()));
 }
 
 TEST_CASE("what is not an ELF file, or ends early, gives nothing") {
@@ -68,6 +78,21 @@ TEST_CASE("each byte of the head may be wrong") {
         const auto elf = read_elf(fd->get());
         CHECK((!elf || elf->needed.size() < 5000));
     }
+}
+
+TEST_CASE("libraries are missing of programs that can be executed, and of no other file") {
+    const auto folder = TempDirectory::make("/var/tmp", ".cybelectl-elf-test.");
+    REQUIRE(folder);
+    const std::filesystem::path root = folder->path();
+    REQUIRE(make_directories(root / "opt"));
+    const auto program = read_file("/bin/true");
+    REQUIRE(program);
+    REQUIRE(write_file(root / "opt/program", *program, 0755));
+    REQUIRE(write_file(root / "opt/data", *program, 0644));
+    const auto missing = find_missing_libraries(root, {"/opt"}, {});
+    REQUIRE(missing.size() == 1);
+    CHECK(missing.front().program == "/opt/program");
+    CHECK(missing.front().library == "libc.so.6");
 }
 
 TEST_CASE("an image's ld.so.conf may hold anything") {
