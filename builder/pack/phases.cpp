@@ -77,6 +77,17 @@ struct StagesAtWork {
     std::optional<SideBySide> others = {};
 };
 
+/// The first stage whose header says the same, but for the stage's name: its base is this one's.
+const StagePlan& first_with_base_of(const StagePlan& wanted, const std::vector<StagePlan>& stages) {
+    const auto base_of = [](const StagePlan& stage) {
+        auto header = stage.stage->header;
+        std::erase_if(header, [](const auto& line) { return line.first == "stage"; });
+        return header;
+    };
+    return *std::ranges::find_if(
+        stages, [&](const StagePlan& stage) { return base_of(stage) == base_of(wanted); });
+}
+
 } // namespace
 
 Result<BasedBuild> find_bases(BuildPlan plan, const AgentContext& context) {
@@ -93,7 +104,11 @@ Result<BasedBuild> find_bases(BuildPlan plan, const AgentContext& context) {
 
 Result<BasedBuild> make_bases(BasedBuild build, const AgentContext& context) {
     for (StagePlan& stage : build.plan.stages) {
-        if (const auto make = find_agent(stage.agent)->make) {
+        const StagePlan& first = first_with_base_of(stage, build.plan.stages);
+        if (const auto make = find_agent(stage.agent)->make; make && &first != &stage) {
+            stage.source = first.source;
+            stage.base_key = first.base_key;
+        } else if (make) {
             CYBELE_CHECK(
                 make(stage, context).map_error(during("making the base (" + stage.agent + ")")));
             CYBELE_CHECK(SignalCatcher::check());

@@ -142,6 +142,19 @@ replace_kept() {
     assert_output --partial 'bootstrap busybox: reused'
 }
 
+@test "a base that two stages begin from is made once in a build, without the cache too" {
+    definition 'Bootstrap: busybox' "MirrorURL: $address/busybox" 'Stage: one' '%post' 'echo first >/word'
+    printf '%s\n' 'Bootstrap: busybox' "MirrorURL: $address/busybox" 'Stage: two' '%files from one' '/word' '%post' 'echo second >>/word' >>toy.def
+    run -0 "$CYBELECTL" -v build --no-cache --force toy.def
+    assert_equal "$(grep -c 'bootstrap busybox: from' <<<"$output")" 1
+    run -0 "$CYBELECTL" exec toy.sif cat /word
+    assert_output $'first\nsecond'
+    # Another header, another base.
+    sed -i "0,/^Stage: one/s//Include: tar\n&/" toy.def
+    run -0 "$CYBELECTL" -v build --no-cache --force toy.def
+    assert_equal "$(grep -c 'bootstrap busybox: from' <<<"$output")" 2
+}
+
 @test "what cannot be made is refused before a build, with the line" {
     definition 'Bootstrap: yum' 'UpdateURL: http://127.0.0.1:9/%{OSVERSION}' 'ConfURL: http://127.0.0.1:9/conf'
     refuses 3 "$CYBELECTL" build toy.def
