@@ -41,6 +41,8 @@ constexpr Kind kKinds[] = {
 };
 
 constexpr mode_t kOutputMode = 0600;
+/// Bytes of a system call; libcurl's 16 and 64 KiB need more processor time for an image.
+constexpr long kTransferBuffer = 512L << 10U;
 
 std::string reason_of(int number) {
     return std::generic_category().message(number);
@@ -235,6 +237,8 @@ bool Transfer::set_options(CURL* easy, curl_slist* headers) {
     set(CURLOPT_HEADERDATA, static_cast<void*>(this));
     set(CURLOPT_WRITEFUNCTION, &Transfer::on_body);
     set(CURLOPT_WRITEDATA, static_cast<void*>(this));
+    set(CURLOPT_BUFFERSIZE, kTransferBuffer);
+    set(CURLOPT_UPLOAD_BUFFERSIZE, kTransferBuffer);
     return done;
 }
 
