@@ -3,6 +3,7 @@
 #include "schedulers/scripts/values.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 
