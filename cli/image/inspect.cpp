@@ -9,6 +9,7 @@
 #include "images/inspection/sbom.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <memory>
 
 #include <fmt/format.h>

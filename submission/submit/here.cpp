@@ -10,6 +10,7 @@
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <system_error>
 

@@ -10,6 +10,7 @@
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <string_view>
 #include <utility>
