@@ -375,7 +375,7 @@ Result<ImagePlan> read_source(const ImageBuild& request) {
         std::error_code error;
         fs::remove(plan.output, error); // a link that leads nowhere
     }
-    CYBELE_TRY(plan.output, output_target(plan.output)); // a link stays
+    CYBELE_TRY(plan.output, resolve_output_path(plan.output)); // a link stays
     CYBELE_CHECK(check_provenance(request, plan));
     CYBELE_TRY(const auto lines,
                look_at_context(plan, request.settings.builder, environment)

@@ -226,7 +226,7 @@ tl::unexpected<Error> cannot_write(const fs::path& path, const fs::path& folder,
 } // namespace
 
 Result<PendingFile> PendingFile::create(const fs::path& path, unsigned mode) {
-    CYBELE_TRY(const fs::path target, output_target(path));
+    CYBELE_TRY(const fs::path target, resolve_output_path(path));
     PendingFile file;
     file.path_ = path;
     file.fd_ = open_nameless(folder_of(target));
@@ -302,7 +302,7 @@ Result<void> PendingFile::name_beside() {
 
 Result<void> PendingFile::commit() {
     CYBELE_CHECK(sync());
-    CYBELE_TRY(path_, output_target(path_)); // a link's end, beside which the bytes lie
+    CYBELE_TRY(path_, resolve_output_path(path_)); // a link's end, beside which the bytes lie
     const bool is_named =
         temporary_.empty() &&
         ::linkat(AT_FDCWD, place().c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;

@@ -77,7 +77,7 @@ Result<fs::path> checked_end(const fs::path& path, const fs::path& target) {
 
 } // namespace
 
-Result<fs::path> output_target(const fs::path& path) {
+Result<fs::path> resolve_output_path(const fs::path& path) {
     constexpr int kLinks = 40; // as many as the kernel follows
     fs::path target = path;
     for (int links = 0;; ++links) {

@@ -10,18 +10,18 @@
 /// Where a file goes that a user named, and what may not be replaced by it.
 namespace cybele {
 
-/// The file that takes the place of what has this name: the name itself, or where a symbolic link
-/// of this user's, or of root's, leads to in the end; it need not be there. A stranger's link is
-/// not followed: the file takes the link's own place. kInput where a directory, a device, a FIFO
-/// or a socket lies there, for a file would take its place for everybody. PendingFile asks this
-/// itself, when it is made and again before it is named; who works for minutes asks before.
-[[nodiscard]] Result<std::filesystem::path> output_target(const std::filesystem::path& path);
+/// The path that an output of this name gets: the name itself, or the end of a symbolic link that
+/// this user or root owns; it need not exist. Links of others are not followed but replaced. kInput
+/// where a directory, a device, a FIFO or a socket has the path: a file would replace it for all
+/// users. PendingFile calls this when it is made and again before it is named; a caller that works
+/// for minutes calls it before.
+[[nodiscard]] Result<std::filesystem::path> resolve_output_path(const std::filesystem::path& path);
 
 /// A file as PendingFile makes it or, where the name is a character device or a FIFO, that itself:
 /// for what is written once, from its beginning to its end.
 class OutputFile {
 public:
-    /// Waits for a FIFO's reader. kInput as output_target() says for all other kinds.
+    /// Waits for a FIFO's reader. kInput as resolve_output_path() says for all other kinds.
     [[nodiscard]] static Result<OutputFile> create(const std::filesystem::path& path,
                                                    unsigned mode = 0644);
     [[nodiscard]] int fd() const {

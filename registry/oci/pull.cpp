@@ -203,7 +203,7 @@ pull(const Transport& transport, const PullRequest& request, const Store& store)
 Result<PullResult> pull_to_file(const Transport& transport, const PullRequest& request) {
     Output output = request.output.value_or(Output());
     CYBELE_CHECK(check_output(output));
-    CYBELE_TRY(output.path, output_target(output.path));
+    CYBELE_TRY(output.path, resolve_output_path(output.path));
     const Source source = source_of(transport, request);
     CYBELE_TRY(const FoundLayer found, source.find());
     const fs::path folder =

@@ -122,7 +122,7 @@ Result<void> check_output(const Output& output) {
                 ? "name a file in it: " + printable((output.path / "app.sif").native())
                 : "choose another name, or give --force");
     }
-    CYBELE_CHECK(output_target(output.path));
+    CYBELE_CHECK(resolve_output_path(output.path));
     return {};
 }
 
@@ -153,7 +153,7 @@ Result<CopyMethod> link_out(const fs::path& source, const Output& output) {
     fs::path name = output.path;
     fs::path private_name;
     if (output.is_forced) {
-        CYBELE_TRY(name, output_target(output.path));
+        CYBELE_TRY(name, resolve_output_path(output.path));
         const std::string random = random_bytes(kTransferRandomBytes);
         private_name = name_beside(
             name,
