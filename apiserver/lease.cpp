@@ -178,9 +178,9 @@ void Lease::on_reply(std::uint64_t id, const Reply& reply, Moment now) {
     }
     exchange_ = 0;
     if (reply.ok() || (state_ == State::kReading && reply.status == 404)) {
-        trouble_.reset();
+        last_error_.reset();
     } else if (reply.status != 409) {
-        trouble_ =
+        last_error_ =
             refusal("holding the Lease " + settings_.name_space + "/" + settings_.name, reply);
     }
     switch (state_) {

@@ -73,8 +73,8 @@ public:
         return rewinds_;
     }
     /// The last failure since the last success.
-    [[nodiscard]] const std::optional<Error>& trouble() const {
-        return trouble_;
+    [[nodiscard]] const std::optional<Error>& last_error() const {
+        return last_error_;
     }
 
     void on_reply(std::uint64_t id, const Reply& reply, Moment now) override;
@@ -122,7 +122,7 @@ private:
     std::string seen_;                       ///< resourceVersion and renewTime that stood still
     std::unique_ptr<nlohmann::json> object_; ///< as read last; null: it does not exist
     bool is_releasing_ = false;
-    std::optional<Error> trouble_;
+    std::optional<Error> last_error_;
 };
 
 } // namespace cybele::apiserver

@@ -152,7 +152,7 @@ void ListWatch::report(const Error& error) {
     // One failed try is not worth a message: the next one follows within two seconds.
     if (++failures_ >= 2 && !is_reported_) {
         is_reported_ = true;
-        observer_.on_trouble(error);
+        observer_.on_error(error);
     }
 }
 

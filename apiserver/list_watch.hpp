@@ -49,7 +49,7 @@ public:
     /// empty: its store was restored from a backup. All is listed again.
     virtual void on_rewound(const std::string& seen, const std::string& now) = 0;
     /// A failure that does not pass within one retry, once until the next success.
-    virtual void on_trouble(const Error& error) = 0;
+    virtual void on_error(const Error& error) = 0;
     virtual void on_recovered() = 0;
 };
 

@@ -3,7 +3,7 @@
 
 #include "bridge/batch/record_scripts.hpp"
 #include "bridge/batch/record_sight.hpp"
-#include "bridge/decide/trouble.hpp"
+#include "bridge/decide/account_failure.hpp"
 #include "bridge/objects/plain_words.hpp"
 #include "submission/backends/command_backend.hpp"
 #include "support/boot_time.hpp"
@@ -157,7 +157,7 @@ Result<submission::Answers> BatchCluster::ask(Login& login, const std::vector<Ca
 RecordObservation
 BatchCluster::hinder(Login& login, const std::string& words, std::string_view reason) const {
     RecordObservation sight = failed(words);
-    login.trouble = {sight.failure, reason};
+    login.failure = {sight.failure, reason};
     return sight;
 }
 
@@ -171,7 +171,7 @@ RecordObservation BatchCluster::hinder(Login& login, const Error& error) const {
 }
 
 void BatchCluster::take_result(Login& login, const Result<void>& done) const {
-    login.trouble = {};
+    login.failure = {};
     if (!done) {
         (void)hinder(login, done.error());
     }

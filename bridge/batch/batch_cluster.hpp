@@ -61,9 +61,9 @@ public:
     [[nodiscard]] bool serves(const std::string& account) const override {
         return logins_.contains(account);
     }
-    [[nodiscard]] Trouble trouble_of(const std::string& account) const override {
+    [[nodiscard]] AccountFailure failure_of(const std::string& account) const override {
         const auto found = logins_.find(account);
-        return found == logins_.end() ? Trouble() : found->second.trouble;
+        return found == logins_.end() ? AccountFailure() : found->second.failure;
     }
     [[nodiscard]] Poll poll() override;
     [[nodiscard]] Poll poll_again() override;
@@ -110,7 +110,7 @@ private:
         std::map<std::string, std::uint64_t> results_limits; ///< by namespace
         std::unique_ptr<submission::Host> host;
         std::unique_ptr<submission::Backend> backend;
-        Trouble trouble;         ///< of the last commands
+        AccountFailure failure;  ///< of the last commands
         BackOff back_off;        ///< of its shell or service
         bool is_private = false; ///< the reader does not see its jobs
         /// Objects whose results are being copied, and the round in which they were last asked for.

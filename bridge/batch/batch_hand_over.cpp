@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/batch/batch_cluster.hpp"
 #include "bridge/batch/record_scripts.hpp"
-#include "bridge/decide/trouble.hpp"
+#include "bridge/decide/account_failure.hpp"
 #include "bridge/objects/job_name.hpp"
 #include "bridge/objects/plain_words.hpp"
 #include "launchers/documents/job.hpp"
@@ -139,12 +139,12 @@ std::vector<RecordObservation> BatchCluster::exchange(Login& login, const std::v
     }
     // Many objects do not each wait for a login host that is down.
     if (is_shell && is_away(login)) {
-        sights.resize(all.size(), failed(login.trouble.words));
+        sights.resize(all.size(), failed(login.failure.message));
         return sights;
     }
     const auto answers = ask(login, calls);
     if (!answers) {
-        sights.resize(all.size(), failed(login.trouble.words));
+        sights.resize(all.size(), failed(login.failure.message));
         return sights;
     }
     auto outcome = answers->outcomes.begin();
@@ -164,7 +164,7 @@ std::vector<RecordObservation> BatchCluster::exchange(Login& login, const std::v
             sights.push_back(record_in(*last, *one.object));
             const std::string& failure = sights.back().failure;
             if (!failure.empty() || is_shell) {
-                login.trouble = {failure, reason_of_words(failure)};
+                login.failure = {failure, reason_of_words(failure)};
             }
         }
         outcome = last + 1;
@@ -237,9 +237,9 @@ std::vector<RecordObservation> BatchCluster::hand_over(Login& login,
     std::vector<RecordObservation> sights = exchange(login, asked);
     std::vector<HandOver> unused;
     for (std::size_t at = 0; at < trip.size(); ++at) {
-        if (!sights[at].trouble.empty() && sights[at].claims == trip[at].attempt) {
+        if (!sights[at].unreachable.empty() && sights[at].claims == trip[at].attempt) {
             unused.push_back(trip[at]);
-            sights[at] = hinder(login, sights[at].trouble);
+            sights[at] = hinder(login, sights[at].unreachable);
         }
     }
     if (!unused.empty()) {
@@ -262,7 +262,7 @@ RecordObservation BatchCluster::submit_to_service(Login& login, const Object& ob
         return hinder(login, *wrong);
     }
     if (is_away(login)) {
-        return failed(login.trouble.words);
+        return failed(login.failure.message);
     }
     const fs::path record = record_of(object, login.workdir);
     RecordObservation sight = exchange(
@@ -278,7 +278,7 @@ RecordObservation BatchCluster::submit_to_service(Login& login, const Object& ob
         service_submission(object, record, login.folder, settings_.default_queue));
     switch (receipt.kind) {
     case submission::Receipt::Kind::kAccepted:
-        login.trouble = {};
+        login.failure = {};
         login.back_off.succeeded();
         sight = exchange(login,
                          object,

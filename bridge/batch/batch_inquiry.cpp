@@ -72,7 +72,7 @@ std::vector<JobObservation> BatchCluster::inquire(const std::vector<const Object
     std::vector<JobObservation> found(objects.size());
     Login* login = login_of(account);
     if (login != nullptr && login->token == nullptr && is_away(*login)) {
-        const RecordObservation unread = failed(login->trouble.words);
+        const RecordObservation unread = failed(login->failure.message);
         for (JobObservation& inquired : found) {
             inquired.record = unread;
         }
@@ -133,7 +133,7 @@ void BatchCluster::read_records(Login& login,
         const auto answers = ask(login, calls);
         for (std::size_t one = at; one < end; ++one) {
             found[one].record = answers ? record_in(answers->outcomes[one - at], *objects[one])
-                                        : failed(login.trouble.words);
+                                        : failed(login.failure.message);
         }
         if (!answers) {
             break; // the account's other records cannot be read either

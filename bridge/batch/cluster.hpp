@@ -61,7 +61,7 @@ public:
         return true;
     }
     /// Why commands as the account failed when they were last tried; empty: they did not.
-    [[nodiscard]] virtual Trouble trouble_of(const std::string& /*account*/) const {
+    [[nodiscard]] virtual AccountFailure failure_of(const std::string& /*account*/) const {
         return {};
     }
     /// One query, however many jobs.

@@ -124,7 +124,7 @@ void read_receipt(const RecordText& text,
     const Receipt receipt = commands.receipt(outcome);
     const bool was_not_found = *code == kNoSuchProgram && outcome.output.empty();
     if (receipt.kind == Receipt::Kind::kUnreachable || was_not_found) {
-        sight.trouble = receipt.words;
+        sight.unreachable = receipt.words;
     } else if (receipt.kind == Receipt::Kind::kAccepted && is_job_id(receipt.id)) {
         sight.answer = receipt.id;
         sight.remark = plain_words(outcome.errors);

@@ -38,13 +38,13 @@ bool put_file(const files::path& path, const std::string& bytes) {
     const files::path incoming = path.native() + ".new";
     const UniqueFd fd(
         ::open(incoming.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)); // NOLINT: open(2)
-    std::error_code trouble;
+    std::error_code failed;
     if (!fd.valid() || !write_all(fd.get(), bytes, incoming)) {
-        files::remove(incoming, trouble);
+        files::remove(incoming, failed);
         return false;
     }
-    files::rename(incoming, path, trouble);
-    return !trouble;
+    files::rename(incoming, path, failed);
+    return !failed;
 }
 
 std::string ask_text(const Reading& reading) {
@@ -78,8 +78,8 @@ std::optional<ReadBack> take_answer(const files::path& ask) {
     if (!text) {
         return std::nullopt;
     }
-    std::error_code trouble;
-    files::remove(path, trouble);
+    std::error_code failed;
+    files::remove(path, failed);
     unsigned long long size = 0;
     unsigned long long inode = 0;
     int exists = 0;
@@ -98,9 +98,9 @@ std::optional<ReadBack> take_answer(const files::path& ask) {
 void put_answer(const files::path& ask, const ReadBack& back) {
     files::path path = ask;
     path.replace_extension(kAnswerEnding);
-    std::error_code trouble;
-    if (files::exists(ask, trouble) && put_file(path, answer_text(back))) {
-        files::remove(ask, trouble);
+    std::error_code failed;
+    if (files::exists(ask, failed) && put_file(path, answer_text(back))) {
+        files::remove(ask, failed);
     }
 }
 
@@ -113,9 +113,9 @@ public:
     AskFile(const AskFile&) = delete;
     AskFile& operator=(const AskFile&) = delete;
     ~AskFile() {
-        std::error_code trouble;
-        files::remove(path_, trouble);
-        files::remove(path_.replace_extension(kAnswerEnding), trouble);
+        std::error_code failed;
+        files::remove(path_, failed);
+        files::remove(path_.replace_extension(kAnswerEnding), failed);
     }
 
     [[nodiscard]] bool is_there() const {
@@ -131,9 +131,9 @@ private:
 };
 
 bool was_left_behind(const files::path& path) {
-    std::error_code trouble;
-    const auto written = files::last_write_time(path, trouble);
-    return !trouble && files::file_time_type::clock::now() - written > kLeftBehind;
+    std::error_code failed;
+    const auto written = files::last_write_time(path, failed);
+    return !failed && files::file_time_type::clock::now() - written > kLeftBehind;
 }
 
 } // namespace
@@ -154,10 +154,10 @@ Result<ReadBack> SharedReading::read_alone(const Reading& reading) {
 
 std::vector<SharedReading::Ask> SharedReading::asks_of_others(const Ask& own) const {
     std::vector<Ask> asks;
-    std::error_code trouble;
-    for (auto at = files::directory_iterator(folder_, trouble);
-         !trouble && at != files::directory_iterator();
-         at.increment(trouble)) {
+    std::error_code failed;
+    for (auto at = files::directory_iterator(folder_, failed);
+         !failed && at != files::directory_iterator();
+         at.increment(failed)) {
         const files::path& path = at->path();
         std::error_code ignored;
         if (path.has_extension() && was_left_behind(path)) {

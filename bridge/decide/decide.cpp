@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/decide/decide.hpp"
 
+#include "bridge/decide/account_failure.hpp"
 #include "bridge/decide/ends.hpp"
-#include "bridge/decide/trouble.hpp"
 #include "bridge/decide/written.hpp"
 #include "bridge/objects/refusals.hpp"
 #include "support/find.hpp"
@@ -81,8 +81,9 @@ void admit(Decision& decision, const Case& one) {
 
 /// The object says why it waits. Once, although the words of it may differ each time.
 void hinder(Decision& decision, const Case& one) {
-    const bool is_known = one.object.status.reason == one.view.trouble.reason;
-    if (!one.view.trouble.empty() && !is_known && desired_state_of(one) == DesiredState::kKeep) {
+    const bool is_known = one.object.status.reason == one.view.account_failure.reason;
+    if (!one.view.account_failure.empty() && !is_known &&
+        desired_state_of(one) == DesiredState::kKeep) {
         write(decision, one, hindered_status(one));
     }
 }
@@ -203,11 +204,11 @@ void cancel(Decision& decision, const Case& one) {
     if (ids.empty() && !known.empty() && !is_of_another(known, one)) {
         ids.push_back(known);
     }
-    const Trouble& trouble = one.view.trouble;
+    const AccountFailure& failure = one.view.account_failure;
     write(decision,
           one,
-          trouble.empty() ? cancelling_status(one, "True", "Deleted")
-                          : cancelling_status(one, "False", trouble.reason, trouble.words));
+          failure.empty() ? cancelling_status(one, "True", "Deleted")
+                          : cancelling_status(one, "False", failure.reason, failure.message));
     const bool is_time = one.memory.cancel_asked == 0 ||
                          one.world.now - one.memory.cancel_asked >= one.world.times.cancel_again;
     if (is_time && !ids.empty()) {

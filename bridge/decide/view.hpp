@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "bridge/decide/trouble.hpp"
+#include "bridge/decide/account_failure.hpp"
 #include "bridge/objects/object.hpp"
 #include "submission/journal/state.hpp"
 
@@ -44,10 +44,11 @@ struct RecordObservation {
     std::string answer;             ///< `released`, else an id that the batch system gave
     std::string refusal;            ///< the words with which the batch system refused the job
     std::optional<SeenJob> end;     ///< of a script that this program rendered: its own word
-    std::string trouble = {};       ///< why it could not be asked: nothing was submitted
-    std::string failure = {};       ///< why the account's folder could not be used; it was not read
-    std::string released = {};      ///< the id of the only job that is ever let go
-    std::string remark = {};        ///< what the batch system said in addition to the id
+    std::string unreachable =
+        {};                    ///< why the batch system could not be asked: nothing was submitted
+    std::string failure = {};  ///< why the account's folder could not be used; it was not read
+    std::string released = {}; ///< the id of the only job that is ever let go
+    std::string remark = {};   ///< what the batch system said in addition to the id
 };
 
 /// What the accounting said of the job of the object's status.
@@ -65,10 +66,10 @@ struct OutputObservation {
 
 /// All that is known of one object's job at one moment.
 struct View {
-    std::string account;  ///< as which the job is, or would be, submitted; empty: not known
-    bool has_way = true;  ///< the Bridge has a row with the account for the object's namespace
-    Trouble trouble = {}; ///< of commands as the account
-    std::optional<Refusal> refusal; ///< of the namespace's row and the queue's limits
+    std::string account; ///< as which the job is, or would be, submitted; empty: not known
+    bool has_way = true; ///< the Bridge has a row with the account for the object's namespace
+    AccountFailure account_failure = {}; ///< of commands as the account
+    std::optional<Refusal> refusal;      ///< of the namespace's row and the queue's limits
     QueueObservation queue;
     RecordObservation record;
     AccountingObservation accounted;

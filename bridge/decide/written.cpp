@@ -178,9 +178,9 @@ Status cancelling_status(const Case& one,
 Status hindered_status(const Case& one) {
     Status status = begun(one);
     status.phase = "Pending";
-    status.reason = one.view.trouble.reason;
+    status.reason = one.view.account_failure.reason;
     if (status.job_id.empty()) {
-        put(status, one, {"Submitted", "False", status.reason, one.view.trouble.words});
+        put(status, one, {"Submitted", "False", status.reason, one.view.account_failure.message});
     }
     return status;
 }

@@ -30,7 +30,7 @@ given_up_status(const Case& one, std::string_view reason, std::string_view messa
                                        std::string_view holds,
                                        std::string_view reason,
                                        const std::string& message = {});
-/// Nothing can be done as the account; the object waits. Its trouble is one.view.trouble.
+/// Nothing can be done as the account; the object waits. The reason is one.view.account_failure.
 [[nodiscard]] Status hindered_status(const Case& one);
 
 } // namespace cybele::bridge

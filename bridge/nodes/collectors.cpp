@@ -49,7 +49,7 @@ public:
     void on_rewound(const std::string& /*seen*/, const std::string& /*now*/) override {
         owner_.drop_all(prefix_);
     }
-    void on_trouble(const Error& /*error*/) override {}
+    void on_error(const Error& /*error*/) override {}
     void on_recovered() override {}
 
 private:

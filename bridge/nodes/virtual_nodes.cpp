@@ -69,7 +69,7 @@ public:
     void on_rewound(const std::string& /*seen*/, const std::string& /*now*/) override {
         owner_.drop_others(prefix_, {});
     }
-    void on_trouble(const Error& error) override {
+    void on_error(const Error& error) override {
         WriteResult outcome;
         outcome.kind = WriteResult::Kind::kUnavailable;
         outcome.error = error;

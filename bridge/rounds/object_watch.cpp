@@ -121,7 +121,7 @@ void ObjectWatch::on_rewound(const std::string& seen, const std::string& now) {
                     : "the API server was at revision " + seen + " and is at " + now);
 }
 
-void ObjectWatch::on_trouble(const Error& error) {
+void ObjectWatch::on_error(const Error& error) {
     const Fault& fault = error.faults().front();
     log("Trouble", fault.message + ": " + fault.because);
 }

@@ -55,7 +55,7 @@ public:
     void on_deleted(nlohmann::json& object) override;
     void on_list_end() override;
     void on_rewound(const std::string& seen, const std::string& now) override;
-    void on_trouble(const Error& error) override;
+    void on_error(const Error& error) override;
     void on_recovered() override;
 
 private:

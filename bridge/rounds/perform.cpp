@@ -146,7 +146,7 @@ private:
     /// Who made the object reads why it waits; once, since it waits long.
     void tell_failure() {
         if (view_.record.failure.empty()) {
-            const bool has_passed = view_.record.was_read && view_.trouble.empty();
+            const bool has_passed = view_.record.was_read && view_.account_failure.empty();
             memory_.has_told_failure = memory_.has_told_failure && !has_passed;
         } else if (!std::exchange(memory_.has_told_failure, true)) {
             tell({"ClusterUnavailable", view_.record.failure, true});

@@ -43,7 +43,7 @@ View view_of(const Object& object,
         object.status.account.empty() || is_foreign ? admitted.account : object.status.account;
     const bool is_admitted = is_foreign || admitted.has_account;
     view.has_way = view.account.empty() || (is_admitted && sides.cluster.serves(view.account));
-    view.trouble = sides.cluster.trouble_of(view.account);
+    view.account_failure = sides.cluster.failure_of(view.account);
     view.queue = sides.index.seen_state_of(object);
     if (sides.index.poll().silent.contains(view.account)) {
         view.queue.is_complete = false;

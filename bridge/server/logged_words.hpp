@@ -10,7 +10,7 @@
 
 namespace cybele::bridge {
 
-/// What stands in a log: trouble that lasts is logged once an hour, not in each round.
+/// What stands in a log: a failure that lasts is logged once an hour, not in each round.
 class LoggedWords {
 public:
     /// Whether the words are to be logged now; they count as logged then.

@@ -44,7 +44,7 @@ public:
         known_.clear();
     }
     /// The watch of the objects says it of the server, and `bridge check` of a missing right.
-    void on_trouble(const Error& /*error*/) override {}
+    void on_error(const Error& /*error*/) override {}
     void on_recovered() override {}
 
     [[nodiscard]] const std::string& space() const {

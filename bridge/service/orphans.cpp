@@ -42,7 +42,7 @@ Result<Poll> whole_queue(Cluster& cluster) {
         return fail(ErrorCode::kEnvironment,
                     problem("bridge-account-unlisted",
                             "the jobs of " + printable(account) + " cannot be listed"),
-                    printable(cluster.trouble_of(account).words),
+                    printable(cluster.failure_of(account).message),
                     "cybelectl bridge check");
     }
     return poll;

@@ -23,7 +23,7 @@ public:
     struct Settings {
         const ServiceRequest& request;
         std::function<bool()> may_act;                  ///< the Lease is this process's
-        std::function<void(const std::string&)> report; ///< trouble
+        std::function<void(const std::string&)> report; ///< failures
     };
     PodServices(Settings settings,
                 apiserver::Transport& transport,

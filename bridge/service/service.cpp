@@ -13,9 +13,9 @@
 #include "bridge/server/api_server.hpp"
 #include "bridge/server/identity.hpp"
 #include "bridge/server/logged_words.hpp"
+#include "bridge/service/admin_reporter.hpp"
 #include "bridge/service/bindings.hpp"
 #include "bridge/service/liveness.hpp"
-#include "bridge/service/oversight.hpp"
 #include "bridge/service/pod_services.hpp"
 #include "support/boot_time.hpp"
 #include "support/http.hpp"
@@ -63,14 +63,14 @@ public:
           cluster_(cluster_settings()), rounds_([this](const Object& object) {
               return admit(object, request_.configuration.site);
           }),
-          oversight_({request,
-                      space_,
-                      pump_,
-                      events_,
-                      lease_,
-                      cluster_,
-                      meanwhile_,
-                      [this] { return stamp(); }}),
+          admin_reporter_({request,
+                           space_,
+                           pump_,
+                           events_,
+                           lease_,
+                           cluster_,
+                           meanwhile_,
+                           [this] { return stamp(); }}),
           watches_(pump_, connection_, request.log, seed_),
           pods_({request,
                  [this] { return leads(); },
@@ -232,15 +232,15 @@ private:
 
     /// The old ones serve until the server refuses them.
     void follow_credentials() {
-        if (const auto& trouble = connection_.credentials_error(); trouble) {
-            const Fault& fault = trouble->faults().front();
+        if (const auto& error = connection_.credentials_error(); error) {
+            const Fault& fault = error->faults().front();
             report("the credentials cannot be read again: " + fault.message + ": " + fault.because);
         }
     }
 
     void follow_lease() {
-        if (const auto& trouble = lease_.trouble(); trouble && !leads()) {
-            const Fault& fault = trouble->faults().front();
+        if (const auto& error = lease_.last_error(); error && !leads()) {
+            const Fault& fault = error->faults().front();
             report("the Lease: " + fault.message + ": " + fault.because);
         }
         if (leads() != was_leader_) {
@@ -272,7 +272,7 @@ private:
 
     /// A leader that cannot reach the API server goes on with its polls, so that ends are seen.
     [[nodiscard]] bool may_poll() const {
-        const bool is_cut_off = has_led_ && lease_.trouble().has_value();
+        const bool is_cut_off = has_led_ && lease_.last_error().has_value();
         return (has_synced_ || watches_.is_synced()) && (was_leader_ || is_cut_off);
     }
 
@@ -287,7 +287,7 @@ private:
     void round() {
         const bool was_synced = watches_.is_synced(); // then the inbox has all that was listed
         if (watches_.apply(rounds_) && !std::exchange(world_.is_rewound, true)) {
-            oversight_.tell_rewound();
+            admin_reporter_.report_rewound();
         }
         bindings_.let_go([this](const std::string& space) { return has_work_in(space); });
         read_again(pump_, must_read_, jobs_, rounds_);
@@ -322,7 +322,7 @@ private:
                 was_answered_ ? "the batch system answers" : "the batch system does not answer");
         }
         if (report.is_complete && !world_.is_rewound && leads()) {
-            oversight_.look_for_unknown_jobs(report.unknown_jobs);
+            admin_reporter_.report_unknown_jobs(report.unknown_jobs);
         }
         if (pods_.is_listening()) {
             write_metrics();
@@ -341,7 +341,8 @@ private:
         metrics.is_queue_answered = was_answered_;
         metrics.is_rewound = world_.is_rewound;
         metrics.last_round = world_.now;
-        if (const auto written = oversight_.write_metrics(std::move(metrics), rounds_); !written) {
+        if (const auto written = admin_reporter_.write_metrics(std::move(metrics), rounds_);
+            !written) {
             report("the metrics cannot be written: " + written.error().message());
         }
     }
@@ -383,7 +384,7 @@ private:
     World world_;
     Rounds rounds_;
     Liveness pulse_{request_};
-    Oversight oversight_;
+    AdminReporter admin_reporter_;
     ObjectWatches watches_;
     PodServices pods_;
     Bindings bindings_;

@@ -331,7 +331,7 @@ private:
                         fault_of(ErrorCode::kEnvironment,
                                  problem("bridge-account-unlisted",
                                          "the jobs of " + account + " cannot be listed"),
-                                 printable(cluster.trouble_of(account).words),
+                                 printable(cluster.failure_of(account).message),
                                  "see whether that user can list its jobs by the same way"));
                 }
             }

@@ -64,17 +64,17 @@ void check_directives(Check& check, const CheckedScript& script, const ScriptRea
     }
 }
 
-std::string_view rule_of(OperatorTrouble trouble) {
-    switch (trouble) {
-    case OperatorTrouble::kCrash:
+std::string_view rule_of(OperatorFinding::Kind kind) {
+    switch (kind) {
+    case OperatorFinding::Kind::kCrash:
         return "K31";
-    case OperatorTrouble::kError:
+    case OperatorFinding::Kind::kError:
         return "K32";
-    case OperatorTrouble::kNoAffinity:
+    case OperatorFinding::Kind::kNoAffinity:
         return "K33";
-    case OperatorTrouble::kMisread:
+    case OperatorFinding::Kind::kMisread:
         return "K34";
-    case OperatorTrouble::kUnread:
+    case OperatorFinding::Kind::kUnread:
         break;
     }
     return {};
@@ -82,7 +82,7 @@ std::string_view rule_of(OperatorTrouble trouble) {
 
 void check_operator_script(Check& check, const CheckedScript& script) {
     for (const auto& finding : read_as_operator(script.text).findings) {
-        if (const auto rule = rule_of(finding.trouble); !rule.empty()) {
+        if (const auto rule = rule_of(finding.kind); !rule.empty()) {
             check.found(rule, Check::mark_of(script, finding.line), finding.what);
         }
     }

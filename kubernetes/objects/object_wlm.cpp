@@ -51,7 +51,7 @@ void refuse_what_operator_misreads(const Object& object) {
         }
     }
     for (const auto& finding : read_as_operator(object.script).findings) {
-        if (finding.trouble == OperatorTrouble::kUnread) {
+        if (finding.kind == OperatorFinding::Kind::kUnread) {
             continue; // only where the user brings a script of their own: sbatch reads it all the
                       // same
         }

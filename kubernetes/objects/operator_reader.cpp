@@ -78,11 +78,11 @@ private:
     void take(std::string_view key, std::string_view value, std::size_t line);
     void take_time(std::string_view value, std::size_t line);
     void take_cpus(std::string_view key, std::string_view value, std::size_t line);
-    void complain(OperatorTrouble trouble, std::size_t line, std::string what) {
-        reading.findings.push_back({trouble, line, std::move(what)});
+    void complain(OperatorFinding::Kind kind, std::size_t line, std::string what) {
+        reading.findings.push_back({kind, line, std::move(what)});
     }
     void complain_value(std::string_view key, std::string_view value, std::size_t line) {
-        complain(OperatorTrouble::kError,
+        complain(OperatorFinding::Kind::kError,
                  line,
                  fmt::format(
                      "it does not accept '{}' as a value of {}", printable(value), printable(key)));
@@ -135,11 +135,11 @@ void DirectiveReader::read_line(std::string_view rest, std::size_t line) {
         const auto equals = word.find('=');
         if (equals != std::string_view::npos) {
             if (word.starts_with("-") && !word.starts_with("--")) {
-                complain(OperatorTrouble::kMisread,
+                complain(OperatorFinding::Kind::kMisread,
                          line,
                          fmt::format("it reads '{}' as a value, sbatch does not", printable(word)));
             } else if (!word.starts_with("-")) {
-                complain(OperatorTrouble::kMisread,
+                complain(OperatorFinding::Kind::kMisread,
                          line,
                          fmt::format("it reads '{}' as an option", printable(word)));
             }
@@ -147,14 +147,14 @@ void DirectiveReader::read_line(std::string_view rest, std::size_t line) {
             continue;
         }
         if (at + 1 == words.size()) {
-            complain(OperatorTrouble::kCrash,
+            complain(OperatorFinding::Kind::kCrash,
                      line,
                      fmt::format("'{}' has no value at the line's end", printable(word)));
             return;
         }
         const auto value = words[++at];
         if (value.starts_with("-") || !word.starts_with("-")) {
-            complain(OperatorTrouble::kMisread,
+            complain(OperatorFinding::Kind::kMisread,
                      line,
                      fmt::format(
                          "it reads '{}' as the value of '{}'", printable(value), printable(word)));
@@ -166,11 +166,11 @@ void DirectiveReader::read_line(std::string_view rest, std::size_t line) {
 void DirectiveReader::finish() {
     const auto& findings = reading.findings;
     const bool is_silent = std::ranges::all_of(findings, [](const OperatorFinding& finding) {
-        return finding.trouble == OperatorTrouble::kUnread;
+        return finding.kind == OperatorFinding::Kind::kUnread;
     });
     if (!reading.nodes && !reading.seconds && !reading.memory_mebibytes && !reading.cpus &&
         is_silent) {
-        complain(OperatorTrouble::kNoAffinity, 0, "no directive that it knows");
+        complain(OperatorFinding::Kind::kNoAffinity, 0, "no directive that it knows");
     }
 }
 
@@ -189,7 +189,7 @@ OperatorReading read_as_operator(std::string_view script) {
         if (has_stopped) {
             if (is_directive) {
                 reader.reading.findings.push_back(
-                    {OperatorTrouble::kUnread, line, "its reading ended before this line"});
+                    {OperatorFinding::Kind::kUnread, line, "its reading ended before this line"});
             }
             continue;
         }

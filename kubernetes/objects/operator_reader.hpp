@@ -12,16 +12,15 @@
 /// unlike sbatch (docs/reference/kube-bridges.md). Our own reading of the same rules.
 namespace cybele::kubernetes {
 
-enum class OperatorTrouble {
-    kCrash,      ///< a word without value at a line's end: the whole operator panics
-    kError,      ///< it cannot parse a value: retried for ever, no event, no status
-    kMisread,    ///< it takes a word for a value that sbatch reads otherwise
-    kUnread,     ///< a directive behind the line where its reading stops
-    kNoAffinity, ///< nothing that it knows: the job never gets a pod
-};
-
 struct OperatorFinding {
-    OperatorTrouble trouble = OperatorTrouble::kError;
+    enum class Kind {
+        kCrash,      ///< a word without value at a line's end: the operator panics
+        kError,      ///< it cannot parse a value: retried for ever, no event, no status
+        kMisread,    ///< it reads a word as a value, unlike sbatch
+        kUnread,     ///< a directive after the line where its reading stops
+        kNoAffinity, ///< nothing that it knows: the job never gets a pod
+    };
+    Kind kind = Kind::kError;
     std::size_t line = 0; ///< of the script, from 1; 0: the script as a whole
     std::string what;
 };

@@ -143,44 +143,42 @@ Result<Version> choose_version(std::string_view openapi) {
     return best;
 }
 
-std::optional<Trouble> trouble_of(const Json& answer) {
+std::optional<SlurmError> first_error(const Json& answer) {
     const Json& errors = member(answer, "errors");
     if (!errors.is_array() || errors.empty()) {
         return std::nullopt;
     }
     const Json& first = errors.front();
-    Trouble trouble;
+    SlurmError error;
     // Slurm 22.05 calls it one way of a job and another of a submission.
     const auto number = integer_in(member(first, "error_number"));
     const std::int64_t told =
         number ? *number : integer_in(member(first, "error_code")).value_or(0);
-    trouble.number = static_cast<int>(std::clamp<std::int64_t>(told, -1, kMost / 2));
-    trouble.text = word_in(member(first, "error"));
+    error.number = static_cast<int>(std::clamp<std::int64_t>(told, -1, kMost / 2));
+    error.text = word_in(member(first, "error"));
     if (const std::string more = word_in(member(first, "description")); !more.empty()) {
-        trouble.text += (trouble.text.empty() ? "" : ": ") + more;
+        error.text += (error.text.empty() ? "" : ": ") + more;
     }
-    return trouble;
+    return error;
 }
 
 Receipt read_receipt(int status, std::string_view body) {
     constexpr int kGood = 200;
-    // Slurm's own numbers of refusals (slurm/slurm_errno.h) begin here; below are its troubles with
+    // Slurm's own numbers of refusals (slurm/slurm_errno.h) begin here; below are its errors of
     // messages and connections, behind which the job may have been taken.
     constexpr int kFirstRefusal = 2000;
     constexpr int kBadRequest = 400;
     constexpr int kServer = 500;
     const Json answer = parse_json<Json>(body);
-    const auto trouble = trouble_of(answer);
+    const auto error = first_error(answer);
     const auto id = number_in(member(answer, "job_id"));
     if (status == kGood && id.value_or(0) > 0) {
-        return {
-            Receipt::Kind::kAccepted, std::to_string(id.value_or(0)), trouble ? trouble->text : ""};
+        return {Receipt::Kind::kAccepted, std::to_string(id.value_or(0)), error ? error->text : ""};
     }
-    const std::string words =
-        "HTTP " + std::to_string(status) + (trouble ? ": " + trouble->text : "");
+    const std::string words = "HTTP " + std::to_string(status) + (error ? ": " + error->text : "");
     // What is wrong with the request is told before Slurm is asked.
-    const bool is_refused = trouble && (trouble->number >= kFirstRefusal ||
-                                        (status >= kBadRequest && status < kServer));
+    const bool is_refused =
+        error && (error->number >= kFirstRefusal || (status >= kBadRequest && status < kServer));
     return {is_refused ? Receipt::Kind::kRefused : Receipt::Kind::kUnclear, {}, words};
 }
 

@@ -25,12 +25,12 @@ constexpr Version kNewest = 42;      ///< Slurm 24.11
 /// The newest version that the service has and that this program knows, by its /openapi/v3.
 [[nodiscard]] Result<Version> choose_version(std::string_view openapi);
 
-/// An error that an answer tells; the first of several.
-struct Trouble {
+/// The first of the `errors` of an answer.
+struct SlurmError {
     int number = 0; ///< Slurm's; -1: "Unspecified error", which a refused token gives too
     std::string text;
 };
-[[nodiscard]] std::optional<Trouble> trouble_of(const nlohmann::json& answer);
+[[nodiscard]] std::optional<SlurmError> first_error(const nlohmann::json& answer);
 
 /// The body of a submission: the script, and its directives as fields, since slurmrestd does not
 /// read them. A directive that has no field is kInput.

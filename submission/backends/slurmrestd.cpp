@@ -35,20 +35,20 @@ Json parsed_slurmrestd_answer(const ServiceAnswer& answer) {
 
 /// A token that expired gives 500 with no better word than this.
 bool may_be_the_token(const ServiceAnswer& answer) {
-    const auto trouble = slurmrest::trouble_of(parsed_slurmrestd_answer(answer));
+    const auto error = slurmrest::first_error(parsed_slurmrestd_answer(answer));
     return answer.status == kServerError &&
-           (!trouble || trouble->number == kUnspecified || trouble->number == 0 ||
-            trouble->text.find("config") != std::string::npos ||
-            trouble->text.find("uthentication") != std::string::npos);
+           (!error || error->number == kUnspecified || error->number == 0 ||
+            error->text.find("config") != std::string::npos ||
+            error->text.find("uthentication") != std::string::npos);
 }
 
-tl::unexpected<Error> trouble_with(const Service& service, const ServiceAnswer& answer) {
-    const auto trouble = slurmrest::trouble_of(parsed_slurmrestd_answer(answer));
+tl::unexpected<Error> unexpected_answer(const Service& service, const ServiceAnswer& answer) {
+    const auto error = slurmrest::first_error(parsed_slurmrestd_answer(answer));
     return fail(
         ErrorCode::kEnvironment,
         problem("slurmrestd-answer", "slurmrestd does not answer as it should"),
         printable(service.connection().address) + " said HTTP " + std::to_string(answer.status) +
-            (trouble ? ": " + printable(trouble->text) : std::string()),
+            (error ? ": " + printable(error->text) : std::string()),
         may_be_the_token(answer) ? "see whether the token is still good, and whether slurmctld runs"
                                  : "the job continues; ask again with `cybelectl job status`");
 }
@@ -166,7 +166,7 @@ private:
         }
         CYBELE_TRY(const ServiceAnswer answer, service_.ask({"GET", "/openapi/v3", {}}));
         if (answer.status != kSlurmrestdOk) {
-            return trouble_with(service_, answer);
+            return unexpected_answer(service_, answer);
         }
         CYBELE_TRY(version_, slurmrest::choose_version(answer.body));
         return {};
@@ -185,7 +185,7 @@ private:
     Result<std::string> prepare(const Submission& submission) {
         CYBELE_TRY(const ServiceAnswer answer, ask({"GET", "ping", {}}));
         if (answer.status != kSlurmrestdOk) {
-            return trouble_with(service_, answer);
+            return unexpected_answer(service_, answer);
         }
         const auto script = std::ranges::find(submission.files, submission.script, &NewFile::path);
         return slurmrest::submission_body(
@@ -205,7 +205,7 @@ private:
         }
         const Json document = parsed_slurmrestd_answer(answer);
         if (answer.status != kSlurmrestdOk || !document.is_object()) {
-            return trouble_with(service_, answer);
+            return unexpected_answer(service_, answer);
         }
         seen_ = slurmrest::read_jobs(document);
         answered_at_ = SteadyClock::now();
@@ -222,14 +222,14 @@ private:
         for (int tries = 1;; ++tries) {
             CYBELE_TRY(const ServiceAnswer answer,
                        ask({"DELETE", "job/" + percent_encoded(job.id), {}}));
-            const auto trouble = slurmrest::trouble_of(parsed_slurmrestd_answer(answer));
+            const auto error = slurmrest::first_error(parsed_slurmrestd_answer(answer));
             if (answer.status == kSlurmrestdOk ||
-                (trouble && (trouble->number == kNoSuchJob || trouble->number == kOver))) {
+                (error && (error->number == kNoSuchJob || error->number == kOver))) {
                 return {};
             }
             // Between two of its states a job takes no change.
-            if (!trouble || trouble->number != kInTransition || tries == kTries) {
-                return trouble_with(service_, answer);
+            if (!error || error->number != kInTransition || tries == kTries) {
+                return unexpected_answer(service_, answer);
             }
             std::this_thread::sleep_for(kPause);
         }

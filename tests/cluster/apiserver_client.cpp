@@ -84,7 +84,7 @@ public:
     void on_rewound(const std::string& seen, const std::string& current) override {
         say("rewound from " + seen + " to " + current);
     }
-    void on_trouble(const Error& error) override {
+    void on_error(const Error& error) override {
         say("trouble: " + error.faults().front().because);
     }
     void on_recovered() override {

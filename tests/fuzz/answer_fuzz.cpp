@@ -74,7 +74,7 @@ void try_service(std::string_view body) {
         must(receipt.kind != Receipt::Kind::kAccepted || !receipt.id.empty());
     }
     const auto answer = parse_json<nlohmann::json>(body);
-    (void)slurmrest::trouble_of(answer);
+    (void)slurmrest::first_error(answer);
     check_statuses(slurmrest::read_jobs(answer));
     (void)slurmrest::newest_moment(answer);
     (void)read_claims(body);
@@ -133,7 +133,7 @@ public:
     void on_rewound(const std::string& seen, const std::string& now) override {
         must(seen != now);
     }
-    void on_trouble(const Error& error) override {
+    void on_error(const Error& error) override {
         check_refusal(error);
     }
     void on_recovered() override {}

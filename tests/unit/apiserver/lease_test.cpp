@@ -153,7 +153,7 @@ TEST_CASE("a holder without answers gives up before another can take over") {
     }
     CHECK_FALSE(first.is_held(store.now));
     CHECK(second.is_held(store.now));
-    CHECK(first.trouble());
+    CHECK(first.last_error());
 }
 
 TEST_CASE("a sleeper holds nothing when it wakes up, and an answer that comes late counts from its "

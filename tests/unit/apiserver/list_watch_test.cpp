@@ -33,8 +33,8 @@ public:
     void on_rewound(const std::string& seen, const std::string& current) override {
         words.push_back("rewound " + seen + " " + current);
     }
-    void on_trouble(const Error& error) override {
-        words.emplace_back("trouble");
+    void on_error(const Error& error) override {
+        words.emplace_back("error");
         because = error.faults().front().because;
     }
     void on_recovered() override {
@@ -191,7 +191,7 @@ TEST_CASE("other ERROR events: the list again, each time later, reported once") 
     }
     CHECK(pause > std::chrono::seconds(5));
     f.wire.advance(f.part, std::chrono::seconds(2));
-    CHECK(f.seen.take() == "begin, end, trouble, begin, end, begin, end, begin, end, begin, end, "
+    CHECK(f.seen.take() == "begin, end, error, begin, end, begin, end, begin, end, begin, end, "
                            "recovered");
     CHECK(f.seen.because.find("storage") != std::string::npos);
 }
@@ -262,7 +262,7 @@ TEST_CASE("429 and 503 wait as long as the server says, 403 is reported") {
     wire.answer(403, R"({"message": "things is forbidden"})");
     CHECK(part.is_settled());
     CHECK_FALSE(part.is_synced());
-    CHECK(seen.take() == "begin, begin, trouble");
+    CHECK(seen.take() == "begin, begin, error");
     CHECK(seen.because.find("things is forbidden") != std::string::npos);
     CHECK(part.next_wake() - wire.now >= std::chrono::seconds(1));
 }

@@ -114,7 +114,7 @@ TEST_CASE("what the batch system said is read from the record") {
         const char* submit;
         const char* answer;
         const char* refusal;
-        bool is_trouble;
+        bool is_unreachable;
     } rows[] = {
         {"echo 'sbatch: error: invalid partition specified: x' >&2; exit 1",
          "",
@@ -137,7 +137,7 @@ TEST_CASE("what the batch system said is read from the record") {
         CHECK(sight.was_read);
         CHECK(sight.answer == row.answer);
         CHECK(sight.refusal == row.refusal);
-        CHECK(sight.trouble.empty() != row.is_trouble);
+        CHECK(sight.unreachable.empty() != row.is_unreachable);
     }
 }
 

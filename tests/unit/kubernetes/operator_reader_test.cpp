@@ -9,11 +9,11 @@
 namespace cybele::kubernetes {
 namespace {
 
-using Trouble = OperatorTrouble;
+using Kind = OperatorFinding::Kind;
 
 struct Row {
     const char* directives;
-    std::optional<Trouble> trouble;
+    std::optional<Kind> kind;
     std::optional<std::int64_t> nodes, seconds, memory, cpus;
 };
 
@@ -21,15 +21,15 @@ struct Row {
 const Row kRows[] = {
     {"#SBATCH --nodes=2\n", {}, 2, {}, {}, {}},
     {"#SBATCH --nodes=2-4\n", {}, 2, {}, {}, {}},
-    {"#SBATCH --nodes=4k\n", Trouble::kError, {}, {}, {}, {}},
+    {"#SBATCH --nodes=4k\n", Kind::kError, {}, {}, {}, {}},
     {"#SBATCH -N 5\n", {}, 5, {}, {}, {}},
-    {"#SBATCH -N=5\n", Trouble::kMisread, 5, {}, {}, {}},
-    {"#SBATCH -N2\n", Trouble::kCrash, {}, {}, {}, {}},
-    {"#SBATCH --exclusive\n", Trouble::kCrash, {}, {}, {}, {}},
-    {"#SBATCH --exclusive --mem=100\n", Trouble::kMisread, {}, {}, {}, {}},
+    {"#SBATCH -N=5\n", Kind::kMisread, 5, {}, {}, {}},
+    {"#SBATCH -N2\n", Kind::kCrash, {}, {}, {}, {}},
+    {"#SBATCH --exclusive\n", Kind::kCrash, {}, {}, {}, {}},
+    {"#SBATCH --exclusive --mem=100\n", Kind::kMisread, {}, {}, {}, {}},
     {"#SBATCH --mem=100\n", {}, {}, {}, 100, {}},
-    {"#SBATCH --mem=4G\n", Trouble::kError, {}, {}, {}, {}},
-    {"#SBATCH --mem=4000M\n", Trouble::kError, {}, {}, {}, {}},
+    {"#SBATCH --mem=4G\n", Kind::kError, {}, {}, {}, {}},
+    {"#SBATCH --mem=4000M\n", Kind::kError, {}, {}, {}, {}},
     {"#SBATCH --time=5\n", {}, {}, 300, {}, {}},
     {"#SBATCH --time=5:30\n", {}, {}, 330, {}, {}},
     {"#SBATCH --time=1:05:30\n", {}, {}, 3930, {}, {}},
@@ -37,18 +37,18 @@ const Row kRows[] = {
     {"#SBATCH --time=1-2:30\n", {}, {}, 95400, {}, {}},
     {"#SBATCH --time=1-2:30:10\n", {}, {}, 95410, {}, {}},
     {"#SBATCH --nodes=1 --time=UNLIMITED\n", {}, 1, {}, {}, {}},
-    {"#SBATCH --time=INFINITE\n", Trouble::kError, {}, {}, {}, {}},
-    {"#SBATCH --time=unlimited\n", Trouble::kError, {}, {}, {}, {}},
+    {"#SBATCH --time=INFINITE\n", Kind::kError, {}, {}, {}, {}},
+    {"#SBATCH --time=unlimited\n", Kind::kError, {}, {}, {}, {}},
     {"#SBATCH --ntasks-per-node=4\n#SBATCH --cpus-per-task=3\n", {}, {}, {}, {}, 12},
     {"#SBATCH -c 2\n#SBATCH -c 2\n", {}, {}, {}, {}, 4},
-    {"#SBATCH -N 2 # total --time 5\n", Trouble::kMisread, 2, 300, {}, {}},
+    {"#SBATCH -N 2 # total --time 5\n", Kind::kMisread, 2, 300, {}, {}},
     {"#SBATCH --nodes=2\r\n", {}, 2, {}, {}, {}},
     {"\n#SBATCH --nodes=2\n", {}, 2, {}, {}, {}},
-    {"# note\n#SBATCH --nodes=2\n", Trouble::kUnread, {}, {}, {}, {}},
-    {"##SBATCH --nodes=2\n#SBATCH --nodes=3\n", Trouble::kUnread, {}, {}, {}, {}},
-    {" #SBATCH --nodes=2\n", Trouble::kNoAffinity, {}, {}, {}, {}},
-    {" \n#SBATCH --nodes=2\n", Trouble::kUnread, {}, {}, {}, {}},
-    {"#SBATCH --job-name=a\n", Trouble::kNoAffinity, {}, {}, {}, {}},
+    {"# note\n#SBATCH --nodes=2\n", Kind::kUnread, {}, {}, {}, {}},
+    {"##SBATCH --nodes=2\n#SBATCH --nodes=3\n", Kind::kUnread, {}, {}, {}, {}},
+    {" #SBATCH --nodes=2\n", Kind::kNoAffinity, {}, {}, {}, {}},
+    {" \n#SBATCH --nodes=2\n", Kind::kUnread, {}, {}, {}, {}},
+    {"#SBATCH --job-name=a\n", Kind::kNoAffinity, {}, {}, {}, {}},
     {"#SBATCH --nodes=1 --array=0-9 --gres=gpu:1 --partition=x\n", {}, 1, {}, {}, {}},
 };
 
@@ -63,12 +63,12 @@ TEST_CASE("a script means to WLM-Operator what its own reader makes of it") {
         CHECK(reading.seconds == row.seconds);
         CHECK(reading.memory_mebibytes == row.memory);
         CHECK(reading.cpus == row.cpus);
-        CHECK(reading.findings.empty() == !row.trouble.has_value());
-        if (row.trouble && !reading.findings.empty()) {
-            CHECK(reading.findings.front().trouble == *row.trouble);
+        CHECK(reading.findings.empty() == !row.kind.has_value());
+        if (row.kind && !reading.findings.empty()) {
+            CHECK(reading.findings.front().kind == *row.kind);
         }
     }
-    CHECK(read_as_operator("").findings.front().trouble == Trouble::kNoAffinity);
+    CHECK(read_as_operator("").findings.front().kind == Kind::kNoAffinity);
     CHECK(read_as_operator("#!/bin/bash\n\n#SBATCH -N2").findings.front().line == 3);
 }
 

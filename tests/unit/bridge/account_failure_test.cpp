@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/decide/trouble.hpp"
+#include "bridge/decide/account_failure.hpp"
 #include "bridge/server/logged_words.hpp"
 #include "scene.hpp"
 
@@ -47,17 +47,17 @@ TEST_CASE(
     "an object without a job says once why commands as its account fail, and is tried again") {
     Scene scene;
     scene.claimed();
-    scene.view.trouble = {"the token for alice has expired", bridge::kCredentialsFailed};
+    scene.view.account_failure = {"the token for alice has expired", bridge::kCredentialsFailed};
     const auto first = scene.decide();
     const bridge::Condition* submitted = written(first).find("Submitted");
     REQUIRE(submitted != nullptr);
     CHECK(submitted->status == "False");
     CHECK(submitted->reason == "CredentialsFailed");
-    CHECK(submitted->message == scene.view.trouble.words);
+    CHECK(submitted->message == scene.view.account_failure.message);
     CHECK(find(first, Action::Kind::kSearch) != nullptr);
     // Other words of the same kind are not written again.
     scene.object.status = written(first);
-    scene.view.trouble = {"the token of keys/alice is missing", bridge::kCredentialsFailed};
+    scene.view.account_failure = {"the token of keys/alice is missing", bridge::kCredentialsFailed};
     const auto second = scene.decide();
     CHECK(find(second, Action::Kind::kWriteStatus) == nullptr);
     CHECK(find(second, Action::Kind::kSearch) != nullptr);
@@ -66,8 +66,8 @@ TEST_CASE(
 TEST_CASE("a deletion whose cancellation fails says why, and a job that runs is followed") {
     Scene scene;
     scene.with_id("7", "PENDING").shows("7", State::kRunning, "RUNNING");
-    scene.view.trouble = {"alice@login: Permission denied (publickey).",
-                          bridge::kCredentialsFailed};
+    scene.view.account_failure = {"alice@login: Permission denied (publickey).",
+                                  bridge::kCredentialsFailed};
     CHECK(written(scene.decide()).state == "RUNNING");
     CHECK(written(scene.decide()).find("Submitted")->status == "True");
     scene.deleted();
@@ -79,7 +79,7 @@ TEST_CASE("a deletion whose cancellation fails says why, and a job that runs is 
     CHECK(find(decision, Action::Kind::kCancel) != nullptr);
 }
 
-TEST_CASE("trouble that lasts is logged once an hour, and what was logged is forgotten") {
+TEST_CASE("a failure that lasts is logged once an hour, and what was logged is forgotten") {
     using std::chrono::hours;
     using std::chrono::minutes;
     bridge::LoggedWords logged;

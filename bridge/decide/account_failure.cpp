@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/decide/trouble.hpp"
+#include "bridge/decide/account_failure.hpp"
 
 #include "support/find.hpp"
 #include "support/text.hpp"

@@ -21,7 +21,7 @@ namespace cybele::bridge {
 
 /// What a bridge shows to administrators: Events of its Lease, since a log is not always kept, and
 /// metrics.
-class Oversight {
+class AdminReporter {
 public:
     struct Parts {
         const ServiceRequest& request;
@@ -34,17 +34,17 @@ public:
         std::function<std::string()> stamp;
     };
 
-    explicit Oversight(Parts parts);
+    explicit AdminReporter(Parts parts);
 
-    void tell_rewound();
+    void report_rewound();
     /// Every five minutes: which of these jobs, that name no known object, have none.
-    void look_for_unknown_jobs(const std::vector<SeenJob>& jobs);
+    void report_unknown_jobs(const std::vector<SeenJob>& jobs);
     /// Adds what is known here.
     [[nodiscard]] Result<void> write_metrics(Metrics metrics, const Rounds& rounds);
 
 private:
     [[nodiscard]] UnknownJobs::Sources sources();
-    void tell(const apiserver::EventText& text);
+    void record(const apiserver::EventText& text);
 
     Parts parts_;
     UnknownJobs unknown_jobs_;

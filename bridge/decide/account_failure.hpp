@@ -13,12 +13,12 @@ inline constexpr std::string_view kCredentialsFailed = "CredentialsFailed";
 inline constexpr std::string_view kClusterUnavailable = "ClusterUnavailable";
 
 /// Why such commands fail.
-struct Trouble {
-    std::string words;            ///< empty: they do not
+struct AccountFailure {
+    std::string message;          ///< empty: they do not
     std::string_view reason = {}; ///< one of the two above
 
     [[nodiscard]] bool empty() const {
-        return words.empty();
+        return message.empty();
     }
 };
 

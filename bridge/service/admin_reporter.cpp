@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "bridge/service/oversight.hpp"
+#include "bridge/service/admin_reporter.hpp"
 
 #include "bridge/server/api_server.hpp"
 #include "support/boot_time.hpp"
@@ -17,11 +17,11 @@ constexpr std::chrono::milliseconds kBetweenStrangers{300'000};
 
 } // namespace
 
-Oversight::Oversight(Parts parts)
+AdminReporter::AdminReporter(Parts parts)
     : parts_(std::move(parts)),
       unknown_jobs_(parts_.request.configuration.document.accounts, sources()) {}
 
-UnknownJobs::Sources Oversight::sources() {
+UnknownJobs::Sources AdminReporter::sources() {
     const auto owners = [this](const launchers::BridgeAccount& row,
                                const std::vector<std::string>& uids) {
         return read_owners(parts_.request, row, uids, parts_.meanwhile);
@@ -40,7 +40,7 @@ UnknownJobs::Sources Oversight::sources() {
 }
 
 /// Events of one reason and key are one, which counts.
-void Oversight::tell(const apiserver::EventText& text) {
+void AdminReporter::record(const apiserver::EventText& text) {
     parts_.events.record({"coordination.k8s.io/v1",
                           "Lease",
                           parts_.name_space,
@@ -50,19 +50,20 @@ void Oversight::tell(const apiserver::EventText& text) {
                          boot_time());
 }
 
-void Oversight::tell_rewound() {
+void AdminReporter::report_rewound() {
     ++rewinds_;
     const std::string stamp = parts_.stamp();
     parts_.lease.mark_rewound();
-    tell({"Rewound",
-          "Compare",
-          "the API server was put back to an earlier state; nothing is handed over until all jobs "
-          "were compared with the objects",
-          true,
-          stamp});
+    record(
+        {"Rewound",
+         "Compare",
+         "the API server was put back to an earlier state; nothing is handed over until all jobs "
+         "were compared with the objects",
+         true,
+         stamp});
 }
 
-void Oversight::look_for_unknown_jobs(const std::vector<SeenJob>& jobs) {
+void AdminReporter::report_unknown_jobs(const std::vector<SeenJob>& jobs) {
     if (parts_.lease.uid().empty() || boot_time() < next_look_) {
         return;
     }
@@ -82,19 +83,19 @@ void Oversight::look_for_unknown_jobs(const std::vector<SeenJob>& jobs) {
                                         first.id,
                                         first.account)});
     }
-    tell({"JobsWithoutObject",
-          "List",
-          "jobs whose objects do not exist run on; `cybelectl bridge orphans` lists them, and "
-          "--cancel ends them",
-          true,
-          {}});
+    record({"JobsWithoutObject",
+            "List",
+            "jobs whose objects do not exist run on; `cybelectl bridge orphans` lists them, and "
+            "--cancel ends them",
+            true,
+            {}});
 }
 
-Result<void> Oversight::write_metrics(Metrics metrics, const Rounds& rounds) {
+Result<void> AdminReporter::write_metrics(Metrics metrics, const Rounds& rounds) {
     rounds.each([&](const Object& object) { metrics.add_object(object.status.phase); });
     std::set<std::string> failing;
     for (const launchers::BridgeAccount& row : parts_.request.configuration.document.accounts) {
-        if (!parts_.cluster.trouble_of(row.account).empty()) {
+        if (!parts_.cluster.failure_of(row.account).empty()) {
             failing.insert(row.account);
         }
     }
