@@ -104,7 +104,7 @@ void install_verbs(CLI::App& app, Session& session, const std::vector<std::strin
                                           {{"bridge"}, install_bridge},
                                           {{"doctor", "config"}, install_host},
                                           {{"site"}, install_site},
-                                          {{"install-as"}, install_other_name},
+                                          {{"install-as"}, install_apptainer_name},
                                           {{"explain"}, install_explain},
                                           {{}, install_completion},
                                           {{}, install_help}};
@@ -141,12 +141,11 @@ int usage_error(Session& session,
     session.words.clear();
     install_verbs(all, session, {});
     session.note({cybele::cli::usage_fault(all, message, words)});
-    return session.refuses_with_255 || !session.other_name.empty() ? cybele::cli::kRefusedToRun
-                                                                   : kUsage;
+    return session.refuses_with_255 || session.is_apptainer() ? cybele::cli::kRefusedToRun : kUsage;
 }
 
 /// Scripts ask for the version before each of their calls: no verb is made for it.
-bool print_version(const std::vector<std::string>& words, const std::string& other_name) {
+bool print_version(const std::vector<std::string>& words, const std::string& apptainer_name) {
     if (words.empty() || words.front() != "--version") {
         return false;
     }
@@ -156,7 +155,7 @@ bool print_version(const std::vector<std::string>& words, const std::string& oth
         Session::print(cybele::cli::version_json());
         return true;
     }
-    if (!rest.empty() || !other_name.empty()) {
+    if (!rest.empty() || !apptainer_name.empty()) {
         return false;
     }
     Session::print(kVersionLine + "\n");
@@ -166,15 +165,14 @@ bool print_version(const std::vector<std::string>& words, const std::string& oth
 /// What is given to the session for starts of containers.
 void set_up_starts(Session& session) {
     session.find_image = [&session](const cybele::cli::StartOptions& options) {
-        session.tells_as_other =
-            !session.other_name.empty() && !session.is_quiet && !session.is_silent;
+        session.prints_info = session.is_apptainer() && !session.is_quiet && !session.is_silent;
         return cybele::cli::is_running_instance(options)
                    ? cybele::Result<std::string>(options.image)
                    : cybele::cli::start_image(session, options)
                          .map_error([&](const cybele::Error& failed) {
-                             return session.other_name.empty() ? failed
-                                                               : cybele::cli::reference_pull_error(
-                                                                     options.image, true, failed);
+                             return session.is_apptainer() ? cybele::cli::reference_pull_error(
+                                                                 options.image, true, failed)
+                                                           : failed;
                          });
     };
     session.start_with_instance = cybele::cli::start_with_instance;
@@ -202,12 +200,12 @@ std::optional<int> translate_words(Session& session, std::vector<std::string>& w
 
 int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     std::vector<std::string> words = cybele::cli::words_of(argc, argv);
-    const std::string other_name = cybele::cli::other_name_of(argc > 0 ? argv[0] : "");
-    if (print_version(words, other_name)) {
+    const std::string apptainer_name = cybele::cli::apptainer_name_of(argc > 0 ? argv[0] : "");
+    if (print_version(words, apptainer_name)) {
         return 0;
     }
     Session session;
-    session.other_name = other_name;
+    session.apptainer_name = apptainer_name;
     cybele::cli::learn(session, sigpipe_before);
     std::error_code unknown;
     session.program = std::filesystem::read_symlink("/proc/self/exe", unknown).native();
@@ -218,7 +216,7 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     if (cybele::cli::read_start(session)) {
         return cybele::cli::act(session);
     }
-    if (!session.other_name.empty()) {
+    if (session.is_apptainer()) {
         if (const auto code = translate_words(session, words)) {
             return *code;
         }

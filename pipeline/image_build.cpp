@@ -108,13 +108,13 @@ Result<void> check_signature(const fs::path& output) {
 Result<void> check_output(const ImageBuild& request, const ImagePlan& plan) {
     const fs::path& output = plan.output;
     CYBELE_CHECK(check_kind_of_output(
-        output, plan.source, request.force && request.definition.is_compatible));
+        output, plan.source, request.force && request.definition.follows_apptainer));
     std::error_code error;
     if (!request.force && request.settings.sign_key.empty()) {
         CYBELE_CHECK(check_signature(output));
     }
     // A dangling link, too, but for Apptainer's name: it is replaced.
-    const bool is_taken = request.definition.is_compatible
+    const bool is_taken = request.definition.follows_apptainer
                               ? fs::exists(output, error)
                               : fs::exists(fs::symlink_status(output, error));
     if (is_taken && !request.force && !is_own_image(output, plan)) {
@@ -146,7 +146,7 @@ void follow_reference(const ImageBuild& request, builder::StepRules& steps) {
     constexpr mode_t kReferenceMask = 0002;
     steps.umask = kReferenceMask;
     steps.keeps_base_help = !request.force;
-    steps.is_compatible = true;
+    steps.follows_apptainer = true;
     for (const std::string_view prefix : {"SINGULARITYENV_", "APPTAINERENV_"}) {
         for (const auto& [name, value] : request.settings.environment.all()) {
             if (name.starts_with(prefix) && name.size() > prefix.size()) {
@@ -191,7 +191,7 @@ builder::BuildRequest builder_request(const ImageBuild& request, ImagePlan plan)
     build.steps = request.steps;
     // A Recipe says what its image is, whatever the image below it was.
     build.steps.replaces_labels = request.force || plan.is_recipe;
-    if (request.definition.is_compatible) {
+    if (request.definition.follows_apptainer) {
         follow_reference(request, build.steps);
     }
     build.packages = settings.packages;
@@ -371,7 +371,7 @@ Result<ImagePlan> read_source(const ImageBuild& request) {
         plan.output = request.output;
     }
     CYBELE_CHECK(check_output(request, plan));
-    if (request.definition.is_compatible && !fs::exists(plan.output)) {
+    if (request.definition.follows_apptainer && !fs::exists(plan.output)) {
         std::error_code error;
         fs::remove(plan.output, error); // a link that leads nowhere
     }

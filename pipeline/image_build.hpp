@@ -25,7 +25,7 @@ struct DefinitionRules {
     definitions::BuildArguments arguments;
     bool warns_unused_arguments = false; ///< of these: no error
     std::vector<std::string> sections;   ///< --section; empty: all
-    bool is_compatible = false;          ///< relative paths, umask and variables as by Apptainer
+    bool follows_apptainer = false;      ///< relative paths, umask and variables as by Apptainer
     /// A directory in which the last stage goes on; empty: it begins with its base.
     std::filesystem::path update;
 };

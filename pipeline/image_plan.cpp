@@ -253,7 +253,7 @@ Result<void> check_unused(const ImageBuild& request,
                           std::vector<definitions::Finding> findings,
                           const std::set<std::string>& used) {
     std::string names;
-    if (request.definition.is_compatible && !findings.empty()) {
+    if (request.definition.follows_apptainer && !findings.empty()) {
         for (const auto& [name, value] : request.definition.arguments) {
             if (!used.contains(name)) {
                 names += (names.empty() ? "" : " ") + printable(name);
@@ -265,7 +265,7 @@ Result<void> check_unused(const ImageBuild& request,
     if (!request.definition.warns_unused_arguments) {
         return definitions::as_error(findings);
     }
-    if (request.definition.is_compatible && !findings.empty()) {
+    if (request.definition.follows_apptainer && !findings.empty()) {
         const std::string line = "WARNING: Unused build args: " + names + "\n";
         (void)std::fwrite(line.data(), 1, line.size(), stderr);
         return {};
@@ -310,7 +310,7 @@ plan_definition(const ImageBuild& request, const fs::path& source, const Environ
     }
     add_copies(plan.definition, plan);
     plan.output = source.parent_path() / (source.stem().native() + ".sif");
-    plan.directory = request.definition.is_compatible ? fs::path(".") : folder_of(source);
+    plan.directory = request.definition.follows_apptainer ? fs::path(".") : folder_of(source);
     CYBELE_CHECK(open_files(request, environment, plan));
     return plan;
 }
@@ -319,9 +319,10 @@ plan_definition(const ImageBuild& request, const fs::path& source, const Environ
 Result<ImagePlan> plan_base(const ImageBuild& request, const fs::path& source) {
     const ImageSource base = image_source(source).value_or(ImageSource());
     ImagePlan plan;
-    const bool is_compatible = request.definition.is_compatible; // the image keeps this text
-    const std::string text = (is_compatible ? "bootstrap: " : "Bootstrap: ") + base.agent +
-                             (is_compatible ? "\nfrom: " : "\nFrom: ") + base.from + "\n";
+    const bool follows_apptainer =
+        request.definition.follows_apptainer; // the image keeps this text
+    const std::string text = (follows_apptainer ? "bootstrap: " : "Bootstrap: ") + base.agent +
+                             (follows_apptainer ? "\nfrom: " : "\nFrom: ") + base.from + "\n";
     CYBELE_TRY(plan.definition, definitions::parse_definition(text, source.native()));
     definitions::Stage& stage = plan.definition.stages.back();
     if (plan.definition.stages.size() > 1 || stage.header_value("from") != base.from) {
@@ -356,7 +357,7 @@ Result<void> check_source_options(const ImageBuild& request, SourceKind kind) {
     const Row rows[] = {
         {"--build-arg",
          SourceKind::kDefinition,
-         !request.definition.arguments.empty() && !request.definition.is_compatible},
+         !request.definition.arguments.empty() && !request.definition.follows_apptainer},
         {"--arg", SourceKind::kRecipe, !request.recipe.arguments.empty()},
         {"--variant", SourceKind::kRecipe, !request.recipe.variant.empty()},
         {"--unlocked", SourceKind::kRecipe, request.recipe.ignores_lock},

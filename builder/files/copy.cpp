@@ -343,7 +343,7 @@ Result<Copy> find_sources(const definitions::FileLine& line,
 }
 
 CopyFrom from_host(const StepRules& rules) {
-    return {"/", {}, false, rules.is_compatible ? std::optional(rules.umask) : std::nullopt};
+    return {"/", {}, false, rules.follows_apptainer ? std::optional(rules.umask) : std::nullopt};
 }
 
 Result<void> copy_files(const Copy& copy, const CopyFrom& from, const fs::path& root) {

@@ -47,7 +47,7 @@ void add_rules(const BuildRequest& request, std::vector<KeyPart>& parts) {
 
 /// What the modes of copied files depend on, where they are not those of the files.
 void add_copy_rules(const BuildRequest& request, std::vector<KeyPart>& parts) {
-    if (request.steps.is_compatible) {
+    if (request.steps.follows_apptainer) {
         parts.push_back({"the modes of its files", fmt::format("{:o}", request.steps.umask)});
     }
 }
@@ -139,7 +139,7 @@ std::string image_key(const std::vector<StageKeys>& keys,
         request.time.is_deterministic ? request.time.now : -1,
         request.steps.runs_tests + (request.steps.keeps_base_help ? 2 : 0) +
             (request.steps.fixes_permissions ? 4 : 0) + (request.steps.has_writable_test ? 32 : 0) +
-            (request.steps.is_compatible ? 64 : 0),
+            (request.steps.follows_apptainer ? 64 : 0),
         request.image.sbom,
         request.image.name,
         request.image.version,

@@ -402,7 +402,7 @@ Result<void> StageBuilder::build() {
     }
     CYBELE_CHECK(is_layered_ ? build_layers() : build_steps());
     const StepRules& rules = context_.request.steps;
-    const bool fixes = rules.fixes_permissions && (plan_.oci || !rules.is_compatible);
+    const bool fixes = rules.fixes_permissions && (plan_.oci || !rules.follows_apptainer);
     CYBELE_CHECK(tidy(root_, fixes));
     CYBELE_CHECK(write_stage_metadata(context_, plan_, root_));
     if (number_ + 1 == context_.request.source.definition.stages.size()) {

@@ -53,9 +53,9 @@ write_stage_metadata(const StageContext& context, const StagePlan& plan, const f
     for (const auto& [key, value] : context.request.image.labels) {
         metadata.labels[key] = value;
     }
-    metadata.is_compatible = context.request.steps.is_compatible;
+    metadata.names_apptainer = context.request.steps.follows_apptainer;
     metadata.replaces_labels = context.request.steps.replaces_labels;
-    if (!plan.base_digest.empty() && !context.request.steps.is_compatible) {
+    if (!plan.base_digest.empty() && !context.request.steps.follows_apptainer) {
         metadata.labels.try_emplace("org.opencontainers.image.base.name", base_image(stage));
         metadata.labels.try_emplace("org.opencontainers.image.base.digest", plan.base_digest);
     }

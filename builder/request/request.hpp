@@ -58,7 +58,7 @@ struct StepRules {
     /// As by the name of Apptainer: %files obeys the umask and drops setuid bits, %post is
     /// /.post.script while it runs, labels name Apptainer and no base, and permissions are fixed
     /// where the base comes from an OCI image.
-    bool is_compatible = false;
+    bool follows_apptainer = false;
 };
 
 /// Where packages come from, and what proves the servers.

@@ -28,9 +28,9 @@ struct HostEnvironment {
     bool has_one_id = false;   ///< nothing can belong to anybody but root
     unsigned step_timeout = 0; ///< seconds; 0: none
     mode_t umask = 0022;
-    bool is_compatible = false; ///< as StepRules
-    EnvironmentMap variables;   ///< of the caller, over the usual ones
-    std::int64_t epoch = -1;    ///< SOURCE_DATE_EPOCH of the steps; -1: none
+    bool follows_apptainer = false; ///< as StepRules
+    EnvironmentMap variables;       ///< of the caller, over the usual ones
+    std::int64_t epoch = -1;        ///< SOURCE_DATE_EPOCH of the steps; -1: none
 };
 
 /// How a script ended, with the last lines of its output.

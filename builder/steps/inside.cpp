@@ -87,7 +87,7 @@ EnvironmentMap script_environment(const HostEnvironment& host_environment) {
     for (const char* prefix : {"APPTAINER_", "SINGULARITY_"}) {
         variables[std::string(prefix) + "ENVIRONMENT"] = "/.singularity.d/env/91-environment.sh";
         variables[std::string(prefix) + "LABELS"] = "/.build.labels";
-        if (!host_environment.is_compatible) { // the reference names it to %setup alone
+        if (!host_environment.follows_apptainer) { // the reference names it to %setup alone
             variables[std::string(prefix) + "ROOTFS"] = "/";
         }
     }
@@ -278,7 +278,7 @@ Result<HostEnvironment> find_surroundings(const BuildRequest& request,
     found.output = request.reporter.output;
     found.step_timeout = request.steps.timeout;
     found.umask = request.steps.umask;
-    found.is_compatible = request.steps.is_compatible;
+    found.follows_apptainer = request.steps.follows_apptainer;
     found.variables = request.steps.variables;
     found.epoch = request.time.is_deterministic ? request.time.now : -1;
     found.accepts_expired_indexes = accepts_expired_indexes("/etc/apt");
@@ -377,7 +377,7 @@ Result<ScriptEnd> run_inside(const fs::path& root,
     CYBELE_CHECK(remove_tree(brought));
     CYBELE_CHECK(make_directories(brought));
     const bool is_shell = script.shell != nullptr;
-    const bool is_post_script = host_environment.is_compatible && !is_shell &&
+    const bool is_post_script = host_environment.follows_apptainer && !is_shell &&
                                 script.section == "post" && !fs::exists(root / &kPostScript[1]);
     CYBELE_TRY(auto command, bring_script(script, brought, is_post_script));
     ScriptPackages packages(host_environment);
@@ -395,7 +395,7 @@ Result<ScriptEnd> run_inside(const fs::path& root,
     if (is_shell && !script.shell->terminal.empty()) {
         sandbox.environment["ENV"] = fmt::format("{}/{}.script", kBrought, script.section);
     }
-    if (host_environment.is_compatible && script.section == "post") {
+    if (host_environment.follows_apptainer && script.section == "post") {
         add_start_variables(sandbox.environment, root, "exec");
     }
     CYBELE_CHECK(add_network_files(host_environment, sandbox.mounts));
@@ -446,7 +446,7 @@ run_test(const fs::path& root, const HostEnvironment& host_environment, TestTree
                      {{"PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
                       {"HOME", "/root"},
                       {"LANG", "C"}});
-    if (host_environment.is_compatible) {
+    if (host_environment.follows_apptainer) {
         add_start_variables(sandbox.environment, root, "test");
     }
     for (const char* path : {"/tmp", "/var/tmp"}) {

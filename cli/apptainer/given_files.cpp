@@ -121,8 +121,8 @@ Result<void> check_given_files(const Session& session, const OtherCall& call) {
     }
     const std::string certificate = call.value("--certificate");
     if (verb == "verify" && is_missing(certificate)) {
-        session.inform_as_other("Verifying image with key material from certificate '" +
-                                printable(certificate) + "'");
+        session.inform_as_apptainer("Verifying image with key material from certificate '" +
+                                    printable(certificate) + "'");
         return fail(ErrorCode::kInput,
                     problem("verifying-certificate-missing",
                             "Failed to load certificate: " + not_there(certificate)));
@@ -133,9 +133,9 @@ Result<void> check_given_files(const Session& session, const OtherCall& call) {
                             : is_missing(key) ? not_there(key)
                                               : why_no_key(key, verb == "sign");
     if (!why.empty()) {
-        session.inform_as_other((verb == "sign" ? "Signing" : "Verifying") +
-                                std::string(" image with key material from '") + printable(key) +
-                                "'");
+        session.inform_as_apptainer((verb == "sign" ? "Signing" : "Verifying") +
+                                    std::string(" image with key material from '") +
+                                    printable(key) + "'");
         return fail(ErrorCode::kInput,
                     problem("signing-key-missing", "Failed to load key material: " + why));
     }

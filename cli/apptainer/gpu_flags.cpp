@@ -23,7 +23,8 @@ Result<void> check_gpu_flags(const Session& session, const OtherCall& call) {
                         problem("apptainer-option-not-supported", flag + " is not supported"),
                         "build steps see no GPU; compile in the job instead");
         }
-        session.inform_as_other("Could not find any " + flag.substr(2) + " files on this host!");
+        session.inform_as_apptainer("Could not find any " + flag.substr(2) +
+                                    " files on this host!");
     }
     return {};
 }

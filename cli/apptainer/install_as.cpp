@@ -76,7 +76,7 @@ Result<int> install(const Session& session, const LinkOptions& options) {
 
 } // namespace
 
-void install_other_name(CLI::App& app, Session& session) {
+void install_apptainer_name(CLI::App& app, Session& session) {
     auto options = std::make_shared<LinkOptions>();
     CLI::App* verb = add_verb(
         app,

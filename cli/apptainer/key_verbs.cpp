@@ -114,8 +114,8 @@ find_by_end(const Session& session, const pgp::Keyring& sent, const std::string&
     if (found == nullptr) {
         return find_sent(sent, wanted);
     }
-    session.warn_as_other("Other keys can end with " + wanted +
-                          ", too. This one has the fingerprint " + found->fingerprint() + ".");
+    session.warn_as_apptainer("Other keys can end with " + wanted +
+                              ", too. This one has the fingerprint " + found->fingerprint() + ".");
     return found;
 }
 
@@ -163,7 +163,7 @@ Result<int> push_key(const Session& session, const OtherCall& call) {
                ask_key_server(session, call, "/pks/add", "keytext=" + form_escaped(text)));
     const std::string line = answer.substr(0, answer.find('\n'));
     if (!line.empty()) {
-        session.inform_as_other("Key server response: " + printable(line));
+        session.inform_as_apptainer("Key server response: " + printable(line));
     }
     Session::print("public key `" + found->fingerprint() + "' pushed to server successfully\n");
     return 0;

@@ -26,7 +26,7 @@ Result<std::string> signing_key(const Session& session, const OtherCall& call) {
     auto fingerprint = call.has("--keyidx") ? key_at(session, call.value("--keyidx"))
                                             : ask_for_key(session, KeyFor::kSigning);
     if (!fingerprint) { // else signing reports it
-        session.inform_as_other("Signing image with PGP key material");
+        session.inform_as_apptainer("Signing image with PGP key material");
         return fingerprint;
     }
     if (::isatty(STDIN_FILENO) == 0 && is_locked(session, *fingerprint)) {
@@ -90,7 +90,7 @@ Result<OwnWords> key_new(Session& session, const OtherCall& call) {
     words.emplace_back("--pgp");
     const std::string bits = call.has("--bit-length") ? call.value("--bit-length") : "4096";
     if (bits != "3072" && bits != "4096") { // the reference makes weaker ones, too
-        session.warn_as_other("RSA keys have 3072 or 4096 bits here; this one has 4096.");
+        session.warn_as_apptainer("RSA keys have 3072 or 4096 bits here; this one has 4096.");
     }
     words.emplace_back(bits == "3072" ? "--algorithm=rsa" : "--algorithm=rsa-4096");
     ask_for_name(call, words);

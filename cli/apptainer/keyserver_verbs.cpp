@@ -76,8 +76,8 @@ Result<int> list_key_servers(const Session& session, const OtherCall& call) {
 
 Result<int> show_remote_status(const Session& session, const OtherCall& call) {
     const std::string name = call.words.empty() ? std::string() : call.words.front();
-    session.inform_as_other(name.empty() ? std::string("Checking status of default remote.")
-                                         : "Checking status of remote: " + printable(name));
+    session.inform_as_apptainer(name.empty() ? std::string("Checking status of default remote.")
+                                             : "Checking status of remote: " + printable(name));
     CYBELE_TRY(const Remotes remotes, all_remotes(session, call));
     if (!name.empty() && !remotes.all.contains(name)) {
         return fail(ErrorCode::kInput,
@@ -85,7 +85,7 @@ Result<int> show_remote_status(const Session& session, const OtherCall& call) {
     }
     return fail(ErrorCode::kEnvironment,
                 problem("apptainer-command-not-supported",
-                        "`" + session.other_name + " remote status` is not supported"),
+                        "`" + session.apptainer_name + " remote status` is not supported"),
                 "cybelectl has no central service",
                 "name the host in the address, and log in by `registry login`");
 }

@@ -121,8 +121,9 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
     CYBELE_CHECK(check_gpu_flags(session, call));
     CYBELE_TRY(const std::string compression, read_squashfs_arguments(call));
     if (call.has("--fix-perms")) {
-        session.warn_as_other("The --fix-perms option modifies the filesystem permissions on the "
-                              "resulting container.");
+        session.warn_as_apptainer(
+            "The --fix-perms option modifies the filesystem permissions on the "
+            "resulting container.");
     }
     add_login(session, call);
     std::vector<std::string> words = call.own_words();
@@ -188,7 +189,7 @@ Result<OwnWords> push(Session& session, const OtherCall& call) {
             "write oras://HOST/NAME:TAG");
     }
     if (call.has("--description") && scheme == "oras") {
-        session.warn_as_other("Description is not supported for push to oras. Ignoring it.");
+        session.warn_as_apptainer("Description is not supported for push to oras. Ignoring it.");
     }
     add_login(session, call);
     std::vector<std::string> words = call.own_words();
@@ -253,7 +254,7 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
     if (!call.has("--force") && !call.has("--dry-run")) {
         CYBELE_TRY(const bool is_wanted, ask_before_cleaning());
         if (!is_wanted) {
-            session.inform_as_other("Handle cleanup canceled");
+            session.inform_as_apptainer("Handle cleanup canceled");
             return OwnWords{{}, 0};
         }
     }
@@ -409,8 +410,9 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
         return create_overlay(session, call).map([](int code) { return OwnWords{{}, code}; });
     }
     if (verb == "completion") {
-        CYBELE_TRY(const std::string script,
-                   completion_of(session.other_name, call.words.empty() ? "" : call.words.front()));
+        CYBELE_TRY(
+            const std::string script,
+            completion_of(session.apptainer_name, call.words.empty() ? "" : call.words.front()));
         Session::print(script);
         return OwnWords{{}, 0};
     }

@@ -46,14 +46,15 @@ std::string proposal_for(const Session& session) {
 OwnWords wrong_usage(const Session& session, const std::string& verb, const Error& error) {
     const Fault& fault = error.faults().front();
     const std::string& message = fault.message;
-    const std::string name = verb.empty() ? session.other_name : verb.substr(verb.rfind(' ') + 1);
+    const std::string name =
+        verb.empty() ? session.apptainer_name : verb.substr(verb.rfind(' ') + 1);
     const std::string line =
         fault.id == "apptainer-command-unknown"
             ? "Error: " + message + "\n" + proposal_for(session) + "\n"
             : fmt::format("Error for command \"{}\": {}\n\n", name, printable(message));
     (void)std::fwrite(line.data(), 1, line.size(), stderr);
-    Session::print(fault.id == "apptainer-flag" ? flags_of(session.other_name, verb)
-                                                : usage_of(session.other_name, verb));
+    Session::print(fault.id == "apptainer-flag" ? flags_of(session.apptainer_name, verb)
+                                                : usage_of(session.apptainer_name, verb));
     return done(kWrongUsage);
 }
 
@@ -61,7 +62,7 @@ void print_version(const Session& session, const GlobalFlags& flags) {
     Session::print(fmt::format("{} version {}\n", "apptainer", kOtherVersion));
     if (flags.verbosity > 0) {
         Session::print(fmt::format(
-            "cybelectl {} answers by the name {}\n", CYBELE_VERSION, session.other_name));
+            "cybelectl {} answers by the name {}\n", CYBELE_VERSION, session.apptainer_name));
     }
 }
 
@@ -114,10 +115,10 @@ Result<OwnWords> start_words(Session& session, const GlobalFlags& flags, const S
     }
     CYBELE_TRY(std::optional<StartAs> start, std::move(read));
     if (!start) {
-        Session::print(help_of(session.other_name, std::string(verb.name)));
+        Session::print(help_of(session.apptainer_name, std::string(verb.name)));
         return done(0);
     }
-    session.tells_as_other = !flags.is_quiet && !flags.is_silent;
+    session.prints_info = !flags.is_quiet && !flags.is_silent;
     start->verbosity = flags.verbosity;
     start->is_quiet = flags.is_quiet;
     start->is_silent = flags.is_silent;
@@ -280,7 +281,7 @@ Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const O
         return wrong_usage(session, std::string(verb.verb), call.error());
     }
     if (call->wants_help) {
-        Session::print(help_of(session.other_name, std::string(verb.verb)));
+        Session::print(help_of(session.apptainer_name, std::string(verb.verb)));
         return done(0);
     }
     CYBELE_CHECK(add_variables(session, *call));
@@ -293,7 +294,7 @@ Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const O
     call->group_file = flags.group_file;
     session.is_quiet = session.is_quiet || flags.is_quiet;
     session.is_silent = flags.is_silent;
-    session.tells_as_other = !session.is_quiet;
+    session.prints_info = !session.is_quiet;
     auto translated = translate(session, *call);
     if (!translated && translated.error().code() == ErrorCode::kUsage) {
         return wrong_usage(session, std::string(verb.verb), translated.error());
@@ -343,7 +344,7 @@ group_words(const Session& session, const GlobalFlags& flags, const std::string&
             verb,
             Error(ErrorCode::kUsage, problem("apptainer-command-line", "invalid command")));
     }
-    Session::print(help_of(session.other_name, verb));
+    Session::print(help_of(session.apptainer_name, verb));
     return done(0);
 }
 
@@ -353,11 +354,11 @@ Result<OwnWords> help_words(const Session& session, std::size_t at) {
         if (word != "-h" && word != "--help") {
             return wrong_usage(session, "help", unknown_flag(word));
         }
-        Session::print(help_of(session.other_name, "help"));
+        Session::print(help_of(session.apptainer_name, "help"));
         return done(0);
     }
     if (at >= session.words.size()) {
-        Session::print(help_of(session.other_name, ""));
+        Session::print(help_of(session.apptainer_name, ""));
         return done(0);
     }
     const std::string verb = verb_at(session.words, at);
@@ -368,12 +369,12 @@ Result<OwnWords> help_words(const Session& session, std::size_t at) {
         for (std::size_t i = at; i < session.words.size(); ++i) {
             topics += (topics.empty() ? "`" : " `") + printable(session.words[i]) + "`";
         }
-        const std::string usage = usage_of(session.other_name, "");
+        const std::string usage = usage_of(session.apptainer_name, "");
         Session::print("Unknown help topic [" + topics + "]\n" +
                        usage.substr(0, usage.rfind("\nRun '")));
         return done(0);
     }
-    Session::print(help_of(session.other_name, verb));
+    Session::print(help_of(session.apptainer_name, verb));
     return done(0);
 }
 
@@ -383,7 +384,7 @@ Result<OwnWords> verb_words(Session& session,
                             const std::string& verb,
                             const OtherVerb& other) {
     if (!other.refused.empty() && asks_for_help(session.words, flags.at)) {
-        Session::print(help_of(session.other_name, verb));
+        Session::print(help_of(session.apptainer_name, verb));
         return done(0);
     }
     if (!other.refused.empty() && is_group(verb)) {
@@ -393,14 +394,14 @@ Result<OwnWords> verb_words(Session& session,
         if (auto read = check_refused_words(session.words, flags.at, other); !read) {
             return wrong_usage(session, verb, read.error());
         }
-        session.tells_as_other = !flags.is_quiet && !flags.is_silent;
+        session.prints_info = !flags.is_quiet && !flags.is_silent;
         if (const auto refused = refused_as_reference(session, verb)) {
             CYBELE_TRY(const int code, *refused);
             return done(code);
         }
         return fail(ErrorCode::kEnvironment,
                     problem("apptainer-command-not-supported",
-                            "`" + session.other_name + " " + verb + "` is not supported"),
+                            "`" + session.apptainer_name + " " + verb + "` is not supported"),
                     std::string(other.refused));
     }
     return other_words(session, flags, other);
@@ -417,7 +418,7 @@ Result<OwnWords> own_words(Session& session) {
         return wrong_usage(session, "", flags.error());
     }
     if (flags->wants_help) { // before a command it counts, whatever follows
-        Session::print(help_of(session.other_name, ""));
+        Session::print(help_of(session.apptainer_name, ""));
         return done(0);
     }
     if (flags->wants_version) {
@@ -427,7 +428,7 @@ Result<OwnWords> own_words(Session& session) {
     const bool has_verb = flags->at < session.words.size() && !flags->has_end &&
                           !session.words[flags->at].empty() && session.words[flags->at] != "-";
     if (!has_verb) {
-        Session::print(usage_of(session.other_name, ""));
+        Session::print(usage_of(session.apptainer_name, ""));
         return done(kWrongUsage);
     }
     flags->group_file = take_group_file(session.words, flags->at);
@@ -460,7 +461,7 @@ Result<OwnWords> own_words(Session& session) {
                              problem("apptainer-command-unknown",
                                      fmt::format("unknown command \"{}\" for \"{}\"",
                                                  printable(verb),
-                                                 session.other_name))));
+                                                 session.apptainer_name))));
 }
 
 } // namespace cybele::cli

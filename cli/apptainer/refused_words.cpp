@@ -100,7 +100,7 @@ std::optional<Result<int>> refused_as_reference(const Session& session, const st
         return refuse_delete(session.words);
     }
     if (verb == "keyserver logout") { // a server without a login is none to leave there
-        session.inform_as_other("Logout succeeded");
+        session.inform_as_apptainer("Logout succeeded");
         return Result<int>(0);
     }
     const std::vector<std::string>& words = session.words;

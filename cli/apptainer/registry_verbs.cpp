@@ -98,7 +98,7 @@ Result<void> note_login(const Session& session,
     }
     CYBELE_CHECK(write_remotes(file, remotes, call.group_file.empty()));
     if (is_there) {
-        session.inform_as_other("Token stored in " + file.native());
+        session.inform_as_apptainer("Token stored in " + file.native());
     }
     return {};
 }
@@ -106,7 +106,7 @@ Result<void> note_login(const Session& session,
 void note_old_name(const Session& session, const OtherCall& call) {
     const std::string verb(call.verb->verb);
     if (verb.starts_with("remote ")) {
-        session.warn_as_other(
+        session.warn_as_apptainer(
             fmt::format("'{}' is deprecated for registries or keyservers and will be "
                         "removed in a future release; running 'registry {}'",
                         verb,
@@ -137,7 +137,7 @@ Result<int> registry_login(const Session& session, const OtherCall& call) {
     CYBELE_CHECK(tried.ping());
     const auto file = registry::login_file(call.value("--authfile"), session.environment);
     CYBELE_CHECK(registry::write_login(file, host, login));
-    session.inform_as_other("Token stored in " + printable(file.native()));
+    session.inform_as_apptainer("Token stored in " + printable(file.native()));
     CYBELE_CHECK(note_login(session, call, place.address, true));
     return 0;
 }
@@ -151,14 +151,15 @@ Result<int> registry_logout(const Session& session, const OtherCall& call) {
         const auto file = registry::login_file(call.value("--authfile"), session.environment);
         CYBELE_TRY(const bool is_erased, registry::erase_login(file, host));
         if (is_erased) {
-            session.inform_as_other("Token removed from " + printable(file.native()));
+            session.inform_as_apptainer("Token removed from " + printable(file.native()));
         } else {
-            session.warn_as_other("There is no existing login to registry \"" + printable(host) +
-                                  "\".");
+            session.warn_as_apptainer("There is no existing login to registry \"" +
+                                      printable(host) + "\".");
         }
         CYBELE_CHECK(note_login(session, call, address, false));
     }
-    session.inform_as_other("Logout succeeded"); // also of a key server, which has no login here
+    session.inform_as_apptainer(
+        "Logout succeeded"); // also of a key server, which has no login here
     return 0;
 }
 

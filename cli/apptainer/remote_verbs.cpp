@@ -132,7 +132,7 @@ Result<void> check_flags(const Session& session, const OtherCall& call) {
                     "Unable to modify global endpoint configuration file: not root user"));
     }
     if (is_add && call.words[1].starts_with("https://")) {
-        session.inform_as_other("--insecure ignored for https remote");
+        session.inform_as_apptainer("--insecure ignored for https remote");
     }
     if (is_add && call.words[1].starts_with("http://") && !call.has("--insecure")) {
         return refuse(problem("remote-not-secure",
@@ -197,11 +197,11 @@ Result<int> remote_verb(const Session& session, const OtherCall& call) {
     if (is_global) { // every user reads it, unless root has closed it, for it may hold tokens
         fs::permissions(file, fs::exists(before) ? before.permissions() : fs::perms(0644), failed);
     }
-    session.inform_as_other(fmt::format("Remote \"{}\" {}.",
-                                        printable(name),
-                                        verb == "remote add"   ? "added"
-                                        : verb == "remote use" ? "now in use"
-                                                               : "removed"));
+    session.inform_as_apptainer(fmt::format("Remote \"{}\" {}.",
+                                            printable(name),
+                                            verb == "remote add"   ? "added"
+                                            : verb == "remote use" ? "now in use"
+                                                                   : "removed"));
     return 0;
 }
 
@@ -217,7 +217,7 @@ Result<std::optional<int>> endpoint_access(const Session& session, const OtherCa
         std::erase_if(meant->second.others,
                       [](const yaml::Entry& entry) { return entry.first.scalar == "Token"; });
         CYBELE_CHECK(write_remotes(file, remotes, call.group_file.empty()));
-        session.inform_as_other("Logout succeeded");
+        session.inform_as_apptainer("Logout succeeded");
         return std::optional<int>(0);
     }
     std::string token = "of a terminal";

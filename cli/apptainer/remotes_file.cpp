@@ -136,8 +136,8 @@ Result<void> add_system_remotes(const Session& session, Remotes& remotes) {
     for (auto& [name, remote] : system.all) {
         const auto known = remotes.all.find(name);
         if (known != remotes.all.end() && !known->second.is_system) {
-            session.inform_as_other(printable(name) +
-                                    " defined both globally and individually, using individual");
+            session.inform_as_apptainer(
+                printable(name) + " defined both globally and individually, using individual");
             continue;
         }
         remote.is_system = true;

@@ -141,7 +141,8 @@ Result<void> check_update(const BuildOptions& options) {
     std::error_code failed;
     const bool is_there = std::filesystem::is_directory(
         std::filesystem::path(options.output) / ".singularity.d", failed);
-    const bool is_image = options.build.definition.is_compatible; // as there, which adds nothing
+    const bool is_image =
+        options.build.definition.follows_apptainer; // as there, which adds nothing
     if (options.sandbox.is_sandbox && is_there && (is_image || is_document(options.source))) {
         return {};
     }
@@ -195,13 +196,13 @@ void show_phases(const Session& session, pipeline::ImageBuild& request) {
 
 /// Called as apptainer, --force replaces the sandbox, and --update does not count.
 bool is_updated(const Session& session, const BuildOptions& options) {
-    return options.sandbox.is_update && !(!session.other_name.empty() && options.build.force);
+    return options.sandbox.is_update && !(session.is_apptainer() && options.build.force);
 }
 
 /// The request of the library, from the words of the command line.
 Result<void> prepare_request(Session& session, BuildOptions& options) {
     pipeline::ImageBuild& request = options.build;
-    options.access.may_be_plain = !session.other_name.empty();
+    options.access.may_be_plain = session.is_apptainer();
     CYBELE_TRY(request.settings,
                build_settings(session,
                               {request.settings.builder,
@@ -216,7 +217,7 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
                                    : std::string()}));
     request.source = options.source;
     request.output = options.output;
-    request.definition.is_compatible = !session.other_name.empty();
+    request.definition.follows_apptainer = session.is_apptainer();
     request.settings.bases.architecture = options.sandbox.architecture;
     CYBELE_CHECK(take_binds(options));
     if (is_updated(session, options)) {
@@ -227,7 +228,7 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
     if (options.sandbox.is_sandbox) {
         CYBELE_CHECK(check_sandbox_options(options));
         CYBELE_CHECK(
-            check_sandbox(options.output, request.force, request.definition.is_compatible));
+            check_sandbox(options.output, request.force, request.definition.follows_apptainer));
     }
     request.settings.sign_passphrase = passphrase_source(session, options.signing.passphrase);
     request.steps.runs_tests = !options.steps.no_test;
@@ -260,7 +261,7 @@ void print_built(const Session& session, const pipeline::BuiltImage& built) {
 
 /// By the name of Apptainer, --force replaces a sandbox by an image.
 bool request_replaces_sandbox(const Session& session, const BuildOptions& options) {
-    return !session.other_name.empty() && options.build.force && !options.sandbox.is_sandbox &&
+    return session.is_apptainer() && options.build.force && !options.sandbox.is_sandbox &&
            is_sandbox(options.output);
 }
 
@@ -309,11 +310,11 @@ Result<int> build(Session& session, BuildOptions& options) {
     if (!options.sandbox.is_sandbox) {
         print_built(session, built);
         tell_git(session, built.image.native());
-        session.inform_as_other("Build complete: " + printable(options.output));
+        session.inform_as_apptainer("Build complete: " + printable(options.output));
         return 0;
     }
     CYBELE_CHECK(make_sandbox_of(built.image, options.output));
-    session.inform_as_other("Build complete: " + printable(options.output));
+    session.inform_as_apptainer("Build complete: " + printable(options.output));
     if (!session.is_quiet) {
         Session::print("built " + printable(options.output) + "\n");
     }
@@ -330,7 +331,7 @@ std::string built_line(const std::string& image, std::uint64_t bytes, bool is_si
 }
 
 void tell_git(const Session& session, const std::string& image) {
-    if (session.is_json() || !session.other_name.empty()) {
+    if (session.is_json() || session.is_apptainer()) {
         return;
     }
     const auto line = line_against_git(session.environment, image);

@@ -65,7 +65,7 @@ void place_steps(std::vector<recipes::Step>& steps, const std::vector<std::size_
 Result<void> take_dockerfile(Session& session, BuildOptions& options) {
     const fs::path source = options.source;
     recipes::ImportRequest request;
-    request.text = session.other_name.empty() ? dockerfile_text(source) : std::string();
+    request.text = session.is_apptainer() ? std::string() : dockerfile_text(source);
     if (request.text.empty()) {
         return {};
     }

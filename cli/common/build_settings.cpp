@@ -90,9 +90,9 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
     build.bases.program = session.program;
     CYBELE_TRY(build.bases.store, store_root(session));
     build.reporter.is_verbose = session.verbosity > 0;
-    build.reporter.output = !session.other_name.empty() ? builder::StepOutput::kStreams
-                            : session.verbosity > 0     ? builder::StepOutput::kErrors
-                                                        : builder::StepOutput::kKept;
+    build.reporter.output = session.is_apptainer()  ? builder::StepOutput::kStreams
+                            : session.verbosity > 0 ? builder::StepOutput::kErrors
+                                                    : builder::StepOutput::kKept;
     // Outputs of stages that run at once would be mixed.
     build.stages_at_once = build.reporter.output != builder::StepOutput::kKept ? 1
                            : flags.jobs == 0                                   ? cores()
@@ -100,7 +100,7 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
     build.time.now = session.now();
     build.time.is_deterministic = session.is_deterministic();
     const auto told = std::make_shared<ReferenceBuild>(session, flags.makes_sandbox, flags.updated);
-    if (session.tells_as_other) {
+    if (session.prints_info) {
         build.reporter.on_phase = [told](const std::string& phase, const std::string& value) {
             told->phase(phase, value);
         };

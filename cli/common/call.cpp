@@ -61,7 +61,7 @@ std::vector<std::string> words_of(int argc, char** argv) {
     return words;
 }
 
-std::string other_name_of(std::string_view path) {
+std::string apptainer_name_of(std::string_view path) {
     const std::string_view name = last_part(path);
     if (name == kRunner) {
         return "singularity";
@@ -84,7 +84,7 @@ int code_of_verb(const Session& session) {
     const auto& words = session.words;
     const auto group = std::find_if_not(
         words.begin(), words.end(), [](const std::string& word) { return word.starts_with('-'); });
-    if (session.other_name.empty() || group == words.end() || group + 1 == words.end()) {
+    if (!session.is_apptainer() || group == words.end() || group + 1 == words.end()) {
         return 0;
     }
     for (const Row& row : kCodes) {
@@ -147,13 +147,13 @@ int act(const Session& session) {
     const auto code = do_action(session);
     if (code) {
         const bool is_programs = session.refuses_with_255;
-        return session.other_name.empty() || is_programs || *code == 0 ? *code : kRefusedToRun;
+        return !session.is_apptainer() || is_programs || *code == 0 ? *code : kRefusedToRun;
     }
     session.note(code.error().faults());
     if (const int own = code_of_verb(session); own != 0) {
         return own;
     }
-    return session.refuses_with_255 || !session.other_name.empty()
+    return session.refuses_with_255 || session.is_apptainer()
                ? kRefusedToRun
                : static_cast<int>(code.error().code());
 }
@@ -175,7 +175,7 @@ void open_standard_streams(bool as_apptainer) {
 } // namespace
 
 int guarded(int (*call)(int, char**, void (*)(int)), int argc, char** argv) {
-    open_standard_streams(argc > 0 && !other_name_of(argv[0]).empty());
+    open_standard_streams(argc > 0 && !apptainer_name_of(argv[0]).empty());
     auto* const sigpipe_before = std::signal(SIGPIPE, SIG_IGN); // NOLINT: before any thread
     ignore_file_size_signal();
     try {

@@ -23,7 +23,7 @@ void learn(Session& session, void (*sigpipe_before)(int));
 
 /// "apptainer" or "singularity" where the last part of the path is that, the latter for
 /// "run-singularity", too; else empty.
-[[nodiscard]] std::string other_name_of(std::string_view path);
+[[nodiscard]] std::string apptainer_name_of(std::string_view path);
 
 /// Does what the command line asked for; a refusal is told on standard error. The exit code.
 [[nodiscard]] int act(const Session& session);

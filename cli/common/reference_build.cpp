@@ -52,13 +52,13 @@ bool is_sif(const std::string& file) {
 void tell_build_starts(const Session& session) {
     static bool is_told = false;
     if (!is_told) {
-        session.inform_as_other("Starting build...");
+        session.inform_as_apptainer("Starting build...");
     }
     is_told = true;
 }
 
 void ReferenceBuild::phase(const std::string& name, const std::string& value) {
-    if (name != "planned" || !session_->tells_as_other) {
+    if (name != "planned" || !session_->prints_info) {
         return;
     }
     const auto plan = nlohmann::json::parse(value, nullptr, false);
@@ -101,15 +101,15 @@ void ReferenceBuild::enter(std::size_t stage) {
         return;
     }
     if (comes_from_registry(stages_[at_].agent)) {
-        session_->inform_as_other("Fetching OCI image...");
+        session_->inform_as_apptainer("Fetching OCI image...");
     } else if (stages_[at_].agent == "oras" || stages_[at_].agent == "library") {
-        session_->inform_as_other("Downloading " + stages_[at_].agent + " image");
+        session_->inform_as_apptainer("Downloading " + stages_[at_].agent + " image");
     } else if (stages_[at_].agent == "localimage" && is_sif(stages_[at_].source)) {
         const std::string& keys = stages_[at_].fingerprints;
-        session_->inform_as_other(keys.empty()
-                                      ? "Verifying bootstrap image " + printable(shown_base())
-                                      : "Checking bootstrap image verifies with fingerprint(s): [" +
-                                            printable(keys) + "]");
+        session_->inform_as_apptainer(
+            keys.empty() ? "Verifying bootstrap image " + printable(shown_base())
+                         : "Checking bootstrap image verifies with fingerprint(s): [" +
+                               printable(keys) + "]");
     }
 }
 
@@ -126,12 +126,12 @@ void ReferenceBuild::tell_base() {
     }
     has_base_ = true;
     if (is_updated()) {
-        session_->inform_as_other("Building into existing container: " + printable(updated_));
+        session_->inform_as_apptainer("Building into existing container: " + printable(updated_));
     } else if (comes_from_registry(stages_[at_].agent)) {
-        session_->inform_as_other("Extracting OCI image...");
-        session_->inform_as_other("Inserting Apptainer configuration...");
+        session_->inform_as_apptainer("Extracting OCI image...");
+        session_->inform_as_apptainer("Inserting Apptainer configuration...");
     } else if (stages_[at_].agent == "localimage") {
-        session_->inform_as_other("Extracting local image...");
+        session_->inform_as_apptainer("Extracting local image...");
     }
 }
 
@@ -143,7 +143,7 @@ void ReferenceBuild::tell_metadata() {
     for (const auto& [section, text] : kMetadata) {
         const auto& all = stages_[at_].sections;
         if (contains(all, section)) {
-            session_->inform_as_other(text);
+            session_->inform_as_apptainer(text);
         }
     }
 }
@@ -151,7 +151,7 @@ void ReferenceBuild::tell_metadata() {
 void ReferenceBuild::tell_copies(std::string_view step) {
     for (const PlannedStep& one : stages_[at_].steps) {
         for (const std::string& copy : one.name == step ? one.copies : std::vector<std::string>()) {
-            session_->inform_as_other("Copying " + printable(copy));
+            session_->inform_as_apptainer("Copying " + printable(copy));
         }
     }
 }
@@ -166,8 +166,8 @@ bool ReferenceBuild::runs_scripts() const {
 }
 
 void ReferenceBuild::tell_pack() {
-    session_->inform_as_other(makes_sandbox_ ? "Creating sandbox directory..."
-                                             : "Creating SIF file...");
+    session_->inform_as_apptainer(makes_sandbox_ ? "Creating sandbox directory..."
+                                                 : "Creating SIF file...");
 }
 
 void ReferenceBuild::tell_rest() {
@@ -183,7 +183,7 @@ void ReferenceBuild::tell_rest() {
 
 void ReferenceBuild::step(const builder::StepEvent& event) {
     using Kind = builder::StepEvent::Kind;
-    if (!session_->tells_as_other || stages_.empty() || event.kind == Kind::kNote) {
+    if (!session_->prints_info || stages_.empty() || event.kind == Kind::kNote) {
         return;
     }
     if (event.kind == Kind::kUnchanged && !runs_scripts()) { // nothing that is run would be missed
@@ -191,7 +191,7 @@ void ReferenceBuild::step(const builder::StepEvent& event) {
         return;
     }
     if (event.kind == Kind::kUnchanged || event.kind == Kind::kReused) {
-        session_->inform_as_other(event.line + "; --disable-cache builds it again");
+        session_->inform_as_apptainer(event.line + "; --disable-cache builds it again");
         return;
     }
     const auto named = std::ranges::find(stages_, event.stage, &PlannedStage::name);
@@ -213,7 +213,7 @@ void ReferenceBuild::step(const builder::StepEvent& event) {
     tell_copies(event.step);
     for (const auto& [script, text] : kScripts) {
         if (event.step.starts_with(script)) {
-            session_->inform_as_other(text);
+            session_->inform_as_apptainer(text);
         }
     }
     if (is_pack) {

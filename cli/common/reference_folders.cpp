@@ -14,7 +14,7 @@ namespace cybele::cli {
 namespace fs = std::filesystem;
 
 void use_reference_cache(Session& session) {
-    if (session.other_name.empty()) {
+    if (!session.is_apptainer()) {
         return;
     }
     const std::string chosen = session.environment.get_or(
@@ -31,7 +31,7 @@ void use_reference_cache(Session& session) {
 }
 
 Result<std::optional<TempDirectory>> use_temporary_cache(Session& session) {
-    if (session.other_name.empty()) {
+    if (!session.is_apptainer()) {
         return std::optional<TempDirectory>();
     }
     const fs::path usual = session.environment.cache_directory();

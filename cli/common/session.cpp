@@ -62,7 +62,7 @@ void Session::say(std::string_view line) const {
     }
 }
 
-void Session::warn_as_other(std::string_view text) const {
+void Session::warn_as_apptainer(std::string_view text) const {
     if (!is_silent) {
         const std::string line = "WARNING: " + std::string(text) + "\n";
         (void)std::fwrite(line.data(), 1, line.size(), stderr);
@@ -70,8 +70,8 @@ void Session::warn_as_other(std::string_view text) const {
     }
 }
 
-void Session::inform_as_other(std::string_view text) const {
-    if (tells_as_other) {
+void Session::inform_as_apptainer(std::string_view text) const {
+    if (prints_info) {
         const std::string line = "INFO:    " + std::string(text) + "\n";
         (void)std::fwrite(line.data(), 1, line.size(), stderr);
         touch();
@@ -115,7 +115,7 @@ void Session::note(const std::vector<Fault>& all, bool are_errors) const {
     }
     std::string text = has_json_messages() ? shown_faults_json(faults)
                                            : shown_faults(faults, is_coloured, verbosity > 0);
-    if (!other_name.empty()) {
+    if (is_apptainer()) {
         text = shown_faults_as_apptainer(faults, starts_container);
     }
     (void)std::fwrite(text.data(), 1, text.size(), stderr);

@@ -40,11 +40,10 @@ inline constexpr std::string_view kMessagesVariable = "CYBELE_MESSAGES";
 /// What one call of the program holds: its environment, its streams and what the verb is to do.
 struct Session {
     Environment environment;
-    /// "apptainer" or "singularity", where the program was called by such a name: then it speaks,
-    /// and ends, as that program does. Empty: by any other name.
-    std::string other_name;
-    /// By such a name: the lines with which that program tells what it does. Not with --quiet.
-    bool tells_as_other = false;
+    /// "apptainer" or "singularity", where the program was called by such a name: then its messages
+    /// and exit codes are those of that program. Empty: by any other name.
+    std::string apptainer_name;
+    bool prints_info = false;       ///< by such a name: INFO lines, without --quiet
     std::string program;            ///< path of this program; empty in the small one that starts
     std::vector<std::string> words; ///< of the command line, behind the program's name
     std::string format = "text";
@@ -77,6 +76,9 @@ struct Session {
     /// Unset in the small program that starts.
     LongWork* long_work = nullptr;
 
+    [[nodiscard]] bool is_apptainer() const {
+        return !apptainer_name.empty();
+    }
     [[nodiscard]] bool is_json() const {
         return format == "json";
     }
@@ -105,9 +107,9 @@ struct Session {
     /// A progress line on standard error: on a terminal, with -v, or a `warning: `; not with -q.
     void say(std::string_view line) const;
     /// By the name of Apptainer: its line "INFO:    TEXT" on standard error; not with -q.
-    void inform_as_other(std::string_view text) const;
+    void inform_as_apptainer(std::string_view text) const;
     /// Its line "WARNING: TEXT"; not with -s.
-    void warn_as_other(std::string_view text) const;
+    void warn_as_apptainer(std::string_view text) const;
     /// A step of what may take long: as say(), with the seconds since the start. Where nothing was
     /// written for ten seconds the line comes (again), also without a terminal; not with -q, nor
     /// where messages are JSON.
@@ -122,7 +124,7 @@ struct Session {
     /// Whether warnings are written; by the name of Apptainer -q leaves them and -s does not,
     /// as there.
     [[nodiscard]] bool has_warnings() const {
-        return !is_silent && (!is_quiet || !other_name.empty());
+        return !is_silent && (!is_quiet || is_apptainer());
     }
     /// Writes to standard output; a closed pipe ends the program quietly.
     static void print(std::string_view text);
@@ -170,7 +172,7 @@ void install_init(CLI::App& app, Session& session);
 void install_site(CLI::App& app, Session& session);
 void install_generate(CLI::App& app, Session& session);
 void install_host(CLI::App& app, Session& session);
-void install_other_name(CLI::App& app, Session& session);
+void install_apptainer_name(CLI::App& app, Session& session);
 void install_explain(CLI::App& app, Session& session);
 void install_help(CLI::App& app, Session& session);
 void install_completion(CLI::App& app, Session& session);

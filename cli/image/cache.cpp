@@ -228,7 +228,7 @@ Result<int> prune(Session& session, const CacheOptions& options) {
         Session::print(json_text(document) + "\n");
         return 0;
     }
-    if (!session.other_name.empty() && !options.is_dry) {
+    if (session.is_apptainer() && !options.is_dry) {
         return 0; // as by the reference, nothing is printed
     }
     Session::print(

@@ -42,9 +42,9 @@ struct InspectOptions {
 /// By the name of Apptainer the definition of the image is shown for each application, and an
 /// application that is missing has nothing else to show.
 Result<images::Inspection>
-app_of(const images::Inspection& inspection, const std::string& name, bool is_other) {
+app_of(const images::Inspection& inspection, const std::string& name, bool is_apptainer) {
     const auto found = inspection.apps.find(name);
-    if (is_other) {
+    if (is_apptainer) {
         images::Inspection app =
             found == inspection.apps.end() ? images::Inspection{} : found->second;
         app.definition = inspection.is_of_object ? inspection.definition : std::string();
@@ -69,8 +69,8 @@ app_of(const images::Inspection& inspection, const std::string& name, bool is_ot
 /// The applications that --list-apps lists as JSON: by the name of Apptainer their names only,
 /// where the image has no metadata object that holds them.
 std::map<std::string, images::Inspection> listed_apps(const images::Inspection& inspection,
-                                                      bool is_other) {
-    if (!is_other || inspection.is_of_object) {
+                                                      bool is_apptainer) {
+    if (!is_apptainer || inspection.is_of_object) {
         return inspection.apps;
     }
     std::map<std::string, images::Inspection> apps;
@@ -84,20 +84,20 @@ std::map<std::string, images::Inspection> listed_apps(const images::Inspection& 
 Result<images::Inspection> shown_as_json(const InspectOptions& options,
                                          const images::Inspection& inspection,
                                          const MetadataChoice& choice,
-                                         bool is_other) {
+                                         bool is_apptainer) {
     images::Inspection shown =
         options.app.empty() ? chosen(inspection, choice) : images::Inspection{};
     if (options.list_apps) {
-        shown.apps = listed_apps(inspection, is_other);
+        shown.apps = listed_apps(inspection, is_apptainer);
     }
     if (options.app.empty()) {
         return shown;
     }
-    CYBELE_TRY(const auto app, app_of(inspection, options.app, is_other));
+    CYBELE_TRY(const auto app, app_of(inspection, options.app, is_apptainer));
     if (choice.deffile) {
         shown.definition = app.definition;
     }
-    const bool is_definition_only = is_other && inspection.is_of_object && choice.deffile &&
+    const bool is_definition_only = is_apptainer && inspection.is_of_object && choice.deffile &&
                                     !choice.runscript && !choice.startscript && !choice.test &&
                                     !choice.helpfile && !choice.labels && !choice.environment;
     if (inspection.apps.contains(options.app) && !is_definition_only &&
@@ -112,17 +112,17 @@ Result<images::Inspection> shown_as_json(const InspectOptions& options,
 Result<int> print_as_text(const InspectOptions& options,
                           const images::Inspection& inspection,
                           const MetadataChoice& choice,
-                          bool is_other) {
+                          bool is_apptainer) {
     for (const auto& [name, ignored] : inspection.apps) {
         if (options.list_apps) {
             Session::print(printable(name) + "\n");
         }
     }
     if (options.app.empty()) {
-        print_metadata(inspection, choice, is_other && !inspection.is_of_object);
+        print_metadata(inspection, choice, is_apptainer && !inspection.is_of_object);
         return 0;
     }
-    CYBELE_TRY(const auto app, app_of(inspection, options.app, is_other));
+    CYBELE_TRY(const auto app, app_of(inspection, options.app, is_apptainer));
     print_metadata(app, choice);
     return 0;
 }
@@ -130,7 +130,7 @@ Result<int> print_as_text(const InspectOptions& options,
 Result<int> show_metadata(const Session& session,
                           const InspectOptions& options,
                           const images::Contents& contents) {
-    const bool is_other = !session.other_name.empty();
+    const bool is_apptainer = session.is_apptainer();
     CYBELE_TRY(const auto inspection, images::inspect_contents(contents));
     auto choice = options.metadata;
     if (!choice.any() && !options.list_apps) {
@@ -141,11 +141,11 @@ Result<int> show_metadata(const Session& session,
         return 0;
     }
     if (options.json) {
-        CYBELE_TRY(const auto shown, shown_as_json(options, inspection, choice, is_other));
+        CYBELE_TRY(const auto shown, shown_as_json(options, inspection, choice, is_apptainer));
         Session::print(reference_json(shown));
         return 0;
     }
-    return print_as_text(options, inspection, choice, is_other);
+    return print_as_text(options, inspection, choice, is_apptainer);
 }
 
 bool is_wanted_app(const InspectOptions& options, const std::string& path) {
@@ -273,7 +273,7 @@ Result<void> show_surveyed(Session& session,
 Result<int> inspect(Session& session, const InspectOptions& options) {
     CYBELE_TRY(const std::string path, image_path(session, options.image));
     CYBELE_TRY(const auto contents, images::open_contents(path));
-    if (!session.other_name.empty()) {
+    if (session.is_apptainer()) {
         CYBELE_CHECK(check_has_shell(path, contents));
     }
     if (options.sbom) {

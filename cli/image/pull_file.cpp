@@ -32,13 +32,13 @@ pull_sandbox(const Session& session, const FilePullRequest& wish, const StartOpt
     command.environment = environment_of_pull(session, options).all();
     command.output = Command::Stream::kDiscard;
     command.errors = Command::Stream::kInherit;
-    session.inform_as_other("Starting build...");
+    session.inform_as_apptainer("Starting build...");
     CYBELE_TRY(const Outcome outcome, run_process(command));
     if (outcome.ok()) {
         for (const std::string& line : {std::string("Extracting local image..."),
                                         std::string("Creating sandbox directory..."),
                                         "Build complete: " + printable(wish.output)}) {
-            session.inform_as_other(line);
+            session.inform_as_apptainer(line);
         }
     }
     return outcome.shell_code();

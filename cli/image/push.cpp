@@ -136,7 +136,7 @@ Result<Pushed> push_one(const Session& session, const TransferOptions& options) 
     CYBELE_CHECK(check_signatures(options, request.file));
     const HttpClient client = HttpClient::find(session.environment, session.program);
     auto access = static_cast<const AccessOptions&>(options);
-    access.may_be_plain = !session.other_name.empty();
+    access.may_be_plain = session.is_apptainer();
     CYBELE_TRY(const auto transport, make_transport(session, access, client, "pushing"));
     CYBELE_TRY(const registry::PushResult done,
                registry::push(transport, request).map_error(during("pushing the image", "push")));
@@ -195,7 +195,7 @@ Result<int> push(const Session& session, const TransferOptions& options) {
     } else if (!session.is_quiet) {
         Session::print(pushed_line(pushed) + "\n");
     }
-    session.inform_as_other("Upload complete");
+    session.inform_as_apptainer("Upload complete");
     return 0;
 }
 

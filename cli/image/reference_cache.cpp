@@ -250,17 +250,18 @@ tell_reference_cleaning(const Session& session, int days, const std::vector<std:
             entries = {"blobs", "index.json", "oci-layout"};
         }
         if (entries.empty()) {
-            session.inform_as_other("No cached files to remove at " +
-                                    (reference_cache_folder(session) / type).native());
+            session.inform_as_apptainer("No cached files to remove at " +
+                                        (reference_cache_folder(session) / type).native());
         }
         for (const std::string& entry : entries) {
-            session.inform_as_other(fmt::format("Removing {} cache entry: {}", type, entry));
+            session.inform_as_apptainer(fmt::format("Removing {} cache entry: {}", type, entry));
         }
     }
     for (const std::string& type : types) { // of a part that does not exist
         if (!is_image_type(type) && type != kBlobs) {
-            session.inform_as_other("No cached files to remove at " +
-                                    printable((reference_cache_folder(session) / type).native()));
+            session.inform_as_apptainer(
+                "No cached files to remove at " +
+                printable((reference_cache_folder(session) / type).native()));
         }
     }
     return {};

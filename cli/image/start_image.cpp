@@ -91,7 +91,7 @@ std::string name_of(std::string_view uri) {
 std::string authfile_of(const Session& session, const StartOptions& options) {
     const Environment environment = environment_of_pull(session, options);
     for (const std::string prefix : {"APPTAINER_", "SINGULARITY_", ""}) {
-        if (!session.other_name.empty() && environment.get(prefix + "DOCKER_USERNAME") &&
+        if (session.is_apptainer() && environment.get(prefix + "DOCKER_USERNAME") &&
             environment.get(prefix + "DOCKER_PASSWORD")) {
             return {};
         }
@@ -104,7 +104,7 @@ AccessOptions access_of(const Session& session, const StartOptions& options) {
     access.ca_file = options.ca_file;
     access.authfile = authfile_of(session, options);
     access.is_plain = options.has_plain_http;
-    access.may_be_plain = !session.other_name.empty() && options.image.starts_with("oras://");
+    access.may_be_plain = session.is_apptainer() && options.image.starts_with("oras://");
     return access;
 }
 
@@ -119,7 +119,7 @@ Result<void> convert(const Session& session,
                      const fs::path& file) {
     for (const char* const line :
          {"Converting OCI blobs to SIF format", "Starting build...", "Fetching OCI image..."}) {
-        session.inform_as_other(line);
+        session.inform_as_apptainer(line);
     }
     Command command;
     command.argv = {session.program,
@@ -159,7 +159,7 @@ Result<void> convert(const Session& session,
         for (const char* const line : {"Extracting OCI image...",
                                        "Inserting Apptainer configuration...",
                                        "Creating SIF file..."}) {
-            session.inform_as_other(line);
+            session.inform_as_apptainer(line);
         }
         return {};
     }
@@ -250,7 +250,7 @@ Result<std::string> once(const Session& session,
     CYBELE_TRY(const registry::Store store, open_store(session));
     if (const auto found = store.find(name)) {
         if (!origin.starts_with("http")) { // of those nothing is said, as there
-            session.inform_as_other("Using cached SIF image");
+            session.inform_as_apptainer("Using cached SIF image");
         }
         return use_stored(store, *found);
     }
@@ -302,7 +302,7 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
     if (options.has_no_cache) {
         return only_for_this_start(session, options, [&](const fs::path& file) -> Result<void> {
             request.output = registry::Output{file, false, true};
-            session.inform_as_other("Downloading " + scheme + " image");
+            session.inform_as_apptainer("Downloading " + scheme + " image");
             CYBELE_CHECK(registry::pull_to_file(transport, request));
             return {};
         });
@@ -312,8 +312,8 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
     CYBELE_TRY(const registry::PullResult done,
                registry::pull(transport, request, store)
                    .map_error(during("pulling the image that is started")));
-    session.inform_as_other(done.is_downloaded ? "Downloading " + scheme + " image"
-                                               : std::string("Using cached SIF image"));
+    session.inform_as_apptainer(done.is_downloaded ? "Downloading " + scheme + " image"
+                                                   : std::string("Using cached SIF image"));
     CYBELE_TRY(const auto found, store.find_digest(done.digest));
     if (!found) {
         return fail(ErrorCode::kEnvironment,
@@ -327,7 +327,7 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
 Result<std::string> start_web(const Session& session, const StartOptions& options) {
     const std::string& uri = options.image;
     const Maker make = [&](const fs::path& file) {
-        session.inform_as_other("Downloading network image");
+        session.inform_as_apptainer("Downloading network image");
         return download_image(session, access_of(session, options), uri, file);
     };
     if (options.has_no_cache) {
@@ -400,10 +400,10 @@ Error with_own_options(const Session& session, const Error& error) {
     for (Fault& fault : faults) {
         const std::size_t at = fault.help.find(kPlain);
         if (at != std::string::npos) {
-            const bool is_other = !session.other_name.empty();
+            const bool is_apptainer = session.is_apptainer();
             fault.help.replace(at,
                                kPlain.size(),
-                               std::string(is_other ? "`--no-https`" : kPlain) +
+                               std::string(is_apptainer ? "`--no-https`" : kPlain) +
                                    " before the image");
         } else if (fault.help.ends_with("--ca-file FILE")) {
             fault.help += ", before the image";
@@ -461,7 +461,7 @@ Result<std::string> start_image(const Session& caller, const StartOptions& wish)
     StartOptions options = wish;
     const SchemeRow* const row = scheme_of(options.image);
     const bool is_stored = row != nullptr && row->kind != Kind::kRefused;
-    if (!session.other_name.empty() && is_stored && !options.has_no_cache &&
+    if (session.is_apptainer() && is_stored && !options.has_no_cache &&
         check_reference_cache(caller)) { // a file that is named is reported
         options.has_no_cache = !can_store(session);
     }

@@ -99,7 +99,7 @@ Result<void> check_is_new(const Session& session,
                           const std::vector<pgp::KeyDirectory::Imported>& imported) {
     const bool is_known = std::ranges::all_of(
         imported, [](const auto& one) { return import_word(one) == "already there:"; });
-    if (session.other_name.empty() || !is_known) {
+    if (!session.is_apptainer() || !is_known) {
         return {};
     }
     return already_there(imported.front(), "nothing was imported");
@@ -108,7 +108,7 @@ Result<void> check_is_new(const Session& session,
 /// By the name of Apptainer, standard input is read as there, where it is not a terminal.
 PassphraseOptions key_input(const Session& session, const ImportOptions& options) {
     PassphraseOptions from = options.closing.passphrase;
-    const bool is_piped = !session.other_name.empty() && ::isatty(STDIN_FILENO) == 0;
+    const bool is_piped = session.is_apptainer() && ::isatty(STDIN_FILENO) == 0;
     if (is_piped && !session.environment.get("CYBELE_PASSPHRASE")) {
         from.descriptor = STDIN_FILENO;
     }
@@ -120,7 +120,7 @@ PassphraseOptions key_input(const Session& session, const ImportOptions& options
 Result<Secret> present_passphrase(const Session& session,
                                   const ImportOptions& options,
                                   const pgp::Certificate& certificate) {
-    const bool is_asked = options.has_new_passphrase || !session.other_name.empty();
+    const bool is_asked = options.has_new_passphrase || session.is_apptainer();
     if (!is_asked || !certificate.has_secret()) {
         return Secret();
     }
@@ -128,7 +128,7 @@ Result<Secret> present_passphrase(const Session& session,
     if (!key || !key->is_locked()) {
         return Secret(); // what cannot sign is imported as it is
     }
-    if (!session.other_name.empty()) {
+    if (session.is_apptainer()) {
         Session::print("Enter your key password : \n"); // as there
     }
     CYBELE_TRY(Secret passphrase,
@@ -168,7 +168,7 @@ Result<pgp::Certificate> with_new_passphrase(const Session& session,
     if (!certificate.has_secret()) {
         return certificate;
     }
-    const bool is_read_twice = !session.other_name.empty() && ::isatty(STDIN_FILENO) == 0;
+    const bool is_read_twice = session.is_apptainer() && ::isatty(STDIN_FILENO) == 0;
     CYBELE_TRY(const Secret chosen,
                is_read_twice
                    ? read_twice(session, options)
@@ -235,7 +235,7 @@ Result<int> import(const Session& session, const ImportOptions& options) {
     CYBELE_CHECK(check_is_new(session, imported));
     CYBELE_TRY(const pgp::Keyring kept, directory.public_ring());
     const std::int64_t now = Session::clock();
-    const bool is_own_name = session.other_name.empty();
+    const bool is_own_name = !session.is_apptainer();
     for (const auto& one : imported) {
         const pgp::Certificate* const certificate = kept.find(one.fingerprint);
         if (certificate == nullptr) {

@@ -103,7 +103,7 @@ Result<int> new_pgp(const Session& session, const KeyOptions& options) {
     wanted.name = options.name;
     wanted.email = options.email;
     wanted.comment = options.comment;
-    wanted.allows_no_name = !session.other_name.empty() && !options.email.empty();
+    wanted.allows_no_name = session.is_apptainer() && !options.email.empty();
     wanted.algorithm = options.algorithm;
     wanted.time = session.now();
     wanted.random = random_bytes(pgp::kNewKeySalt);
@@ -117,10 +117,10 @@ Result<int> new_pgp(const Session& session, const KeyOptions& options) {
     ring.add(kept);
     const auto directory = pgp::KeyDirectory::of(session.environment);
     CYBELE_CHECK(directory.import(ring).map_error(as_own_folder));
-    Session::print(session.other_name.empty() ? fmt::format("made key {} in {}\n",
-                                                            made.fingerprint(),
-                                                            printable(directory.path().native()))
-                                              : "Generating Entity and OpenPGP Key Pair... done\n");
+    Session::print(session.is_apptainer() ? "Generating Entity and OpenPGP Key Pair... done\n"
+                                          : fmt::format("made key {} in {}\n",
+                                                        made.fingerprint(),
+                                                        printable(directory.path().native())));
     return 0;
 }
 
@@ -158,7 +158,7 @@ write_export(const Session& session, const KeyOptions& options, const std::strin
 void say_exported(const Session& session,
                   const KeyOptions& options,
                   const std::string& fingerprint) {
-    if (!session.other_name.empty()) {
+    if (session.is_apptainer()) {
         Session::print(fmt::format("{} key with fingerprint {} correctly exported to file: {}\n",
                                    options.is_secret ? "Private" : "Public",
                                    fingerprint,

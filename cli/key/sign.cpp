@@ -210,12 +210,13 @@ Result<int> sign_as_reference(const Session& session,
                               const images::Signers& signers,
                               const images::SignOptions& signing) {
     const std::string& image = options.images.front();
-    session.inform_as_other("Signing image with " + key_material(options.keys, {}));
+    session.inform_as_apptainer("Signing image with " + key_material(options.keys, {}));
     const auto done = sign_one(session, signers, signing, image);
     if (!done) {
         return fail(reference_error("Failed to sign container", done.error()));
     }
-    session.inform_as_other("Signature created and applied to image '" + printable(image) + "'");
+    session.inform_as_apptainer("Signature created and applied to image '" + printable(image) +
+                                "'");
     return 0;
 }
 
@@ -229,14 +230,14 @@ Result<int> sign(Session& session, SignVerbOptions& options) {
     signing.selection = {options.group, options.objects};
     signing.force = options.force || options.replaces;
     signing.replaces = options.replaces;
-    signing.only_adds = !session.other_name.empty(); // like there
+    signing.only_adds = session.is_apptainer(); // like there
     signing.now = session.now();
     signing.on_warning = [&session](Fault fault) { session.note({std::move(fault)}); };
     if (options.images.size() > 1) {
         return sign_each(session, options, signers, signing);
     }
     const std::string& image = options.images.front();
-    if (!session.other_name.empty()) {
+    if (session.is_apptainer()) {
         return sign_as_reference(session, options, signers, signing);
     }
     CYBELE_TRY(const images::SignReport done, sign_one(session, signers, signing, image));

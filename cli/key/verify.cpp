@@ -180,7 +180,7 @@ Result<images::Verification> verify_one(const Session& session,
                    image, trust, selection, progress(session, "verifying " + printable(name))));
     for (const images::SignatureState& state : verification.signatures) {
         for (const std::string& text :
-             session.other_name.empty() ? state.warnings : std::vector<std::string>()) {
+             session.is_apptainer() ? std::vector<std::string>() : state.warnings) {
             session.note(
                 {warning(ErrorCode::kVerification,
                          problem("signature-warning",
@@ -235,8 +235,8 @@ Result<int> verify_as_reference(const Session& session,
                                 const images::Trust& trust) {
     constexpr std::string_view kFailed = "Failed to verify container";
     const std::string& name = options.images.front();
-    session.inform_as_other("Verifying image with " +
-                            key_material(options.keys, options.certificates));
+    session.inform_as_apptainer("Verifying image with " +
+                                key_material(options.keys, options.certificates));
     auto found = verify_one(session, options, trust, name);
     if (!found) {
         return fail(reference_error(kFailed, found.error()));
@@ -267,7 +267,7 @@ Result<int> verify_as_reference(const Session& session,
     if (session.is_json()) {
         return 0;
     }
-    session.inform_as_other("Verified signature(s) from image '" + printable(name) + "'");
+    session.inform_as_apptainer("Verified signature(s) from image '" + printable(name) + "'");
     return 0;
 }
 
@@ -296,7 +296,7 @@ Result<int> verify(Session& session, VerifyVerbOptions& options) {
     const HttpClient network = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(const images::TrustRequest request, make_request(session, options, network));
     CYBELE_TRY(const images::Trust trust, images::load_trust(request, session.environment));
-    if (!session.other_name.empty()) {
+    if (session.is_apptainer()) {
         return verify_as_reference(session, options, trust);
     }
     return options.images.size() == 1 ? verify_alone(session, options, trust)

@@ -423,9 +423,9 @@ void use_start(Session& session, StartAs read) {
     session.starts_container = true;
     const auto kept = std::make_shared<StartAs>(std::move(read));
     session.action = [&session, kept] {
-        runtime::Manner manner = kept->options.request.manner;
-        manner.is_compatible = !session.other_name.empty();
-        runtime::speak_as(manner);
+        runtime::GlobalOptions global = kept->options.request.global;
+        global.follows_apptainer = session.is_apptainer();
+        runtime::configure_messages(global);
         for (const std::string& warning : kept->warnings) {
             if (session.has_warnings()) {
                 runtime::warn(warning);

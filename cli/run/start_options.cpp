@@ -166,7 +166,7 @@ Result<void> use_host(const Session& session, StartOptions& options) {
     }
     CYBELE_TRY(const auto settings, std::move(found));
     if (settings) {
-        runtime::speak_as(options.request.manner);
+        runtime::configure_messages(options.request.global);
         CYBELE_CHECK(runtime::apply_site_settings(*settings, options.request, warnings));
     }
     CYBELE_CHECK(runtime::check_control_list(options.request));
@@ -215,19 +215,19 @@ Result<int> start(const Session& session, StartOptions& options) {
     if (options.asks_for_signatures()) {
         CYBELE_CHECK(session.demand_signatures(session, options));
     }
-    options.request.manner.is_verbose = session.verbosity > 0;
-    options.request.manner.is_quiet = !session.has_warnings();
-    options.request.manner.is_compatible = !session.other_name.empty();
-    options.request.manner.tells_as_reference = !session.other_name.empty() && !session.is_quiet;
-    if (options.request.manner.is_compatible) {
+    options.request.global.is_verbose = session.verbosity > 0;
+    options.request.global.is_quiet = !session.has_warnings();
+    options.request.global.follows_apptainer = session.is_apptainer();
+    options.request.global.prints_info = session.is_apptainer() && !session.is_quiet;
+    if (options.request.global.follows_apptainer) {
         std::for_each(options.request.image.overlays.begin(),
                       options.request.image.overlays.end(),
                       drop_overlay_option);
     }
-    if (options.request.manner.is_compatible &&
+    if (options.request.global.follows_apptainer &&
         options.request.program.action == runtime::Action::kShell) {
         if (!options.request.program.arguments.empty() && session.has_warnings()) {
-            runtime::speak_as(options.request.manner);
+            runtime::configure_messages(options.request.global);
             runtime::warn("Parameters to shell command are ignored");
         }
         options.request.program.arguments.clear(); // nothing reads them, as in Apptainer

@@ -91,7 +91,7 @@ bool take_option(Start& start, const std::vector<std::string>& words, std::size_
 namespace {
 
 /// By the name of Apptainer: what is wrong, or asks for help, is for the program of all verbs.
-bool read_start_by_other_name(Session& session) {
+bool read_start_by_apptainer_name(Session& session) {
     const auto flags = read_global_flags(session.words, session.environment);
     if (!flags || flags->has_end || flags->wants_help || flags->wants_version ||
         !flags->config.empty() || flags->at >= session.words.size()) {
@@ -115,8 +115,8 @@ bool read_start_by_other_name(Session& session) {
 } // namespace
 
 bool read_start(Session& session) {
-    if (!session.other_name.empty()) {
-        return read_start_by_other_name(session);
+    if (session.is_apptainer()) {
+        return read_start_by_apptainer_name(session);
     }
     const std::vector<std::string>& words = session.words;
     const auto read = std::make_shared<Start>();

@@ -121,7 +121,7 @@ Result<std::filesystem::path> place_of_new(const Session& session, const std::st
         return name;
     }
     const bool is_there = ::stat(name.c_str(), &status) == 0; // else the link leads nowhere
-    if (!session.other_name.empty() &&
+    if (session.is_apptainer() &&
         (!is_there || (S_ISREG(status.st_mode) && ::access(name.c_str(), W_OK) == 0))) {
         return std::filesystem::weakly_canonical(name, failed);
     }

@@ -26,7 +26,7 @@ int call(int argc, char** argv, void (*sigpipe_before)(int)) {
     };
     cybele::cli::Session session;
     session.words = cybele::cli::words_of(argc, argv);
-    session.other_name = cybele::cli::other_name_of(argc > 0 ? argv[0] : "");
+    session.apptainer_name = cybele::cli::apptainer_name_of(argc > 0 ? argv[0] : "");
     cybele::cli::learn(session, sigpipe_before);
     if (!cybele::cli::read_start(session)) {
         become_whole();

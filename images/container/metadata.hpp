@@ -29,7 +29,7 @@ struct Metadata {
     std::string help;
     std::map<std::string, std::string> labels; ///< %labels, not overriding automatic ones
     bool replaces_labels = false;              ///< but those of the base
-    bool is_compatible = false;                ///< the labels name Apptainer as the builder
+    bool names_apptainer = false;              ///< the labels name Apptainer as the builder
     /// Header key → value, for org.label-schema.usage.singularity.deffile.*; the key with or
     /// without that prefix.
     std::map<std::string, std::string> header_labels;

@@ -51,8 +51,8 @@ Labels automatic_labels(const std::string& architecture, const Metadata& metadat
     set("schema-version", "1.0");
     set("build-date", build_date(metadata.build_time));
     set("build-arch", architecture);
-    set(metadata.is_compatible ? "usage.apptainer.version" : "usage.cybelectl.version",
-        metadata.is_compatible ? std::string(kReferenceVersion) : CYBELE_VERSION);
+    set(metadata.names_apptainer ? "usage.apptainer.version" : "usage.cybelectl.version",
+        metadata.names_apptainer ? std::string(kReferenceVersion) : CYBELE_VERSION);
     if (!metadata.help.empty()) {
         set("usage", std::string(kHelpFile));
         set("usage.apptainer.runscript.help", std::string(kHelpFile));

@@ -105,7 +105,7 @@ std::vector<std::string> without_app(const std::string& what, const std::string&
 /// By the name of Apptainer the files of the image decide, where a shell can read them.
 Result<void> check_app(const Request& request, const ImageTraits& traits) {
     const std::string& name = request.program.app;
-    if (name.empty() || traits.has_app || (request.manner.is_compatible && traits.has_sh)) {
+    if (name.empty() || traits.has_app || (request.global.follows_apptainer && traits.has_sh)) {
         return {};
     }
     return fail(
@@ -120,7 +120,7 @@ Result<std::vector<std::string>> run_of_app(const Request& request, const ImageT
     if (traits.has_app_runscript) {
         return std::vector<std::string>{app_folder(name) + "/scif/runscript"};
     }
-    if (request.manner.is_compatible && traits.has_sh) {
+    if (request.global.follows_apptainer && traits.has_sh) {
         return without_app("no runscript", name);
     }
     return fail(ErrorCode::kInput,
@@ -132,7 +132,7 @@ Result<std::vector<std::string>> run_of_app(const Request& request, const ImageT
 }
 
 Result<std::vector<std::string>> test_words(const Request& request, const ImageTraits& traits) {
-    if (!request.program.app.empty() && request.manner.is_compatible && traits.has_sh &&
+    if (!request.program.app.empty() && request.global.follows_apptainer && traits.has_sh &&
         !traits.has_app_test) {
         return without_app("No tests", request.program.app);
     }
@@ -142,13 +142,13 @@ Result<std::vector<std::string>> test_words(const Request& request, const ImageT
     if (traits.has_test) {
         return std::vector<std::string>{"/.singularity.d/test"};
     }
-    if (request.manner.is_compatible && traits.has_test_action) {
+    if (request.global.follows_apptainer && traits.has_test_action) {
         constexpr const char* kNone =
             "echo 'No test found in container, executing /bin/sh -c true'";
         return std::vector<std::string>{"/bin/sh", "-c", kNone};
     }
-    if (request.manner.is_compatible) {
-        tell_if(!request.manner.is_quiet, "No test script found in container, exiting");
+    if (request.global.follows_apptainer) {
+        tell_if(!request.global.is_quiet, "No test script found in container, exiting");
         return fail(ErrorCode::kInput,
                     problem("test-script-missing",
                             "exec /.singularity.d/actions/test failed: a shared library is likely "
@@ -180,7 +180,7 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
     case Action::kTest:
         return test_words(request, traits);
     case Action::kStart:
-        if (request.manner.is_compatible && traits.has_nothing_to_start) {
+        if (request.global.follows_apptainer && traits.has_nothing_to_start) {
             return std::vector<std::string>{
                 "/bin/sh", "-c", "echo 'INFO:    No instance start script found in container' >&2"};
         }
@@ -188,7 +188,7 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
             request.program.app.empty() ? "/.singularity.d/startscript"
                                         : app_folder(request.program.app) + "/scif/startscript"};
     case Action::kShell:
-        if (!request.program.shell.empty() && request.manner.is_compatible && traits.has_sh) {
+        if (!request.program.shell.empty() && request.global.follows_apptainer && traits.has_sh) {
             return std::vector<std::string>{
                 // sh where the image lacks it
                 "/bin/sh",
@@ -210,7 +210,7 @@ Result<std::vector<std::string>> action_words(const Request& request, const Imag
                     "run and shell need it where the image has no runscript",
                     "start a program of it with exec");
     }
-    if (request.program.action == Action::kRun && request.manner.tells_as_reference) {
+    if (request.program.action == Action::kRun && request.global.prints_info) {
         constexpr std::string_view kLine =
             "INFO:    No runscript found in container, executing /bin/sh\n";
         (void)!write(STDERR_FILENO, kLine.data(), kLine.size());
@@ -400,16 +400,16 @@ make_program(const Request& request, const PayloadEnvironment& layers, const Ima
     if (is_old) {
         PayloadEnvironment old = layers;
         old.is_old_image = true;
-        return make_script(words, old, request.manner.is_compatible);
+        return make_script(words, old, request.global.follows_apptainer);
     }
     if (auto all = without_shell(seen_by_files(layers), layers)) {
-        if (request.manner.is_compatible) { // what cannot be started is told, and ends with 255
+        if (request.global.follows_apptainer) { // what cannot be started is told, and ends with 255
             return Program{words, std::move(*all)};
         }
         return Program{
             words, std::move(*all), [words, &layers] { return make_script(words, layers, false); }};
     }
-    return make_script(words, layers, request.manner.is_compatible);
+    return make_script(words, layers, request.global.follows_apptainer);
 }
 
 } // namespace cybele::runtime

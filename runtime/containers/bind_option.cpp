@@ -90,7 +90,7 @@ std::vector<std::string> binds_of_variables(const Environment& environment) {
 }
 
 Result<std::vector<BindOption>>
-read_binds(std::string_view text, const std::filesystem::path& directory, bool is_compatible) {
+read_binds(std::string_view text, const std::filesystem::path& directory, bool follows_apptainer) {
     std::vector<BindOption> binds;
     bool has_options = false;
     for (const std::string& one : split_option(text, ',', true)) {
@@ -108,13 +108,13 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool i
         for (std::string& part : parts) {
             part = std::string(text::trimmed(part, " "));
         }
-        while (is_compatible && !parts.empty() && parts[0].empty()) {
+        while (follows_apptainer && !parts.empty() && parts[0].empty()) {
             parts.erase(parts.begin()); // for the reference, ":/mnt" is "/mnt"
         }
         if (parts.empty()) {
             continue;
         }
-        const bool lacks_target = is_compatible && parts.size() == 3 && parts[1].empty();
+        const bool lacks_target = follows_apptainer && parts.size() == 3 && parts[1].empty();
         if (parts.size() > 3 || parts[0].empty() || lacks_target) {
             return refuse(one, "it has more parts than source, target and mode, or lacks one");
         }
@@ -123,7 +123,7 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool i
         if (parts.size() > 1 && !parts[1].empty()) {
             bind.target = parts[1];
         } else { // for the reference, a relative source is a relative target, too
-            bind.target = is_compatible ? std::filesystem::path(parts[0]) : bind.source;
+            bind.target = follows_apptainer ? std::filesystem::path(parts[0]) : bind.source;
         }
         if (parts.size() == 3) {
             if (!is_option(parts[2])) {
@@ -174,8 +174,10 @@ Result<void> mount_value(std::string_view mount, const std::string& because) {
 }
 
 /// Sets what a field of `mount` says.
-Result<void>
-take_field(BindOption& bind, std::string_view mount, const std::string& field, bool is_compatible) {
+Result<void> take_field(BindOption& bind,
+                        std::string_view mount,
+                        const std::string& field,
+                        bool follows_apptainer) {
     const auto equals = field.find('=');
     const std::string key = field.substr(0, equals);
     const std::string value = equals == std::string::npos ? "" : field.substr(equals + 1);
@@ -191,7 +193,7 @@ take_field(BindOption& bind, std::string_view mount, const std::string& field, b
     if (key == "ro" || key == "readonly") {
         bind.is_read_only = true;
         return mount_value(mount,
-                           equals == std::string::npos || value == "true" || is_compatible
+                           equals == std::string::npos || value == "true" || follows_apptainer
                                ? ""
                                : "'" + key + "' accepts no value");
     }
@@ -216,10 +218,10 @@ take_field(BindOption& bind, std::string_view mount, const std::string& field, b
 } // namespace
 
 Result<BindOption>
-read_mount(std::string_view text, const std::filesystem::path& directory, bool is_compatible) {
+read_mount(std::string_view text, const std::filesystem::path& directory, bool follows_apptainer) {
     BindOption bind;
     for (const std::string& field : csv_fields(text)) {
-        CYBELE_CHECK(take_field(bind, text, field, is_compatible));
+        CYBELE_CHECK(take_field(bind, text, field, follows_apptainer));
     }
     if (bind.source.empty() || bind.target.empty()) {
         return fail(ErrorCode::kUsage,

@@ -27,17 +27,17 @@ struct BindOption {
 
 /// Reads "SRC[:DST[:OPTION[,OPTION]]]", several with commas, as Apptainer's -B, with the options
 /// ro, rw, image-src=PATH and id=N; a relative source counts from `directory`. A backslash takes
-/// the meaning from a following colon or comma. kUsage for what cannot be read; `is_compatible`:
-/// as the reference, which skips empty parts before the source.
+/// the meaning from a following colon or comma. kUsage for what cannot be read;
+/// `follows_apptainer`: as the reference, which skips empty parts before the source.
 [[nodiscard]] Result<std::vector<BindOption>> read_binds(std::string_view text,
                                                          const std::filesystem::path& directory,
-                                                         bool is_compatible = false);
+                                                         bool follows_apptainer = false);
 
 /// Reads "type=bind,source=SRC,destination=DST[,ro]", as Apptainer's --mount: fields of a CSV line,
 /// which double quotes protect; src, dst, target and readonly mean the same. kUsage as above;
-/// `is_compatible`: ro with any value is ro.
+/// `follows_apptainer`: ro with any value is ro.
 [[nodiscard]] Result<BindOption> read_mount(std::string_view text,
                                             const std::filesystem::path& directory,
-                                            bool is_compatible = false);
+                                            bool follows_apptainer = false);
 
 } // namespace cybele::runtime

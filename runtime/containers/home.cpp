@@ -18,8 +18,8 @@ namespace {
 /// By the name of Apptainer, the account's; else, or where it has none, that of $HOME.
 std::filesystem::path usual_home(const Request& request, const Environment& environment) {
     constexpr std::size_t kHomeField = 5; // of passwd(5)
-    if (const auto account = request.manner.is_compatible ? namespaces::passwd_line(getuid())
-                                                          : std::optional<std::string>()) {
+    if (const auto account = request.global.follows_apptainer ? namespaces::passwd_line(getuid())
+                                                              : std::optional<std::string>()) {
         std::filesystem::path home = namespaces::account_field(*account, kHomeField);
         if (home.is_absolute()) {
             return home;
@@ -43,7 +43,7 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
         home.target = "/root";
     }
     if (request.files.home.empty()) {
-        home.is_missing = request.manner.is_compatible && is_absent(home.source);
+        home.is_missing = request.global.follows_apptainer && is_absent(home.source);
         return home;
     }
     const auto colon = request.files.home.find(':');
@@ -60,7 +60,8 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
     home.target = colon == std::string::npos
                       ? home.source
                       : std::filesystem::path(request.files.home.substr(colon + 1));
-    if (colon == std::string::npos && request.manner.is_compatible && !home.source.is_absolute()) {
+    if (colon == std::string::npos && request.global.follows_apptainer &&
+        !home.source.is_absolute()) {
         return fail(
             ErrorCode::kInput,
             problem("home-relative",
@@ -69,11 +70,11 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
             "write --home \"$PWD\"/" + shell_quote(request.files.home));
     }
     std::error_code failed;
-    home.source = home.source.empty() && request.manner.is_compatible
+    home.source = home.source.empty() && request.global.follows_apptainer
                       ? std::filesystem::current_path(failed)
                       : std::filesystem::absolute(home.source, failed);
     if (colon == std::string::npos) {
-        const bool is_root = request.user.fakeroot && !request.manner.is_compatible;
+        const bool is_root = request.user.fakeroot && !request.global.follows_apptainer;
         home.target = is_root ? std::filesystem::path("/root") : home.source;
     }
     if (!home.target.is_absolute()) {
@@ -84,7 +85,7 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
             "its place in the container is not an absolute path",
             "write --home SRC:DST");
     }
-    home.is_missing = request.manner.is_compatible && is_absent(home.source);
+    home.is_missing = request.global.follows_apptainer && is_absent(home.source);
     if (std::filesystem::exists(home.source, failed) &&
         !std::filesystem::is_directory(home.source, failed)) {
         return fail(ErrorCode::kInput,
@@ -96,10 +97,11 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
     return home;
 }
 
-std::filesystem::path caller_directory(const Environment& environment, bool is_compatible) {
+std::filesystem::path caller_directory(const Environment& environment, bool follows_apptainer) {
     std::error_code failed;
     std::filesystem::path named = environment.get_or("PWD", "");
-    if (is_compatible && named.is_absolute() && std::filesystem::equivalent(named, ".", failed)) {
+    if (follows_apptainer && named.is_absolute() &&
+        std::filesystem::equivalent(named, ".", failed)) {
         return named;
     }
     return std::filesystem::current_path(failed);
@@ -112,10 +114,11 @@ std::vector<std::filesystem::path> start_directories(const Request& request,
         return {request.program.directory};
     }
     const bool is_contained = request.isolation.contain || request.isolation.containall;
-    if (request.manner.is_compatible && is_contained) { // as in the reference
+    if (request.global.follows_apptainer && is_contained) { // as in the reference
         return {home, "/"};
     }
-    const std::filesystem::path gone = request.manner.is_compatible ? home : "/"; // the caller's is
+    const std::filesystem::path gone =
+        request.global.follows_apptainer ? home : "/"; // the caller's is
     return {caller.empty() ? gone : caller, home, "/"};
 }
 

@@ -56,7 +56,7 @@ Result<images::Descriptor> partition_of(const images::Image& image, std::uint32_
 
 void ImageBinds::warn_of_reading(const Part& part, const Mount& mount) {
     if (!mount.is_read_only && !part.is_extended && !part.is_of_sif) {
-        warn_as_reference("Data image " + part.path.native() +
+        warn_as_apptainer("Data image " + part.path.native() +
                           " is not writable, proceeding with read-only");
     }
 }

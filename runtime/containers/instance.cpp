@@ -324,14 +324,14 @@ Result<int> start_in_instance(const Request& request, const Environment& environ
     Request inside = request;
     inside.image.file = found.front().image;
     inside.instance.name = name;
-    if (inside.manner.is_compatible) {
+    if (inside.global.follows_apptainer) {
         inside.files.home.clear(); // the home was chosen by the start of the instance
     }
     if (inside.files.home.empty() && !found.front().home.empty()) {
         inside.files.home = found.front().home + ":" + found.front().home;
     }
     take_user_options(inside.user, found.front());
-    if (request.user.fakeroot && request.manner.tells_as_reference) {
+    if (request.user.fakeroot && request.global.prints_info) {
         constexpr std::string_view kLine = "INFO:    --fakeroot ignored when joining instance\n";
         (void)!write(STDERR_FILENO, kLine.data(), kLine.size());
     }

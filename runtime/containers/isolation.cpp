@@ -110,8 +110,8 @@ std::string known_capabilities(const Request& request, const std::string& text, 
     for (const std::string& word : list_words({text})) {
         if (read_capabilities(word, "")) {
             known += (known.empty() ? "" : ",") + word;
-        } else if (!request.manner.is_quiet) {
-            warn(request.manner.is_compatible
+        } else if (!request.global.is_quiet) {
+            warn(request.global.follows_apptainer
                      ? std::string("won't ") + (is_dropped ? "drop" : "add") +
                            " unknown capability: " + printable(capability_name(word))
                      : std::string(is_dropped ? "--drop-caps" : "--add-caps") +
@@ -123,17 +123,18 @@ std::string known_capabilities(const Request& request, const std::string& text, 
 
 Result<std::vector<int>> added_capabilities(const Request& request) {
     const std::string& text = request.user.add_caps;
-    return read_capabilities(request.manner.is_compatible ? known_capabilities(request, text, false)
-                                                          : text,
-                             "--add-caps");
+    return read_capabilities(
+        request.global.follows_apptainer ? known_capabilities(request, text, false) : text,
+        "--add-caps");
 }
 
 Result<void> drop_capabilities(const Request& request, std::vector<int>& capabilities) {
     const std::string& text = request.user.drop_caps;
     CYBELE_TRY(const std::vector<int> dropped,
-               read_capabilities(
-                   request.manner.is_compatible ? known_capabilities(request, text, true) : text,
-                   "--drop-caps"));
+               read_capabilities(request.global.follows_apptainer
+                                     ? known_capabilities(request, text, true)
+                                     : text,
+                                 "--drop-caps"));
     std::erase_if(capabilities, [&](int number) { return contains(dropped, number); });
     return {};
 }
@@ -225,7 +226,7 @@ Result<void> check_isolation(const Request& request, bool is_root) {
     }
     const std::string& name = request.isolation.hostname;
     if (name.size() > 64 || name.find('\n') != std::string::npos ||
-        (request.manner.is_compatible && !name.empty() && !is_host_name(name))) {
+        (request.global.follows_apptainer && !name.empty() && !is_host_name(name))) {
         return fail(
             ErrorCode::kUsage,
             problem("hostname-malformed",
@@ -233,7 +234,8 @@ Result<void> check_isolation(const Request& request, bool is_root) {
             "it has at most 64 characters: letters, digits, and hyphens and dots between them",
             "write --hostname NAME");
     }
-    if (request.image.writable && request.image.writable_tmpfs && !request.manner.is_compatible) {
+    if (request.image.writable && request.image.writable_tmpfs &&
+        !request.global.follows_apptainer) {
         return fail(ErrorCode::kUsage,
                     problem("writable-twice", "--writable and --writable-tmpfs exclude each other"),
                     "what the program writes goes to the image or to memory",
@@ -245,8 +247,8 @@ Result<void> check_isolation(const Request& request, bool is_root) {
                     "what the program writes goes to the image or to an overlay",
                     "leave one of them out");
     }
-    if (!request.manner
-             .is_compatible) { // as the reference, which warns of names that it does not know
+    if (!request.global
+             .follows_apptainer) { // as the reference, which warns of names that it does not know
         CYBELE_CHECK(read_capabilities(request.user.add_caps, "--add-caps"));
         CYBELE_CHECK(read_capabilities(request.user.drop_caps, "--drop-caps"));
     }
@@ -279,7 +281,8 @@ Result<void> isolate(const Request& request) {
 }
 
 Result<std::optional<std::vector<int>>> kept_capabilities(const Request& request) {
-    if (!request.manner.is_compatible && !request.user.no_privs && request.user.drop_caps.empty()) {
+    if (!request.global.follows_apptainer && !request.user.no_privs &&
+        request.user.drop_caps.empty()) {
         return std::optional<std::vector<int>>();
     }
     CYBELE_TRY(std::vector<int> kept, added_capabilities(request));
@@ -291,7 +294,7 @@ Result<std::optional<std::vector<int>>> kept_capabilities(const Request& request
 }
 
 Result<std::vector<int>> given_capabilities(const Request& request) {
-    if (!request.manner.is_compatible) {
+    if (!request.global.follows_apptainer) {
         return std::vector<int>();
     }
     CYBELE_TRY(std::vector<int> given, added_capabilities(request));
@@ -318,7 +321,7 @@ Result<std::string> resolv_conf_of(const std::string& servers) {
 
 Result<void> check_range_of_root(const Request& request) {
     constexpr unsigned long kNeeded = 65536;
-    if (!request.manner.is_compatible || !request.user.fakeroot || ::geteuid() != 0) {
+    if (!request.global.follows_apptainer || !request.user.fakeroot || ::geteuid() != 0) {
         return {};
     }
     std::ifstream map("/proc/self/uid_map");
@@ -339,7 +342,7 @@ void warn_of_unknown_user(const std::optional<uid_t>& uid) {
         return;
     }
     for (int i = 0; i < 2; ++i) { // it looks for the user twice
-        warn_as_reference("user: unknown userid " + std::to_string(*uid));
+        warn_as_apptainer("user: unknown userid " + std::to_string(*uid));
     }
 }
 
@@ -373,7 +376,7 @@ void warn_of_missing_source(const Error& error,
     });
     if (fault.id == "bind-source-missing" && missing != mounts.end() && !is_there) {
         const std::string source = printable(missing->source.native());
-        warn_as_reference("skipping mount of " + source + ": stat " + source +
+        warn_as_apptainer("skipping mount of " + source + ": stat " + source +
                           ": no such file or directory");
     }
 }
@@ -392,7 +395,7 @@ Result<std::vector<UniqueFd>> open_sources_for(const ImageFile& file,
 void warn_of_missing_place(const Error& error) {
     const Fault& fault = error.faults().front();
     if (fault.id == "container-path-missing") {
-        warn_as_reference("By using --writable, Apptainer can't create " + fault.detail +
+        warn_as_apptainer("By using --writable, Apptainer can't create " + fault.detail +
                           " destination automatically without overlay or underlay");
     }
 }

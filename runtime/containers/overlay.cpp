@@ -188,7 +188,7 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
     const bool is_directory = overlay.file.kind == ImageFile::Kind::kDirectory;
     overlay.is_writable = is_directory && !is_read_only;
     if (!is_directory && !is_read_only) {
-        warn_as_reference("Overlay image " + overlay.file.path.native() +
+        warn_as_apptainer("Overlay image " + overlay.file.path.native() +
                           " is not writable, proceeding with read-only");
     }
     return overlay;

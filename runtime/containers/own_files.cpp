@@ -36,10 +36,10 @@ bool may_add_accounts(const HostView& host) {
 /// What the reference says of files that an image lacks.
 void tell_missing_files(int root, bool may_lack_passwd, bool may_lack_group) {
     if (may_lack_passwd && !namespaces::open_in_root(root, "/etc/passwd")) {
-        warn_as_reference("passwd file doesn't exist in container, not updating");
+        warn_as_apptainer("passwd file doesn't exist in container, not updating");
     }
     if (may_lack_group && !namespaces::open_in_root(root, "/etc/group")) {
-        warn_as_reference("group file doesn't exist in container, not updating");
+        warn_as_apptainer("group file doesn't exist in container, not updating");
     }
 }
 
@@ -50,7 +50,7 @@ void leave_out_temporary(std::vector<Mount>& mounts, int root) {
             return one.target == target && one.is_optional && !one.is_named;
         });
         if (found != mounts.end() && !namespaces::open_in_root(root, target)) {
-            warn_as_reference("Skipping mount " + target + " [tmp]: " + target +
+            warn_as_apptainer("Skipping mount " + target + " [tmp]: " + target +
                               " doesn't exist in container");
             mounts.erase(found);
         }
@@ -112,12 +112,12 @@ view_of(const Request& request, const std::filesystem::path& home, const Environ
     HostView host{this_caller(home, environment.get_or("USER", "")), {}, {}};
     if (request.user.fakeroot) {
         std::vector<std::string> groups{"root:x:0:"};
-        if (request.manner.is_compatible) { // of the user who becomes root, as there
+        if (request.global.follows_apptainer) { // of the user who becomes root, as there
             groups = std::move(host.caller.groups);
         }
         host.caller = {0, 0, "root:x:0:0:root:/root:/bin/bash", std::move(groups)};
     }
-    host.adds_all_groups = request.manner.is_compatible;
+    host.adds_all_groups = request.global.follows_apptainer;
     host.hostname = request.isolation.hostname;
     host.has_passwd = !request.site.has_image_passwd;
     host.has_group = !request.site.has_image_group;

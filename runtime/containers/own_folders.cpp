@@ -92,7 +92,7 @@ Result<void> add_home_below(std::vector<Mount>& mounts,
 
 Result<void> add_scratch(std::vector<Mount>& mounts, const Request& request, const Home& home) {
     for (const std::string& word : list_words(request.files.scratch)) {
-        if (request.manner.is_compatible && !word.starts_with('/')) {
+        if (request.global.follows_apptainer && !word.starts_with('/')) {
             return fail(ErrorCode::kInput,
                         problem("scratch-relative",
                                 "--scratch: '" + printable(word) + "' is not an absolute path"),

@@ -37,10 +37,10 @@ constexpr std::array<std::string_view, 11> kKeptWhenClean = {"TERM",
                                                              "FTP_PROXY"};
 constexpr std::string_view kLibraryFolder = "/.singularity.d/libs";
 
-bool passes(const std::string& name, bool is_clean, bool is_compatible) {
+bool passes(const std::string& name, bool is_clean, bool follows_apptainer) {
     const bool is_hosts =
-        contains(kHostOnly, name) && !(is_compatible && (name == "OLDPWD" || name == "_"));
-    const bool is_passed = is_compatible ? !name.empty() : is_variable_name(name);
+        contains(kHostOnly, name) && !(follows_apptainer && (name == "OLDPWD" || name == "_"));
+    const bool is_passed = follows_apptainer ? !name.empty() : is_variable_name(name);
     if (!is_passed || is_hosts) {
         return false;
     }
@@ -82,7 +82,7 @@ std::string bind_text(const Request& request, const Environment& environment) {
         text += (text.empty() ? "" : ",") + bind.target.native();
     };
     const auto add_all = [&](const std::string& binds) {
-        if (const auto read = read_binds(binds, "/", request.manner.is_compatible)) {
+        if (const auto read = read_binds(binds, "/", request.global.follows_apptainer)) {
             std::for_each(read->begin(), read->end(), add);
         }
     };
@@ -93,7 +93,7 @@ std::string bind_text(const Request& request, const Environment& environment) {
         add_all(binds);
     }
     for (const std::string& mount : request.files.mounts) {
-        if (const auto bind = read_mount(mount, "/", request.manner.is_compatible)) {
+        if (const auto bind = read_mount(mount, "/", request.global.follows_apptainer)) {
             add(*bind);
         }
     }
@@ -116,7 +116,7 @@ void add_facts(PayloadEnvironment& layers,
         layers.facts[prefix + "BIND"] = binds;
         layers.facts[prefix + "ENVIRONMENT"] = "/.singularity.d/env/91-environment.sh";
     }
-    if (!request.manner.is_compatible ||
+    if (!request.global.follows_apptainer ||
         request.variables.no_eval) { // what runscripts of OCI images ask
         layers.facts["APPTAINER_NO_EVAL"] = "1";
         layers.facts["SINGULARITY_NO_EVAL"] = "1";
@@ -144,9 +144,9 @@ Result<PayloadEnvironment> make_environment(const Request& request,
     PayloadEnvironment layers;
     const bool is_clean = request.variables.cleanenv || request.isolation.containall;
     const std::vector<std::string> blocked = list_words(request.variables.no_env);
-    layers.is_evaluated = request.manner.is_compatible && !request.variables.no_eval;
+    layers.is_evaluated = request.global.follows_apptainer && !request.variables.no_eval;
     for (const auto& [name, value] : environment.all()) {
-        if (passes(name, is_clean, request.manner.is_compatible) && !contains(blocked, name)) {
+        if (passes(name, is_clean, request.global.follows_apptainer) && !contains(blocked, name)) {
             layers.host[name] = value;
         }
     }
@@ -154,7 +154,7 @@ Result<PayloadEnvironment> make_environment(const Request& request,
         layers.host["LANG"] = "C";
     }
     // The home directory is the host's; its ~/.local must not shadow the image's Python.
-    if (!request.manner.is_compatible) {
+    if (!request.global.follows_apptainer) {
         layers.host.try_emplace("PYTHONNOUSERSITE", "1");
     }
     for (const auto& [name, value] : request.devices.environment) {
@@ -164,7 +164,7 @@ Result<PayloadEnvironment> make_environment(const Request& request,
     for (const auto& path : request.variables.environment_files) {
         CYBELE_TRY(
             const EnvironmentMap variables,
-            read_environment_file(path, request.manner.is_compatible ? &environment : nullptr));
+            read_environment_file(path, request.global.follows_apptainer ? &environment : nullptr));
         for (const auto& [name, value] : variables) {
             inject(layers, name, value);
         }
@@ -203,8 +203,8 @@ void change_path(std::string& path, const PayloadEnvironment& layers) {
 void tell_old_names(const Request& request, const Environment& environment) {
     constexpr std::string_view kOld = "SINGULARITYENV_";
     for (const auto& [name, value] : environment.all()) {
-        if (!request.manner.is_compatible || request.manner.is_quiet || !name.starts_with(kOld) ||
-            name.size() == kOld.size()) {
+        if (!request.global.follows_apptainer || request.global.is_quiet ||
+            !name.starts_with(kOld) || name.size() == kOld.size()) {
             continue;
         }
         const std::string preferred = "APPTAINERENV_" + name.substr(kOld.size());

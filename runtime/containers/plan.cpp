@@ -62,7 +62,7 @@ void add_system(std::vector<Mount>& mounts, const Request& request) {
     const bool is_contained = request.isolation.contain || request.isolation.containall;
     if (is_contained || request.site.has_small_devices) {
         namespaces::add_small_devices(mounts, namespaces::Terminal::kShared);
-        if (request.manner.is_compatible) { // the reference lacks it
+        if (request.global.follows_apptainer) { // the reference lacks it
             std::erase_if(mounts, [](const Mount& one) { return one.target == "/dev/full"; });
         }
         if (is_contained && (request.isolation.ipc || request.isolation.containall)) {
@@ -167,7 +167,7 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
     }
     // A home directory that the user names is not undone by the real one, where the caller is in
     // it. As in the reference, a directory below the place of another one comes back.
-    const bool is_covered = request.manner.is_compatible && home.source != home.target;
+    const bool is_covered = request.global.follows_apptainer && home.source != home.target;
     const bool is_below_home = lies_in(directory, home.target) && directory != home.target;
     const bool is_in_named_home = has_home && !request.files.home.empty() &&
                                   (directory == home.target || (is_below_home && !is_covered));
@@ -208,13 +208,13 @@ bool is_hidden_temporary(const std::filesystem::path& directory,
 class UserBinds {
 public:
     UserBinds(const std::filesystem::path& directory,
-              bool is_compatible,
+              bool follows_apptainer,
               std::vector<std::string>& warnings)
-        : directory_(directory), is_compatible_(is_compatible), warnings_(warnings) {}
+        : directory_(directory), follows_apptainer_(follows_apptainer), warnings_(warnings) {}
 
     Result<void> add(const BindOption& one) {
         const std::filesystem::path target = one.target.lexically_normal();
-        if (one.target == "/" && is_compatible_) { // as the reference, whose own root hides it
+        if (one.target == "/" && follows_apptainer_) { // as the reference, whose own root hides it
             return {};
         }
         CYBELE_CHECK(check_libraries(one, target));
@@ -250,7 +250,7 @@ public:
     }
     Result<void> add(std::string_view text) {
         CYBELE_TRY(const std::vector<BindOption> binds,
-                   read_binds(text, directory_, is_compatible_));
+                   read_binds(text, directory_, follows_apptainer_));
         for (const BindOption& one : binds) {
             CYBELE_CHECK(add(one));
         }
@@ -275,7 +275,7 @@ public:
         const bool is_in_scratch = std::ranges::any_of(scratch, [&](const std::string& word) {
             return is_above(std::filesystem::path("/") / word, directory_);
         });
-        if (!is_compatible_) {
+        if (!follows_apptainer_) {
             return;
         }
         if (has_place && covers(home.target)) {
@@ -314,7 +314,8 @@ private:
                                                const std::filesystem::path& target) const {
         std::error_code failed;
         const bool is_there = target == kLibraries || lies_in(target, kLibraries);
-        if (!is_compatible_ || !is_there || !std::filesystem::is_directory(one.source, failed)) {
+        if (!follows_apptainer_ || !is_there ||
+            !std::filesystem::is_directory(one.source, failed)) {
             return {};
         }
         return fail(ErrorCode::kInput,
@@ -333,7 +334,7 @@ private:
                 const UniqueFd root(open(outer.source.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
                 make_inner_target(root.get(), outer, *place_);
             }
-            if (!is_compatible_ || !outer.is_read_only || !outer.image_source.empty()) {
+            if (!follows_apptainer_ || !outer.is_read_only || !outer.image_source.empty()) {
                 continue;
             }
             const UniqueFd root(open(outer.source.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -356,7 +357,7 @@ private:
     }
 
     const std::filesystem::path& directory_;
-    bool is_compatible_;
+    bool follows_apptainer_;
     std::vector<std::string>& warnings_;
     std::optional<Mount> place_; ///< of the home directory, below a bind
     std::map<std::filesystem::path, std::pair<std::filesystem::path, bool>> targets_;
@@ -397,7 +398,7 @@ Result<MountPlan> plan_mounts(const Request& request,
     CYBELE_CHECK(add_user_folders(plan.mounts, request, home, directory));
     leave_out(plan.mounts, list_words(request.files.no_mount), home.target);
     CYBELE_CHECK(add_scratch(plan.mounts, request, home));
-    UserBinds binds(directory, request.manner.is_compatible, plan.warnings);
+    UserBinds binds(directory, request.global.follows_apptainer, plan.warnings);
     if (request.site.forbids_binds) {
         plan.warnings = forbidden_binds(request);
         finish(plan.mounts, request, directory);
@@ -407,7 +408,8 @@ Result<MountPlan> plan_mounts(const Request& request,
         CYBELE_CHECK(binds.add(text));
     }
     for (const std::string& text : request.files.mounts) {
-        CYBELE_TRY(const BindOption one, read_mount(text, directory, request.manner.is_compatible));
+        CYBELE_TRY(const BindOption one,
+                   read_mount(text, directory, request.global.follows_apptainer));
         CYBELE_CHECK(binds.add(one));
     }
     for (const std::string& text : binds_of_variables(environment)) {
@@ -416,7 +418,7 @@ Result<MountPlan> plan_mounts(const Request& request,
     const bool is_contained = request.isolation.contain || request.isolation.containall;
     const bool has_place = !request.files.no_home && home.target != "/";
     const bool has_home = has_place && !is_contained;
-    if (request.manner.is_compatible && home.target == "/" && !request.files.no_home) {
+    if (request.global.follows_apptainer && home.target == "/" && !request.files.no_home) {
         plan.warnings.emplace_back("Skipping impossible home directory mount to '/'");
     }
     binds.uncover(plan.mounts, list_words(request.files.scratch), home, has_home, has_place);
@@ -424,7 +426,7 @@ Result<MountPlan> plan_mounts(const Request& request,
         plan.mounts.push_back(std::move(mount));
     }
     finish(plan.mounts, request, directory);
-    if (request.manner.is_compatible && !contains(plan.mounts, "/proc", &Mount::target)) {
+    if (request.global.follows_apptainer && !contains(plan.mounts, "/proc", &Mount::target)) {
         plan.warnings.emplace_back("Error getting executable path, using default: readlink "
                                    "/proc/self/exe: no such file or directory");
     }

@@ -21,7 +21,7 @@ struct Home {
 /// The caller's directory; by the name of Apptainer, like there, by the links that PWD goes by.
 /// Empty where it is gone.
 [[nodiscard]] std::filesystem::path caller_directory(const Environment& environment,
-                                                     bool is_compatible);
+                                                     bool follows_apptainer);
 
 /// Where the program starts, the first one that is there: in the directory of the caller, else in
 /// the home directory or in /. By the name of Apptainer, contained programs start in the home.

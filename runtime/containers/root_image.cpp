@@ -86,34 +86,34 @@ namespace {
 
 // One start per process.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
-Manner manner_of_speech;
+GlobalOptions message_options;
 
 } // namespace
 
-void speak_as(const Manner& manner) {
-    manner_of_speech = manner;
+void configure_messages(const GlobalOptions& global) {
+    message_options = global;
 }
 
 void tell_if(bool is_wanted, const std::string& text) {
     if (!is_wanted) {
         return;
     }
-    if (manner_of_speech.is_compatible && !manner_of_speech.tells_as_reference) {
+    if (message_options.follows_apptainer && !message_options.prints_info) {
         return;
     }
     const std::string line =
-        (manner_of_speech.is_compatible ? "INFO:    " : "info: ") + text + '\n';
+        (message_options.follows_apptainer ? "INFO:    " : "info: ") + text + '\n';
     (void)!write(STDERR_FILENO, line.data(), line.size());
 }
 
 void warn(const std::string& text) {
     const std::string line =
-        (manner_of_speech.is_compatible ? "WARNING: " : "warning: ") + text + '\n';
+        (message_options.follows_apptainer ? "WARNING: " : "warning: ") + text + '\n';
     (void)!write(STDERR_FILENO, line.data(), line.size());
 }
 
-void warn_as_reference(const std::string& text) {
-    if (manner_of_speech.is_compatible && !manner_of_speech.is_quiet) {
+void warn_as_apptainer(const std::string& text) {
+    if (message_options.follows_apptainer && !message_options.is_quiet) {
         warn(text);
     }
 }

@@ -13,7 +13,7 @@
 
 namespace cybele::runtime {
 
-struct Manner;
+struct GlobalOptions;
 
 struct MountRequest {
     bool is_root = false;
@@ -50,12 +50,12 @@ void tell_if(bool is_wanted, const std::string& text);
 
 /// How tell_if() and warn() write their lines from now on: by the name of Apptainer as there, which
 /// writes no line with -q or -s.
-void speak_as(const Manner& manner);
+void configure_messages(const GlobalOptions& global);
 
 /// A warning on standard error.
 void warn(const std::string& text);
 
-/// One that only the reference has: by its name, and not with -q or -s.
-void warn_as_reference(const std::string& text);
+/// One that only Apptainer has: by its name, and not with -q or -s.
+void warn_as_apptainer(const std::string& text);
 
 } // namespace cybele::runtime

@@ -67,9 +67,9 @@ struct Preparation {
 Result<Preparation> prepare(const Request& request, const Environment& environment) {
     Preparation all;
     CYBELE_TRY(all.home, home_of(request, environment));
-    all.directory = caller_directory(environment, request.manner.is_compatible);
+    all.directory = caller_directory(environment, request.global.follows_apptainer);
     CYBELE_TRY(MountPlan plan, plan_mounts(request, environment, all.home, all.directory));
-    for (std::size_t i = 0; i < plan.warnings.size() && !request.manner.is_quiet; ++i) {
+    for (std::size_t i = 0; i < plan.warnings.size() && !request.global.is_quiet; ++i) {
         warn(plan.warnings[i]);
     }
     tell_old_names(request, environment);
@@ -81,7 +81,8 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
     } else {
         CYBELE_TRY(all.given_capabilities, given_capabilities(request));
     }
-    CYBELE_TRY(all.security, read_security(request.user.security, request.manner.is_compatible));
+    CYBELE_TRY(all.security,
+               read_security(request.user.security, request.global.follows_apptainer));
     warn_of_unknown_user(all.security.uid);
     CYBELE_TRY(all.fuse, read_fuse_requests(request.devices.fuse_mounts));
     return all;
@@ -141,19 +142,19 @@ void set_pwd(Sandbox& inside, bool is_quiet) {
 
 void set_capabilities(Sandbox& sandbox, const Request& request, const Preparation& all) {
     sandbox.kept_capabilities = all.kept_capabilities;
-    sandbox.passes_capabilities = request.manner.is_compatible;
+    sandbox.passes_capabilities = request.global.follows_apptainer;
     sandbox.given_capabilities = all.given_capabilities;
     const bool is_wanted = request.user.no_privs || (request.user.fakeroot && !all.is_root);
-    sandbox.forbids_new_privileges = request.manner.is_compatible && is_wanted;
+    sandbox.forbids_new_privileges = request.global.follows_apptainer && is_wanted;
 }
 
 /// What every program of the container has, the first as the members that join. It refers to both.
 Sandbox make_sandbox(const Request& request, Preparation& all) {
     Sandbox sandbox;
-    sandbox.names_by_path = request.manner.is_compatible;
+    sandbox.names_by_path = request.global.follows_apptainer;
     sandbox.new_pid_namespace = request.isolation.pid || request.isolation.containall;
     sandbox.is_first_process = request.isolation.no_init;
-    sandbox.first_process = request.manner.is_compatible ? "appinit" : "";
+    sandbox.first_process = request.global.follows_apptainer ? "appinit" : "";
     if (request.instance.when_started) {
         sandbox.new_pid_namespace = true;
         sandbox.is_first_process = true;
@@ -180,11 +181,11 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
         if (request.program.action == Action::kExec && !request.program.arguments.empty()) {
             namespaces::read_ahead(request.program.arguments.front());
         }
-        if (!request.manner.is_compatible) {
+        if (!request.global.follows_apptainer) {
             fall_back_to_known_locale(all.layers.host, "/");
         }
         const ImageTraits traits = traits_of_this_root(request.program.action, request.program.app);
-        if (request.manner.is_compatible && request.program.action == Action::kShell &&
+        if (request.global.follows_apptainer && request.program.action == Action::kShell &&
             request.program.shell.empty()) { // the one that is started
             all.layers.injected["SHELL"] = traits.has_bash ? "/bin/bash" : "/bin/sh";
         }
@@ -198,8 +199,8 @@ Sandbox make_sandbox(const Request& request, Preparation& all) {
         }
         inside.argv = std::move(program.argv);
         inside.environment = std::move(program.environment);
-        if (request.manner.is_compatible && !all.layers.injected.contains("PWD")) {
-            set_pwd(inside, request.manner.is_quiet);
+        if (request.global.follows_apptainer && !all.layers.injected.contains("PWD")) {
+            set_pwd(inside, request.global.is_quiet);
         }
         return {};
     };
@@ -226,8 +227,8 @@ void add_gpus(std::vector<Mount>& mounts, const Request& request, const Environm
         }
         const auto found = gpu_mounts(
             maker, request.isolation.contain || request.isolation.containall, environment);
-        tell_if((found.empty() && !request.manner.is_compatible) || request.manner.is_verbose,
-                request.manner.is_compatible && found.empty()
+        tell_if((found.empty() && !request.global.follows_apptainer) || request.global.is_verbose,
+                request.global.follows_apptainer && found.empty()
                     ? std::string("Could not find any ") + (option + 2) + " files on this host!"
                     : std::string(option) +
                           (found.empty()
@@ -293,7 +294,7 @@ Sandbox make_first_sandbox(const Request& request, Preparation& all, const Calle
 }
 
 void tell_unpacking(const Request& request, const ImageFile& file) {
-    if (request.image.unsquash && request.manner.tells_as_reference &&
+    if (request.image.unsquash && request.global.prints_info &&
         file.kind != ImageFile::Kind::kDirectory) {
         constexpr std::string_view kLine = "INFO:    Converting SIF file to temporary sandbox...\n";
         (void)!write(STDERR_FILENO, kLine.data(), kLine.size());
@@ -336,13 +337,13 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
         (request.image.writable_tmpfs && !request.image.writable) || kept != nullptr;
     const MountRequest mount{all.is_root,
                              is_writable,
-                             request.manner.is_verbose,
+                             request.global.is_verbose,
                              is_image_writable,
                              request.image.unsquash,
                              sources_of(all.mounts, overlays),
                              server ? &*server : nullptr,
-                             request.manner.is_quiet,
-                             request.manner.is_compatible ? request.site.memory_size : ""};
+                             request.global.is_quiet,
+                             request.global.follows_apptainer ? request.site.memory_size : ""};
     CYBELE_TRY(MountedImage image, mount_image(file, mount, environment));
     CYBELE_CHECK(mount_overlays(image.stage, overlays, all.is_root || request.user.fakeroot));
     CYBELE_CHECK(image_binds.mount(image.stage, image.way, all.mounts));
@@ -357,7 +358,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
         needs.targets = needed_targets(all.mounts);
     }
     CYBELE_TRY(const PreparedRoot root, prepare_root(image.stage, std::move(image.root), needs));
-    tell_if(request.manner.is_verbose,
+    tell_if(request.global.is_verbose,
             "the image is mounted by " + image.way + ", its mount points come by " + root.how);
     Sandbox sandbox = make_first_sandbox(request, all, host.caller);
     sandbox.root = file.path;
@@ -365,7 +366,7 @@ Result<namespaces::ExecFailure> make_container(const Request& request,
     sandbox.is_root_read_only = !is_writable && !is_image_writable;
     if (first_member) {
         sandbox.when_entered = [&](int proc) {
-            return keep_for_others(proc, *first_member, all.is_root, request.manner.is_verbose);
+            return keep_for_others(proc, *first_member, all.is_root, request.global.is_verbose);
         };
     }
     return exec_with_warning(sandbox, is_image_writable);
@@ -411,13 +412,14 @@ namespace {
 
 /// As a shell: a message, and a code of its own that the caller passes on.
 Result<int> end_with(const Request& request, const namespaces::ExecFailure& ended) {
-    if (request.manner.is_compatible && ended.error.faults().front().id == "image-without-shell") {
+    if (request.global.follows_apptainer &&
+        ended.error.faults().front().id == "image-without-shell") {
         const std::string line = "ERROR:   " + ended.error.message() + '\n';
         (void)!write(STDERR_FILENO, line.data(), line.size());
         return 1; // as the reference
     }
     const bool is_of_program = ended.code == 126 || ended.code == 127;
-    if (!is_of_program || request.manner.is_compatible) {
+    if (!is_of_program || request.global.follows_apptainer) {
         return fail(ended.error);
     }
     const std::string line = "error: " + ended.error.message() + '\n';
@@ -428,7 +430,7 @@ Result<int> end_with(const Request& request, const namespaces::ExecFailure& ende
 } // namespace
 
 Result<int> start_in(pid_t first, const Request& request, const Environment& environment) {
-    speak_as(request.manner);
+    configure_messages(request.global);
     if (!request.limits.is_empty()) {
         return fail(ErrorCode::kUsage,
                     problem("instance-limits", "a running instance is given no limits"),
@@ -458,13 +460,13 @@ Result<int> start_here(const Request& request, const Environment& environment) {
     prepare_layers();
     CYBELE_TRY(all.layers, std::move(layers));
     if (!rendezvous.because.empty()) {
-        tell_if(request.manner.is_verbose || rendezvous.is_prevented,
+        tell_if(request.global.is_verbose || rendezvous.is_prevented,
                 "in a container of its own, since " + rendezvous.because);
     }
     Result<namespaces::ExecFailure> failure =
         namespaces::ExecFailure{Error(ErrorCode::kInternal, problem("program-not-started", "")), 0};
     if (rendezvous.container) {
-        tell_if(request.manner.is_verbose, "joined the container of this launch");
+        tell_if(request.global.is_verbose, "joined the container of this launch");
         failure = namespaces::exec_in_container(make_sandbox(request, all), *rendezvous.container);
     } else {
         if (!rendezvous.first_member && !all.is_root && read_rank(environment).is_rank) {
@@ -479,7 +481,7 @@ Result<int> start_here(const Request& request, const Environment& environment) {
 } // namespace
 
 Result<int> start(const Request& request, const Environment& environment) {
-    speak_as(request.manner);
+    configure_messages(request.global);
     CYBELE_TRY(const std::vector<LimitSetting> limits, limit_settings(request.limits));
     if (limits.empty()) {
         return start_here(request, environment);

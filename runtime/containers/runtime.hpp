@@ -123,14 +123,14 @@ struct HostOptions {
     std::string memory_size;    ///< of each directory in memory; empty: not set
 };
 
-/// How a start behaves and what it says.
-struct Manner {
-    /// As the reference, not as we do by ourselves: values are evaluated, no locale is replaced,
-    /// the home's Python packages are seen, a program that is not found ends with 255.
-    bool is_compatible = false;
+/// What a start follows and prints, for all verbs.
+struct GlobalOptions {
+    /// Not our own rules: values are evaluated, no locale is replaced, the home's Python packages
+    /// are visible, a program that is not found ends with 255.
+    bool follows_apptainer = false;
     bool is_verbose = false;
-    bool is_quiet = false;           ///< errors only
-    bool tells_as_reference = false; ///< the reference's own lines on what it does
+    bool is_quiet = false;    ///< errors only
+    bool prints_info = false; ///< Apptainer's INFO lines
 };
 
 /// Of a container that is an instance, or is joined as one.
@@ -154,7 +154,7 @@ struct Request {
     LimitRequest limits; ///< --memory, --cpus and such (limits.hpp)
     Join join = Join::kAuto;
     InstancePart instance;
-    Manner manner;
+    GlobalOptions global;
 };
 
 /// Starts the container in place of this process: returns only when refused (the cli makes that

@@ -33,7 +33,7 @@ Result<id_t> read_id(const std::string& word, std::string_view value, bool is_us
     return id;
 }
 
-Result<void> read_word(const std::string& word, Security& security, bool is_compatible) {
+Result<void> read_word(const std::string& word, Security& security, bool follows_apptainer) {
     const std::size_t colon = word.find(':');
     const std::string kind = word.substr(0, colon);
     const std::string value = colon == std::string::npos ? "" : word.substr(colon + 1);
@@ -63,7 +63,7 @@ Result<void> read_word(const std::string& word, Security& security, bool is_comp
                 .about(kind),
             "profiles of AppArmor and SELinux are not applied to containers",
             "let the administrator confine the program");
-    } else if (!is_compatible) {
+    } else if (!follows_apptainer) {
         return fail(
             ErrorCode::kUsage,
             problem("security-word-unknown", "--security: '" + printable(word) + "' is not known"),
@@ -75,10 +75,10 @@ Result<void> read_word(const std::string& word, Security& security, bool is_comp
 
 } // namespace
 
-Result<Security> read_security(const std::vector<std::string>& words, bool is_compatible) {
+Result<Security> read_security(const std::vector<std::string>& words, bool follows_apptainer) {
     Security security;
     for (const std::string& word : words) {
-        CYBELE_CHECK(read_word(word, security, is_compatible));
+        CYBELE_CHECK(read_word(word, security, follows_apptainer));
     }
     return security;
 }

@@ -27,7 +27,7 @@ struct Security {
 /// reference ignores that), kEnvironment for what is not supported (apparmor, selinux), kInput for
 /// a profile that cannot be used.
 [[nodiscard]] Result<Security> read_security(const std::vector<std::string>& words,
-                                             bool is_compatible = false);
+                                             bool follows_apptainer = false);
 
 /// For the process that becomes the program. Only root takes other ids here; a user has them by the
 /// map of the container's ids.

@@ -190,7 +190,7 @@ void take_back_forbidden(const SiteSettings& settings,
     const auto take_back = [&](bool& flag, std::string_view word, const char* what) {
         if (flag && has_setting(settings, word, "no")) {
             flag = false;
-            warnings.push_back(request.manner.is_compatible
+            warnings.push_back(request.global.follows_apptainer
                                    ? "Not virtualizing " + std::string(what).substr(2) +
                                          " namespace by configuration"
                                    : std::string(what) +
@@ -262,7 +262,7 @@ Result<std::optional<SiteSettings>> find_site_settings(const std::string& named)
 }
 
 std::vector<std::string> forbidden_binds(const Request& request) {
-    if (!request.manner.is_compatible) {
+    if (!request.global.follows_apptainer) {
         return {"binds of users are not allowed by the settings of this host"};
     }
     std::vector<std::string> warnings;

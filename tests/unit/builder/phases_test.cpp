@@ -98,7 +98,7 @@ TEST_CASE("bases: a key names all that its tree depends on, and nothing more") {
 TEST_CASE("bases: modes of copied files and labels of another name are in the keys") {
     PhaseBench bench;
     const BasedBuild same = bench.based();
-    bench.asked.steps.is_compatible = true;
+    bench.asked.steps.follows_apptainer = true;
     const BasedBuild like_cp = bench.based();
     CHECK(first_difference(keys_of(same), keys_of(like_cp)) == 1);
     bench.asked.steps.umask = 0077;

@@ -146,7 +146,7 @@ TEST_CASE("labels of each source, by precedence") {
 TEST_CASE("by the name of Apptainer, the label of the builder is Apptainer's") {
     const Root root;
     auto metadata = simple();
-    metadata.is_compatible = true;
+    metadata.names_apptainer = true;
     root.write(metadata);
     const auto labels = root.labels();
     CHECK(labels.at("org.label-schema.usage.apptainer.version") == kReferenceVersion);

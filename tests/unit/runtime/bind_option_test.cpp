@@ -82,7 +82,7 @@ TEST_CASE("the mounts come in Apptainer's order") {
 TEST_CASE("by the name of Apptainer a home directory that does not exist is one in memory") {
     using Kind = cybele::namespaces::Mount::Kind;
     Request request;
-    request.manner.is_compatible = true;
+    request.global.follows_apptainer = true;
     request.files.home = "/no/such/home";
     const Environment host({{"HOME", "/"}, {"USER", "ann"}});
     const auto mount_of = [&](const std::string& target) {
@@ -108,7 +108,7 @@ TEST_CASE("by the name of Apptainer a home directory that does not exist is one 
     request.files.home = "/etc/passwd";
     CHECK(!home_of(request, host));
     // By its own name a home that is missing is a mistake.
-    request.manner.is_compatible = false;
+    request.global.follows_apptainer = false;
     request.user.fakeroot = false;
     request.files.home = "/no/such/home";
     CHECK(mount_of("/no/such/home").kind == Kind::kBind);

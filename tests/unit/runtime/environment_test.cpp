@@ -133,7 +133,7 @@ TEST_CASE("which of the host's variables pass") {
           EnvironmentMap{
               {"TERM", "xterm"}, {"https_proxy", "p"}, {"LANG", "C"}, {"PYTHONNOUSERSITE", "1"}});
     CHECK(layers->facts.count("USER_PATH") == 0);
-    request.manner.is_compatible = true;
+    request.global.follows_apptainer = true;
     request.instance.name = "one";
     layers = make_environment(request, host, "/home/u");
     REQUIRE(layers);

@@ -24,7 +24,7 @@ bool has(const std::vector<int>& numbers, int number) {
 
 Request quiet() {
     Request request;
-    request.manner.is_quiet = true;
+    request.global.is_quiet = true;
     return request;
 }
 
@@ -43,9 +43,9 @@ TEST_CASE("isolation: words of lists, without blanks and empty ones") {
 
 TEST_CASE("isolation: names of hosts, by our own name and by that of Apptainer") {
     Request request;
-    const auto id = [&](const std::string& name, bool is_compatible) {
+    const auto id = [&](const std::string& name, bool follows_apptainer) {
         request.isolation.hostname = name;
-        request.manner.is_compatible = is_compatible;
+        request.global.follows_apptainer = follows_apptainer;
         return problem_of(request);
     };
     for (const char* good : {"", "a", "node-7", "a.b-c.d9", "9"}) {
@@ -56,10 +56,10 @@ TEST_CASE("isolation: names of hosts, by our own name and by that of Apptainer")
         CHECK_MESSAGE(id(odd, true) == "hostname-malformed", odd);
         CHECK_MESSAGE(id(odd, false) == "", odd);
     }
-    for (const bool is_compatible : {false, true}) {
-        CHECK(id(std::string(64, 'n'), is_compatible) == "");
-        CHECK(id(std::string(65, 'n'), is_compatible) == "hostname-malformed");
-        CHECK(id("a\nb", is_compatible) == "hostname-malformed");
+    for (const bool follows_apptainer : {false, true}) {
+        CHECK(id(std::string(64, 'n'), follows_apptainer) == "");
+        CHECK(id(std::string(65, 'n'), follows_apptainer) == "hostname-malformed");
+        CHECK(id("a\nb", follows_apptainer) == "hostname-malformed");
     }
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("isolation: what the program writes goes to one place") {
     CHECK(problem_of(request) == "");
     request.image.writable_tmpfs = true;
     CHECK(problem_of(request) == "writable-twice");
-    request.manner.is_compatible = true;
+    request.global.follows_apptainer = true;
     CHECK(problem_of(request) == "");
     request.image.overlays = {"o.img"};
     CHECK(problem_of(request) == "writable-with-overlay");
@@ -143,7 +143,7 @@ TEST_CASE("isolation: a capability that nobody knows is refused, by Apptainer's 
     request.user.add_caps = "chown";
     request.user.drop_caps = "cap_";
     CHECK(problem_of(request) == "capability-unknown");
-    request.manner.is_compatible = true;
+    request.global.follows_apptainer = true;
     request.user.add_caps = "chown,nothing,kill,fowner";
     request.user.drop_caps = "kill,nothing";
     CHECK(problem_of(request) == "");

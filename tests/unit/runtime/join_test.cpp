@@ -312,7 +312,7 @@ TEST_CASE("what others could write is not joined") {
     Launch launch(As::kUser);
     const auto told = [&] {
         Request request = trial::exec(tiny_image(), "true");
-        request.manner.is_verbose = true;
+        request.global.is_verbose = true;
         request.join = Join::kAlways;
         const auto ended = trial::run(tiny_image(), request, launch.environment, As::kUser);
         CHECK(ended.code == 0);

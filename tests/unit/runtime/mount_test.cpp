@@ -29,7 +29,7 @@ TEST_CASE("the ways of mounting are those that are expected") {
     const char* ways[] = {"kernel squashfs", "unpacked", "FUSE"};
     for (const As as : kAll) {
         Request request = exec(tiny_image(), "true");
-        request.manner.is_verbose = true;
+        request.global.is_verbose = true;
         const auto ended =
             trial::run(tiny_image(), request, trial::environment_of(tiny_image()), as);
         CAPTURE(ended.text);
@@ -258,7 +258,7 @@ TEST_CASE("an image that belongs to somebody else gets its mount points by an un
         exec(tiny_image(), "cat /new/place/hosts; cat /etc/hosts > /dev/null; exit 8");
     request.image.file = tiny_image().root;
     request.files.binds = {"/etc:/new/place:ro,/etc:/etc/below"};
-    request.manner.is_verbose = true;
+    request.global.is_verbose = true;
     const auto ended =
         trial::run(tiny_image(), request, trial::environment_of(tiny_image()), As::kUser);
     CAPTURE(ended.text);
@@ -278,7 +278,7 @@ TEST_CASE("a mount point is made by an underlay of the one directory that lacks 
                                "grep -c ' / overlay ' /proc/mounts;"
                                "touch /etc/below/x /etc/x /x 2>/dev/null || exit 8");
         request.files.binds = {"/etc:/etc/below/here:ro"};
-        request.manner.is_verbose = true;
+        request.global.is_verbose = true;
         const auto ended =
             trial::run(tiny_image(), request, trial::environment_of(tiny_image()), as);
         CAPTURE(ended.text);

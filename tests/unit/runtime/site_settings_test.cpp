@@ -193,7 +193,7 @@ TEST_CASE("settings: namespaces that are not allowed are taken back with a warni
     CHECK(uts.warnings.size() == 2);
     CHECK(Applied("allow pid ns = yes\n", asked).warnings.empty());
     CHECK(Applied("allow pid ns = no\nallow uts ns = no\nallow ipc ns = no\n").warnings.empty());
-    asked.manner.is_compatible = true;
+    asked.global.follows_apptainer = true;
     CHECK(Applied("allow ipc ns = no\n", asked).warnings ==
           std::vector<std::string>{"Not virtualizing ipc namespace by configuration"});
     Request contained;
@@ -238,7 +238,7 @@ TEST_CASE("settings: binds of users that are not allowed are named, each once") 
     Request request;
     request.files.binds = {"/a:/b:ro", "/c"};
     CHECK(forbidden_binds(request).size() == 1);
-    request.manner.is_compatible = true;
+    request.global.follows_apptainer = true;
     const auto warnings = forbidden_binds(request);
     REQUIRE(warnings.size() == 2);
     CHECK(warnings[0].starts_with("Ignoring /a bind mount"));
