@@ -66,7 +66,7 @@ struct Request {
 
 /// Why there is no answer; the client has a remedy for each kind.
 struct Failure {
-    std::string kind; ///< request, url, file, unreachable, timeout, untrusted, too-large, redirects
+    std::string kind; ///< as the rows of kHttpFaults (support/http.cpp)
     std::string message;
 };
 

@@ -188,8 +188,8 @@ std::size_t Stream::take_body(std::string_view piece) {
 
 void Stream::finish(CURLcode code) {
     if (code != CURLE_OK && !answer_.failure) {
-        answer_.failure = Failure{failure_kind(code),
-                                  message_[0] != '\0' ? message_.data() : curl_easy_strerror(code)};
+        const char* const words = message_[0] != '\0' ? message_.data() : curl_easy_strerror(code);
+        answer_.failure = Failure{failure_kind(code, words), words};
     }
     answer_.url = request_.url;
     // A begun last line is not a line: its end may be missing.

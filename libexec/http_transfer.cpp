@@ -30,6 +30,8 @@ struct Kind {
     const char* name;
 };
 constexpr Kind kKinds[] = {
+    {CURLE_COULDNT_RESOLVE_HOST, "no-such-host"},
+    {CURLE_COULDNT_CONNECT, "not-connected"},
     {CURLE_URL_MALFORMAT, "url"},
     {CURLE_UNSUPPORTED_PROTOCOL, "url"},
     {CURLE_OPERATION_TIMEDOUT, "timeout"},
@@ -374,7 +376,8 @@ Answer Transfer::run() {
     const CURLcode code = curl_easy_perform(easy.get());
     if (code != CURLE_OK) {
         const bool has_message = buffered == CURLE_OK && message[0] != '\0';
-        fail(failure_kind(code), has_message ? message.data() : curl_easy_strerror(code));
+        const char* const words = has_message ? message.data() : curl_easy_strerror(code);
+        fail(failure_kind(code, words), words);
         return answer_;
     }
     // A body of no bytes has not begun yet, but its file has to be empty.
@@ -419,7 +422,11 @@ void take_header_line(std::string_view line, int& status, Headers& headers) {
     }
 }
 
-std::string failure_kind(int code) {
+std::string failure_kind(int code, std::string_view words) {
+    // libcurl has one code for all failures of TLS; these words are OpenSSL's.
+    if (code == CURLE_SSL_CONNECT_ERROR && words.find("wrong version number") != words.npos) {
+        return "not-tls";
+    }
     const auto* const kind = std::find_if(std::begin(kKinds),
                                           std::end(kKinds),
                                           [&](const Kind& known) { return known.code == code; });

@@ -22,8 +22,8 @@ struct Hop {
 /// answer, a proxy's answer).
 void take_header_line(std::string_view line, int& status, Headers& headers);
 
-/// The kind of Failure for a code of libcurl.
-[[nodiscard]] std::string failure_kind(int code);
+/// The kind of Failure for a code of libcurl and its words.
+[[nodiscard]] std::string failure_kind(int code, std::string_view words);
 
 /// Statuses whose Location names where to ask instead.
 [[nodiscard]] bool is_redirect(int status);

@@ -261,6 +261,7 @@ Result<void> check_unused(const ImageBuild& request,
         }
         findings.resize(1);
         findings.front().fault.message = "the build arguments '" + names + "' are used nowhere";
+        findings.front().fault.subject = names;
     }
     if (!request.definition.warns_unused_arguments) {
         return definitions::as_error(findings);

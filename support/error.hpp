@@ -40,9 +40,11 @@ struct Problem {
     std::string message;      ///< without a full stop
     std::string detail = {};  ///< which of the faults with this id it is, for programs
     std::string subject = {}; ///< the file, option, package … that it is about, for programs
+    std::string other = {};   ///< a second such: the source of a bind, the value of an option …
 
-    [[nodiscard]] Problem about(std::string what) && {
+    [[nodiscard]] Problem about(std::string what, std::string second = {}) && {
         subject = std::move(what);
+        other = std::move(second);
         return std::move(*this);
     }
 };
@@ -64,6 +66,7 @@ struct Fault {
     std::string id;                   ///< of the problem; of a linter's finding, its rule
     std::string detail;  ///< of the problem; not shown. Of a failed call, the id of its cause
     std::string subject; ///< of the problem; not shown. Empty: not known
+    std::string other;   ///< of the problem; not shown
 
     Fault() = default;
     Fault(ErrorCode kind,
@@ -82,6 +85,9 @@ struct Fault {
         }
         if (!problem.subject.empty()) {
             subject = std::move(problem.subject);
+        }
+        if (!problem.other.empty()) {
+            other = std::move(problem.other);
         }
     }
 };

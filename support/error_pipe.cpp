@@ -22,8 +22,13 @@ namespace {
 constexpr std::size_t kLongestText = 16384;
 
 /// The texts of a fault except its context, in the order in which they are sent.
-constexpr std::string Fault::*const kTexts[] = {
-    &Fault::message, &Fault::because, &Fault::help, &Fault::id, &Fault::detail, &Fault::subject};
+constexpr std::string Fault::*const kTexts[] = {&Fault::message,
+                                                &Fault::because,
+                                                &Fault::help,
+                                                &Fault::id,
+                                                &Fault::detail,
+                                                &Fault::subject,
+                                                &Fault::other};
 
 } // namespace
 

@@ -39,7 +39,12 @@ struct HttpFault {
     std::string_view id;
     ErrorCode code;
     std::string_view help;
+    std::string_view detail = {};
 };
+constexpr std::string_view kCheckNetwork =
+    "check the address, the network and the variables http_proxy, https_proxy and no_proxy";
+constexpr std::string_view kNameAuthority =
+    "name the certificates of its authority: CYBELE_CA_FILE=FILE.pem";
 constexpr HttpFault kHttpFaults[] = {
     {"request", "http-request", ErrorCode::kInternal, "report it with the command that you gave"},
     {"url", "address-malformed", ErrorCode::kInput, "give an https: address without a user name"},
@@ -48,15 +53,12 @@ constexpr HttpFault kHttpFaults[] = {
      ErrorCode::kEnvironment,
      "check the file's permissions and the space there"},
     {"version", "http-helper-version", ErrorCode::kEnvironment, kTogether},
-    {"unreachable",
-     "server-unreachable",
-     ErrorCode::kEnvironment,
-     "check the address, the network and the variables http_proxy, https_proxy and no_proxy"},
+    {"unreachable", "server-unreachable", ErrorCode::kEnvironment, kCheckNetwork},
+    {kNoSuchHost, "server-unreachable", ErrorCode::kEnvironment, kCheckNetwork, kNoSuchHost},
+    {kNotConnected, "server-unreachable", ErrorCode::kEnvironment, kCheckNetwork, kNotConnected},
     {"timeout", "server-timeout", ErrorCode::kEnvironment, "try again later"},
-    {"untrusted",
-     "server-untrusted",
-     ErrorCode::kEnvironment,
-     "name the certificates of its authority: CYBELE_CA_FILE=FILE.pem"},
+    {"untrusted", "server-untrusted", ErrorCode::kEnvironment, kNameAuthority},
+    {kNotTls, "server-untrusted", ErrorCode::kEnvironment, kNameAuthority, kNotTls},
     {"certificate",
      "client-certificate",
      ErrorCode::kEnvironment,
@@ -236,13 +238,14 @@ Error http_failure(std::string_view kind, std::string_view message, const std::s
                              : known.code == ErrorCode::kEnvironment ? "cannot reach "
                                                                      : "cannot use ";
     return {known.code,
-            problem(known.id, what + shown(url)),
+            problem(known.id, what + shown(url), std::string(known.detail)).about(shown(url)),
             printable(std::string(message)),
             std::string(known.help)};
 }
 
 bool is_passing_http_failure(std::string_view kind) {
-    return kind == "unreachable" || kind == "timeout";
+    return kind == "unreachable" || kind == kNoSuchHost || kind == kNotConnected ||
+           kind == "timeout";
 }
 
 std::string_view HttpResponse::header(std::string_view name) const {

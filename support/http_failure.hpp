@@ -8,8 +8,13 @@
 
 namespace cybele {
 
+/// Kinds of failures that are the detail of their error, too.
+inline constexpr std::string_view kNoSuchHost = "no-such-host";
+inline constexpr std::string_view kNotConnected = "not-connected";
+inline constexpr std::string_view kNotTls = "not-tls"; ///< the server does not speak TLS
+
 /// An exchange of `cybelectl-http` that failed: `kind` as the helper names it, `url` without its
-/// query in the message.
+/// query in the message and as the subject.
 [[nodiscard]] Error
 http_failure(std::string_view kind, std::string_view message, const std::string& url);
 

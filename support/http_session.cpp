@@ -52,7 +52,7 @@ void fail_event(HttpEvent& event,
     event.failure = http_failure(kind, message, url);
     event.is_passing = is_passing_http_failure(kind);
     event.is_too_large = kind == "too-large";
-    event.is_untrusted = kind == "untrusted";
+    event.is_untrusted = event.failure->faults().front().id == "server-untrusted";
 }
 
 /// False: not what the helper writes.

@@ -188,7 +188,8 @@ Result<int> stop(const Session& session, const OtherCall& call) {
         return fail(ErrorCode::kInput,
                     problem("instance-stop-signal",
                             "'" + printable(call.value("--signal")) + "' is not a signal",
-                            is_number ? "number" : "name"),
+                            is_number ? "number" : "name")
+                        .about(call.value("--signal")),
                     is_number ? "no signal has this number" : "a signal has a name or a number",
                     "write --signal TERM");
     }

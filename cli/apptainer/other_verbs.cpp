@@ -92,7 +92,8 @@ Result<void> check_temporary(const OtherCall& call) {
     }
     return fail(
         ErrorCode::kInput,
-        problem("tmpdir-missing", "the directory '" + printable(folder) + "' does not exist"),
+        problem("tmpdir-missing", "the directory '" + printable(folder) + "' does not exist")
+            .about(folder),
         "--tmpdir and APPTAINER_TMPDIR name where the image is made",
         "make it: `mkdir -p " + shell_quote(folder) + "`");
 }

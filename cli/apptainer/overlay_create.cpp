@@ -136,14 +136,16 @@ Result<void> add_overlay_to_image(const fs::path& image, const fs::path& file, s
     if (images::is_signed(opened)) {
         return fail(ErrorCode::kInput,
                     problem("overlay-of-signed-image",
-                            "the image '" + printable(image.native()) + "' is signed"),
+                            "the image '" + printable(image.native()) + "' is signed")
+                        .about(image.native()),
                     "an overlay would make its signatures invalid",
                     "make the overlay in a file of its own: apptainer overlay create FILE");
     }
     if (!opened.overlays_of(root).empty()) {
         return fail(ErrorCode::kInput,
                     problem("overlay-exists",
-                            "the image '" + printable(image.native()) + "' has an overlay already"),
+                            "the image '" + printable(image.native()) + "' has an overlay already")
+                        .about(image.native(), std::to_string(opened.overlays_of(root).front().id)),
                     fmt::format("one image has one writable overlay: its object '{}'",
                                 opened.overlays_of(root).front().id),
                     "delete it by `sif del`");

@@ -55,7 +55,7 @@ Result<std::string> image_file(const Session& session, const std::string& image)
     const std::string name = printable(image);
     if (image.find("://") != std::string::npos) {
         return fail(ErrorCode::kInput,
-                    problem("image-of-registry", "'" + name + "' is not a file"),
+                    problem("image-of-registry", "'" + name + "' is not a file").about(image),
                     "this command reads an image file or an image of the store",
                     "pull it first: cybelectl image pull " + shell_quote(image));
     }

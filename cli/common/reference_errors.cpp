@@ -16,13 +16,11 @@ namespace {
 
 enum class Verbs { kAny, kStart };
 
-/// `{1}`, `{2}`: the quoted words of our message; `{b}`: that of our reason; `{m}`: all between the
-/// first and the last quote of our message; `{section}`: `{1}` without its `%`, `{abs1}`, `{abs2}`:
-/// the quoted ones as absolute paths, `{line}`: the line of the place, `{value}`: that behind its
-/// colon, `{part1}`, `{part2}`: what stands before and after the colon of the first quoted one,
-/// `{parts}`: how many parts it has; `{file}`: the place, `{detail}`, `{subject}`: of the fault,
-/// `{abs}`: the subject as an absolute path. `{unauthorized}`: the answer of a registry to
-/// `{value}`; `{manifest}`: to the last word of our message.
+/// Of the fault: `{detail}`, `{subject}`, `{other}`, `{message}`; `{abs}`, `{absother}`: subject
+/// and other as absolute paths. Of the subject: `{scheme}`, before its first colon; `{noscheme}`,
+/// after its `://`; `{part1}`, `{part2}`, before and after the colon, the first one made absolute;
+/// `{parts}`, how many it has; `{name}`, after its last slash. Of the place: `{file}` and the text,
+/// `{line}`; `{value}`, after the text's colon; `{unauthorized}`, a registry's answer to that.
 struct KnownError {
     std::string_view id; ///< of the problem
     Verbs verbs;
@@ -40,31 +38,31 @@ constexpr std::string_view kNoNetwork =
 
 // clang-format off
 constexpr KnownError kKnownErrors[] = {
-    {"program-not-in-path", Verbs::kAny, "\"{1}\": executable file not found in $PATH"},
-    {"program-not-found", Verbs::kAny, "stat {abs1}: no such file or directory"},
+    {"program-not-in-path", Verbs::kAny, "\"{subject}\": executable file not found in $PATH"},
+    {"program-not-found", Verbs::kAny, "stat {abs}: no such file or directory"},
     {"run-help-image-missing", Verbs::kAny, "{message}"},
     {"seccomp-profile-missing", Verbs::kAny, "open {subject}: no such file or directory"},
-    {"container-directory-failed", Verbs::kAny, "failed to set working directory: chdir {1}: not a directory", "not-a-folder"},
-    {"hostname-malformed", Verbs::kStart, "container creation failed: unable to add {1} to hostname file: {1} is not a valid hostname"},
+    {"container-directory-failed", Verbs::kAny, "failed to set working directory: chdir {subject}: not a directory", "not-a-folder"},
+    {"hostname-malformed", Verbs::kStart, "container creation failed: unable to add {subject} to hostname file: {subject} is not a valid hostname"},
     {"home-malformed", Verbs::kStart, "While setting home directory: home argument has incorrect number of elements: {parts}"},
-    {"reference-malformed", Verbs::kStart, "Unable to handle {1} uri: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "library-not-set"},
+    {"reference-malformed", Verbs::kStart, "Unable to handle {subject} uri: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "library-not-set"},
     {"limit-file-missing", Verbs::kAny, "open {abs}: no such file or directory"},
-    {"fuse-server-failed", Verbs::kAny, "could not start program {1} /dev/fd/3 -f: exec: \"{1}\": executable file not found in $PATH", "no-such-file"},
+    {"fuse-server-failed", Verbs::kAny, "could not start program {subject} /dev/fd/3 -f: exec: \"{subject}\": executable file not found in $PATH", "no-such-file"},
     {"pull-source-unreadable", Verbs::kStart, "Unable to handle {subject}", "no-such-file"},
-    {"image-of-registry", Verbs::kStart, "Unsupported transport type: {scheme1}"},
-    {"apptainer-variable-refused", Verbs::kAny, "While parsing environment variables: while updating flags from environment: \nunable to set flag {subject} to value {b}: strconv.ParseBool: parsing \"{b}\": invalid syntax", "switch"},
-    {"site-settings-missing", Verbs::kAny, "While initializing: couldn't parse configuration file {1}: open {1}: no such file or directory"},
-    {"bind-kinds-differ", Verbs::kStart, "container creation failed: mount hook function failure: mount {1}->{2} error: while mounting {1}: could not mount {1}: not a directory"},
+    {"image-of-registry", Verbs::kStart, "Unsupported transport type: {scheme}"},
+    {"apptainer-variable-refused", Verbs::kAny, "While parsing environment variables: while updating flags from environment: \nunable to set flag {subject} to value {other}: strconv.ParseBool: parsing \"{other}\": invalid syntax", "switch"},
+    {"site-settings-missing", Verbs::kAny, "While initializing: couldn't parse configuration file {subject}: open {subject}: no such file or directory"},
+    {"bind-kinds-differ", Verbs::kStart, "container creation failed: mount hook function failure: mount {other}->{subject} error: while mounting {other}: could not mount {other}: not a directory"},
     {"instance-user-root-only", Verbs::kAny, "{message}"},
     {"program-is-directory", Verbs::kAny, "is a directory"},
     {"program-not-executable", Verbs::kAny, "permission denied"},
-    {"container-directory-missing", Verbs::kAny, "failed to set working directory: chdir {1}: no such file or directory"},
-    {"image-file-missing", Verbs::kStart, "While checking container encryption: could not open image {abs1}: failed to retrieve path for {abs1}: lstat {abs1}: no such file or directory"},
-    {"image-not-readable", Verbs::kStart, "While checking container encryption: could not open image {1}: {1} is not readable by the current user, check permissions"},
-    {"image-not-opened", Verbs::kStart, "While checking container encryption: could not open image {abs1}: failed to retrieve path for {abs1}: lstat {abs1}: permission denied", "permission-denied"},
+    {"container-directory-missing", Verbs::kAny, "failed to set working directory: chdir {subject}: no such file or directory"},
+    {"image-file-missing", Verbs::kStart, "While checking container encryption: could not open image {abs}: failed to retrieve path for {abs}: lstat {abs}: no such file or directory"},
+    {"image-not-readable", Verbs::kStart, "While checking container encryption: could not open image {subject}: {subject} is not readable by the current user, check permissions"},
+    {"image-not-opened", Verbs::kStart, "While checking container encryption: could not open image {abs}: failed to retrieve path for {abs}: lstat {abs}: permission denied", "permission-denied"},
     {"text-not-a-sif", Verbs::kStart, "While checking container encryption: could not open image {abs}: image format not recognized"},
     {"not-a-sif", Verbs::kStart, "While checking container encryption: could not open image {abs}: image format not recognized", "empty"},
-    {"overlay-in-use", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: while locking ext3 partition from {1}: can't open {1} for writing, currently in use by another process"},
+    {"overlay-in-use", Verbs::kAny, "while loading overlay images: failed to open overlay image {subject}: while locking ext3 partition from {subject}: can't open {subject} for writing, currently in use by another process"},
     {"overlay-unusable", Verbs::kAny, "container creation failed: mount hook function failure: hook function for tag prelayer returns error: setup of overlay upper dir failed: failed to create /var/lib/apptainer/mnt/session/overlay-images/0/upper directory: mkdir /var/lib/apptainer/mnt/session/overlay-images/0/upper: permission denied", "upper"},
     {"network-not-supported", Verbs::kAny, kNoNetwork},
     {"network-namespace-root-only", Verbs::kAny, "\"{subject}\" is not an allowed netns path in singularity.conf"},
@@ -72,43 +70,43 @@ constexpr KnownError kKnownErrors[] = {
     {"root-only-option", Verbs::kAny, "Could not configure {subject}: {subject} requires root privileges"},
     {"fakeroot-without-range", Verbs::kAny, "could not use fakeroot: {message}"},
     {"limits-not-delegated", Verbs::kAny, kNoSystemd},
-    {"limit-value", Verbs::kAny, "invalid memory value: invalid size: '{1}'", "size"},
-    {"limit-value", Verbs::kAny, "invalid cpus value: can't convert {1} to decimal", "cpus"},
+    {"limit-value", Verbs::kAny, "invalid memory value: invalid size: '{subject}'", "size"},
+    {"limit-value", Verbs::kAny, "invalid cpus value: can't convert {subject} to decimal", "cpus"},
     {"limit-value", Verbs::kAny, "blkio-weight must be in range 10-1000", "weight"},
-    {"instance-stop-signal", Verbs::kAny, "Could not convert stop signal: can't convert {1} to signal number", "number"},
-    {"instance-stop-signal", Verbs::kAny, "Could not convert stop signal: {1} is not a number"},
-    {"scratch-relative", Verbs::kAny, "container creation failed: could not bind scratch directory /var/lib/apptainer/mnt/session/scratch/{1} into container: destination must be an absolute path"},
-    {"workdir-missing", Verbs::kAny, "container creation failed: failed to create {abs1}/home: mkdir {abs1}/home: no such file or directory"},
-    {"home-relative", Verbs::kAny, "container creation failed: failed to add {abs1} as session directory: path {1} is not an absolute path"},
-    {"fusemount-malformed", Verbs::kAny, "While setting FUSE mount configuration: while setting fuse mount: no whitespace separators found in command \"{1}\"", "words"},
-    {"fuse-program-missing", Verbs::kAny, "container creation failed: while running FUSE drivers: could not start program {1} /dev/fd/3 -f: exec: \"{1}\": executable file not found in $PATH", "fusemount"},
+    {"instance-stop-signal", Verbs::kAny, "Could not convert stop signal: can't convert {subject} to signal number", "number"},
+    {"instance-stop-signal", Verbs::kAny, "Could not convert stop signal: {subject} is not a number"},
+    {"scratch-relative", Verbs::kAny, "container creation failed: could not bind scratch directory /var/lib/apptainer/mnt/session/scratch/{subject} into container: destination must be an absolute path"},
+    {"workdir-missing", Verbs::kAny, "container creation failed: failed to create {abs}/home: mkdir {abs}/home: no such file or directory"},
+    {"home-relative", Verbs::kAny, "container creation failed: failed to add {abs} as session directory: path {subject} is not an absolute path"},
+    {"fusemount-malformed", Verbs::kAny, "While setting FUSE mount configuration: while setting fuse mount: no whitespace separators found in command \"{subject}\"", "words"},
+    {"fuse-program-missing", Verbs::kAny, "container creation failed: while running FUSE drivers: could not start program {subject} /dev/fd/3 -f: exec: \"{subject}\": executable file not found in $PATH", "fusemount"},
     {"bind-malformed", Verbs::kAny, "container creation failed: id number must be greater than 0", "id"},
-    {"image-bind-unusable", Verbs::kAny, "container creation failed: no data partition found in {1}", "partition"},
-    {"image-bind-unusable", Verbs::kAny, "container creation failed: mount hook function failure: hook function for tag prelayer returns error: {subject} doesn't exist in image {1}", "missing"},
-    {"image-bind-unusable", Verbs::kAny, "while loading data bind images: failed to load data image {1}: while locking ext3 partition from {1}: can't open {1} for writing, currently in use by another process", "in-use"},
+    {"image-bind-unusable", Verbs::kAny, "container creation failed: no data partition found in {other}", "partition"},
+    {"image-bind-unusable", Verbs::kAny, "container creation failed: mount hook function failure: hook function for tag prelayer returns error: {subject} doesn't exist in image {other}", "missing"},
+    {"image-bind-unusable", Verbs::kAny, "while loading data bind images: failed to load data image {other}: while locking ext3 partition from {other}: can't open {other} for writing, currently in use by another process", "in-use"},
     {"container-path-missing", Verbs::kStart, "container creation failed: mount hook function failure: mount {subject}->{detail} error: while mounting {subject}: destination {detail} doesn't exist in container"},
-    {"overlay-missing", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: failed to retrieve path for {1}: lstat {abs1}: no such file or directory"},
-    {"squashfs-not-writable", Verbs::kAny, "could not set {1} image writable: squashfs is a read-only filesystem"},
-    {"image-not-writable", Verbs::kAny, "no SIF writable overlay partition found in {1}"},
-    {"name-server-malformed", Verbs::kAny, "container creation failed: dns ip {1} is not a valid IP address"},
-    {"bind-mode-unknown", Verbs::kAny, "While setting bind mount configuration: while parsing bind path: while getting bind path: {b} is not a valid bind option"},
-    {"mount-type-unknown", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": unsupported mount type \"{b}\", only 'bind' is supported"},
-    {"mount-incomplete", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": mounts must specify a source and a destination"},
-    {"mount-field-unknown", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{m}\": invalid key \"{b}\" in mount specification"},
-    {"environment-file-missing", Verbs::kStart, "while setting environment: while processing {1}: could not read environment file \"{1}\": open {1}: no such file or directory"},
-    {"bind-source-missing", Verbs::kStart, "container creation failed: mount hook function failure: mount {1}->{subject} error: while mounting {1}: mount source {1} doesn't exist"},
+    {"overlay-missing", Verbs::kAny, "while loading overlay images: failed to open overlay image {subject}: failed to retrieve path for {subject}: lstat {abs}: no such file or directory"},
+    {"squashfs-not-writable", Verbs::kAny, "could not set {subject} image writable: squashfs is a read-only filesystem"},
+    {"image-not-writable", Verbs::kAny, "no SIF writable overlay partition found in {subject}"},
+    {"name-server-malformed", Verbs::kAny, "container creation failed: dns ip {subject} is not a valid IP address"},
+    {"bind-mode-unknown", Verbs::kAny, "While setting bind mount configuration: while parsing bind path: while getting bind path: {subject} is not a valid bind option"},
+    {"mount-type-unknown", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{subject}\": unsupported mount type \"{other}\", only 'bind' is supported"},
+    {"mount-incomplete", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{subject}\": mounts must specify a source and a destination"},
+    {"mount-field-unknown", Verbs::kAny, "While setting bind mount configuration: while parsing mount \"{subject}\": invalid key \"{other}\" in mount specification"},
+    {"environment-file-missing", Verbs::kStart, "while setting environment: while processing {subject}: could not read environment file \"{subject}\": open {subject}: no such file or directory"},
+    {"bind-source-missing", Verbs::kStart, "container creation failed: mount hook function failure: mount {other}->{subject} error: while mounting {other}: mount source {other} doesn't exist"},
     {"bind-target-relative", Verbs::kAny, "container creation failed: unable to add {subject} to mount list: destination must be an absolute path"},
     {"mount-target-relative", Verbs::kAny, "container creation failed: unable to add {subject} to mount list: destination must be an absolute path"},
     {"home-place-relative", Verbs::kAny, "container creation failed: failed to add {part1} as session directory: path {part2} is not an absolute path"},
-    {"workdir-not-directory", Verbs::kAny, "container creation failed: failed to create {abs1}/home: mkdir {abs1}/home: not a directory"},
+    {"workdir-not-directory", Verbs::kAny, "container creation failed: failed to create {abs}/home: mkdir {abs}/home: not a directory"},
     {"security-uid-invalid", Verbs::kAny, "Could not configure target UID/GID: failed to parse provided UID: strconv.ParseUint: parsing \"{subject}\": invalid syntax"},
     {"security-gid-invalid", Verbs::kAny, "Could not configure target UID/GID: failed to parse provided GID: strconv.ParseUint: parsing \"{subject}\": invalid syntax"},
-    {"image-bind-of-directory", Verbs::kAny, "container creation failed: could not use {1} for image binding: not supported image format"},
-    {"several-writable-overlays", Verbs::kAny, "while loading overlay images: you can't specify more than one writable overlay, {abs1} contains a writable overlay, requires to use '--overlay {abs2}:ro'"},
+    {"image-bind-of-directory", Verbs::kAny, "container creation failed: could not use {subject} for image binding: not supported image format"},
+    {"several-writable-overlays", Verbs::kAny, "while loading overlay images: you can't specify more than one writable overlay, {abs} contains a writable overlay, requires to use '--overlay {absother}:ro'"},
     {"overlay-too-small", Verbs::kAny, "image size must be equal or greater than 64 MiB"},
     {"overlay-file-exists", Verbs::kAny, "EXT3 overlay image {subject} already exists"},
-    {"overlay-exists", Verbs::kAny, "a writable overlay partition already exists in {1} (ID: {b}), delete it first with \"apptainer sif del {b} {1}\""},
-    {"overlay-of-signed-image", Verbs::kAny, "SIF image {1} is signed: could not add writable overlay"},
+    {"overlay-exists", Verbs::kAny, "a writable overlay partition already exists in {subject} (ID: {other}), delete it first with \"apptainer sif del {other} {subject}\""},
+    {"overlay-of-signed-image", Verbs::kAny, "SIF image {subject} is signed: could not add writable overlay"},
     {"keep-privs-root-only", Verbs::kAny, "Could not configure --keep-privs: --keep-privs requires root privileges"},
     {"sif-forbidden-by-site", Verbs::kAny, "configuration disallows users from running unencrypted SIF containers"},
     {"directory-forbidden-by-site", Verbs::kAny, "configuration disallows users from running sandbox containers"},
@@ -118,12 +116,12 @@ constexpr KnownError kKnownErrors[] = {
     {"instance-exists", Verbs::kAny, "{message}"},
     {"writable-with-overlay", Verbs::kAny, "cannot use --overlay in conjunction with --writable"},
     {"tmpfs-and-writable-overlay", Verbs::kAny, "while loading overlay images: you can't specify --writable-tmpfs with another writable overlay image ({subject})"},
-    {"overlay-is-text", Verbs::kAny, "while loading overlay images: failed to open overlay image {1}: image format not recognized"},
-    {"instance-name", Verbs::kStart, "while executing starter: while checking instance name: {1} is not a valid instance name"},
+    {"overlay-is-text", Verbs::kAny, "while loading overlay images: failed to open overlay image {subject}: image format not recognized"},
+    {"instance-name", Verbs::kStart, "while executing starter: while checking instance name: {subject} is not a valid instance name"},
     {"sandbox-place-taken", Verbs::kAny, "While checking build target: {abs} is not empty and is not an Apptainer sandbox, check its content first and use --force if you want to overwrite it"},
     {"base-file-missing", Verbs::kAny, "While performing build: conveyor failed to get: failed to retrieve path for {subject}: lstat {abs}: no such file or directory"},
-    {"CD018", Verbs::kAny, "While performing build: unable to copy files from stage to container fs: stage {1} was not found"},
-    {"CD024", Verbs::kAny, "Unable to create build: unable to get conveyorpacker: invalid build source {1}"},
+    {"CD018", Verbs::kAny, "While performing build: unable to copy files from stage to container fs: stage {subject} was not found"},
+    {"CD024", Verbs::kAny, "Unable to create build: unable to get conveyorpacker: invalid build source {subject}"},
     {"step-failed", Verbs::kAny, "While performing build: failed to run %{detail} script: exit status {subject}", "pre"},
     {"step-failed", Verbs::kAny, "While performing build: failed to run %{detail} script: exit status {subject}", "setup"},
     {"step-failed", Verbs::kAny, "While performing build: failed to execute %{detail} script: exit status {subject}", "test"},
@@ -131,18 +129,18 @@ constexpr KnownError kKnownErrors[] = {
     {"CD026", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: no stages found in definition file", "empty"},
     {"CD013", Verbs::kAny, "Unable to create build: multiple stages detected, all must have headers", "section"},
     {"CD013", Verbs::kAny, "Unable to create build: unable to get conveyorpacker: no bootstrap specification found", "header"},
-    {"CD005", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: failed to parse deffile header: invalid header keyword found: {1}", "key"},
+    {"CD005", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: failed to parse deffile header: invalid header keyword found: {subject}", "key"},
     {"CD005", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: failed to parse deffile header: header key {line} had no val"},
     {"header-without-image", Verbs::kAny, "While performing build: conveyor failed to get: could not parse reference: ", "docker"},
     {"busybox-mirror-unusable", Verbs::kAny, "While performing build: conveyor failed to get: invalid busybox header, no mirrur url specified"},
     {"bootstrap-agent-unsupported", Verbs::kAny, "While performing build: conveyor failed to get: pacstrap is not in PATH: exec: \"pacstrap\": executable file not found in $PATH", "arch"},
-    {"registry-name-unknown", Verbs::kAny, "While performing build: conveyor failed to get: {manifest}", "MANIFEST_UNKNOWN"},
+    {"registry-name-unknown", Verbs::kAny, "While performing build: conveyor failed to get: GET {subject}: MANIFEST_UNKNOWN: manifest unknown; map[Tag:{name}]", "MANIFEST_UNKNOWN"},
     {"registry-login-missing", Verbs::kAny, "While performing build: conveyor failed to get: {unauthorized}", "bases"},
     {"registry-login-refused", Verbs::kAny, "While performing build: conveyor failed to get: {unauthorized}", "bases"},
     {"layout-image-missing", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory", "oci"},
     {"layout-without-index", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory"},
     {"image-not-verified", Verbs::kAny, "While performing build: conveyor failed to get: while checking fingerprint: integrity: signature object {subject} not valid: openpgp: signature made by unknown entity", "key-unknown"},
-    {"registry-refused", Verbs::kAny, "While performing build: conveyor failed to get: {manifest}", "MANIFEST_UNKNOWN"},
+    {"registry-refused", Verbs::kAny, "While performing build: conveyor failed to get: GET {subject}: MANIFEST_UNKNOWN: manifest unknown; map[Tag:{name}]", "MANIFEST_UNKNOWN"},
     {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: error reading the docker archive file: open {value}: no such file or directory", "docker-archive"},
     {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: error extracting the OCI archive file: open {value}: no such file or directory", "oci-archive"},
     {"reference-kind", Verbs::kAny, "While performing build: conveyor failed to get: stat {value}/index.json: no such file or directory", "oci"},
@@ -151,12 +149,12 @@ constexpr KnownError kKnownErrors[] = {
     {"file-missing", Verbs::kAny, "While processing the definition file: error while opening file \"{subject}\": open {subject}: no such file or directory", "build-arguments"},
     {"file-missing", Verbs::kAny, "Unable to push image to oci registry: could not open image {subject} for verification: failed to retrieve path for {subject}: lstat {abs}: no such file or directory", "push"},
     {"file-missing", Verbs::kAny, "key import command failed: unable to get entity from: {subject}: open {subject}: no such file or directory", "key-import"},
-    {"build-argument-malformed", Verbs::kAny, "While processing the definition file: \"{1}\" is not a key=value pair"},
-    {"tmpdir-missing", Verbs::kAny, "Unable to create build: failed to create build parent dir: stat {1}: no such file or directory"},
+    {"build-argument-malformed", Verbs::kAny, "While processing the definition file: \"{subject}\" is not a key=value pair"},
+    {"tmpdir-missing", Verbs::kAny, "Unable to create build: failed to create build parent dir: stat {subject}: no such file or directory"},
     {"text-not-a-sif", Verbs::kAny, "Unable to push image to oci registry: could not open image {subject} for verification: image format not recognized", "push"},
     {"not-a-sif", Verbs::kAny, "Unable to push image to oci registry: \"{subject}\" is not a SIF", "directory"},
     {"reference-malformed", Verbs::kAny, "Unable to push image to oci registry: could not parse reference: {noscheme}", "capitals"},
-    {"reference-malformed", Verbs::kAny, "bad uri {1}", "scheme"},
+    {"reference-malformed", Verbs::kAny, "bad uri {subject}", "scheme"},
     {"reference-malformed", Verbs::kAny, "Unable to get library client configuration: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "library"},
     {"reference-malformed", Verbs::kAny, "Unable to get library client configuration: remote has no library client (see https://apptainer.org/docs/user/latest/endpoint.html#no-default-remote)", "library-not-set"},
     {"push-target-docker", Verbs::kAny, "Unsupported transport type: docker"},
@@ -168,10 +166,10 @@ constexpr KnownError kKnownErrors[] = {
     {"key-not-in-keyring", Verbs::kAny, "Unable to remove private key: no key matching given fingerprint found", "secret"},
     {"key-not-in-keyring", Verbs::kAny, "Unable to remove public key: no key matching given fingerprint found", "public"},
     {"global-keyring-public", Verbs::kAny, "While listing keys: could not list private keys: global keyring doesn't contain private keys"},
-    {"CD001", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
-    {"CD004", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {section}"},
-    {"CD021", Verbs::kAny, "Unable to build from {file}: build var {1} is not defined through either --build-arg (--build-arg-file) or 'arguments' section"},
-    {"build-argument-unused", Verbs::kAny, "unused build args: {1}. Use option --warn-unused-build-args to show a warning instead of a fatal message"},
+    {"CD001", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {subject}"},
+    {"CD004", Verbs::kAny, "Unable to build from {file}: while parsing definition: {file}: invalid section(s) specified: {subject}"},
+    {"CD021", Verbs::kAny, "Unable to build from {file}: build var {subject} is not defined through either --build-arg (--build-arg-file) or 'arguments' section"},
+    {"build-argument-unused", Verbs::kAny, "unused build args: {subject}. Use option --warn-unused-build-args to show a warning instead of a fatal message"},
     {"signature-not-found", Verbs::kAny, "{message}"},
     {"key-place-unknown", Verbs::kAny, "Failed to sign container: index out of range"},
     {"push-transport-unknown", Verbs::kAny, "{message}"},
@@ -191,30 +189,9 @@ constexpr KnownError kKnownErrors[] = {
 };
 // clang-format on
 
-std::vector<std::string> quoted_words(std::string_view text) {
-    std::vector<std::string> words;
-    for (std::size_t at = text.find('\''); at != std::string_view::npos;) {
-        const std::size_t end = text.find('\'', at + 1);
-        if (end == std::string_view::npos) {
-            break;
-        }
-        words.emplace_back(text.substr(at + 1, end - at - 1));
-        at = text.find('\'', end + 1);
-    }
-    words.resize(std::max<std::size_t>(words.size(), 2));
-    return words;
-}
-
 std::string absolute_path_of(const std::string& path) {
     std::error_code ignored;
     return std::filesystem::absolute(path, ignored).lexically_normal().native();
-}
-
-/// All between the first quote and the last one.
-std::string between_quotes(std::string_view text) {
-    const std::size_t first = text.find('\'');
-    const std::size_t last = text.rfind('\'');
-    return first == last ? std::string() : std::string(text.substr(first + 1, last - first - 1));
 }
 
 /// "From: busybox": busybox.
@@ -224,20 +201,7 @@ std::string value_of(const std::string& line) {
     return begin == std::string::npos ? std::string() : line.substr(begin);
 }
 
-/// Of docker://HOST/NAME:TAG.
-std::string missing_manifest(const std::string& image) {
-    const std::size_t host = image.find("://") == std::string::npos ? 0 : image.find("://") + 3;
-    const std::size_t name = std::min(image.find('/', host), image.size());
-    const std::size_t tag = std::max(std::min(image.rfind(':'), image.size()), name);
-    const bool is_here =
-        image.compare(host, 4, "127.") == 0 || image.compare(host, 9, "localhost") == 0;
-    const std::string version = image.substr(std::min(tag + 1, image.size()));
-    return (is_here ? "GET http://" : "GET https://") + image.substr(host, name - host) + "/v2" +
-           image.substr(name, tag - name) + "/manifests/" + version +
-           ": MANIFEST_UNKNOWN: manifest unknown; map[Tag:" + version + "]";
-}
-
-/// The same of HOST/NAME:TAG.
+/// Of HOST/NAME:TAG.
 std::string unauthorized(const Fault& fault, const std::string& image) {
     const std::size_t slash = std::min(image.find('/'), image.size());
     const std::size_t tag = std::max(std::min(image.rfind(':'), image.size()), slash);
@@ -248,31 +212,27 @@ std::string unauthorized(const Fault& fault, const std::string& image) {
 }
 
 std::string filled(const KnownError& row, const Fault& fault) {
-    const auto words = quoted_words(fault.message);
+    const std::string& subject = fault.subject;
+    const Place place = fault.where.value_or(Place{});
+    const std::size_t colon = std::min(subject.find(':'), subject.size());
+    const std::size_t scheme = subject.find("://");
     const std::pair<std::string_view, std::string> values[] = {
-        {"{1}", words[0]},
-        {"{2}", words[1]},
-        {"{b}", quoted_words(fault.because).front()},
-        {"{m}", between_quotes(fault.message)},
-        {"{abs1}", absolute_path_of(words[0])},
-        {"{abs2}", absolute_path_of(words[1])},
-        {"{file}", fault.where ? fault.where->file : ""},
-        {"{section}", words[0].substr(words[0].starts_with('%') ? 1 : 0)},
-        {"{line}", fault.where ? fault.where->text : ""},
-        {"{value}", value_of(fault.where ? fault.where->text : "")},
-        {"{part1}", absolute_path_of(words[0].substr(0, words[0].find(':')))},
-        {"{part2}", words[0].substr(std::min(words[0].find(':') + 1, words[0].size()))},
-        {"{parts}", std::to_string(std::count(words[0].begin(), words[0].end(), ':') + 1)},
         {"{detail}", fault.detail},
-        {"{subject}", fault.subject},
-        {"{abs}", absolute_path_of(fault.subject)},
-        {"{scheme1}", words[0].substr(0, words[0].find(':'))},
-        {"{manifest}", missing_manifest(fault.message.substr(fault.message.rfind(' ') + 1))},
-        {"{noscheme}",
-         words[0].substr(words[0].find("://") == std::string::npos ? 0 : words[0].find("://") + 3)},
-        {"{scheme}", fault.subject.substr(0, fault.subject.find(':'))},
+        {"{subject}", subject},
+        {"{other}", fault.other},
         {"{message}", fault.message},
-        {"{unauthorized}", unauthorized(fault, value_of(fault.where ? fault.where->text : ""))},
+        {"{abs}", absolute_path_of(subject)},
+        {"{absother}", absolute_path_of(fault.other)},
+        {"{scheme}", subject.substr(0, colon)},
+        {"{noscheme}", subject.substr(scheme == std::string::npos ? 0 : scheme + 3)},
+        {"{part1}", absolute_path_of(subject.substr(0, colon))},
+        {"{part2}", subject.substr(subject.find(':') + 1)},
+        {"{parts}", std::to_string(std::ranges::count(subject, ':') + 1)},
+        {"{name}", subject.substr(subject.rfind('/') + 1)},
+        {"{file}", place.file},
+        {"{line}", place.text},
+        {"{value}", value_of(place.text)},
+        {"{unauthorized}", unauthorized(fault, value_of(place.text))},
     };
     std::string text;
     for (std::size_t at = 0; at < row.words.size();) {

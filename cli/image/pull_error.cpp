@@ -2,6 +2,7 @@
 #include "cli/image/pull_error.hpp"
 
 #include "cli/common/reference_errors.hpp"
+#include "support/http_failure.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -55,15 +56,12 @@ std::string why_unreachable(const Fault& fault, const std::string& host) {
     if (fault.id == "registry-without-https") {
         return "http: server gave HTTP response to HTTPS client";
     }
-    const auto has = [&fault](std::string_view words) { // curl's
-        return fault.because.find(words) != std::string::npos;
-    };
-    if (has("Could not resolve host")) {
+    if (fault.detail == kNoSuchHost) {
         return "dial tcp: lookup " + host.substr(0, host.find(':')) + " on " + name_server() +
                ":53: no such host";
     }
-    return has("Couldn't connect to server") ? "dial tcp " + host + ": connect: connection refused"
-                                             : std::string();
+    return fault.detail == kNotConnected ? "dial tcp " + host + ": connect: connection refused"
+                                         : std::string();
 }
 
 /// Behind "failed to get checksum for URI: ".
@@ -73,13 +71,8 @@ std::string why_of_registry(const Fault& fault, const ImageAddress& address) {
     if (fault.detail == "MANIFEST_UNKNOWN") { // the registry's code
         return is_docker
                    ? fmt::format("reading manifest {} in {}: manifest unknown", address.tag, place)
-                   : fmt::format("GET {}://{}/v2/{}/manifests/{}: MANIFEST_UNKNOWN: manifest "
-                                 "unknown; map[Tag:{}]",
-                                 fault.message.find("https://") == std::string::npos ? "http"
-                                                                                     : "https",
-                                 address.host,
-                                 address.repository,
-                                 address.tag,
+                   : fmt::format("GET {}: MANIFEST_UNKNOWN: manifest unknown; map[Tag:{}]",
+                                 fault.subject,
                                  address.tag);
     }
     if (fault.id == "registry-login-missing" || fault.id == "registry-login-refused") {
@@ -99,7 +92,7 @@ std::string why_of_registry(const Fault& fault, const ImageAddress& address) {
         return "invalid layer mediatype: " + fault.subject;
     }
     const std::string why = why_unreachable(fault, address.host);
-    const bool is_plain = fault.message.find("https://") == std::string::npos;
+    const bool is_plain = !fault.subject.starts_with("https://");
     if (why.empty()) {
         return {};
     }

@@ -40,7 +40,8 @@ bool has_variable(const StartOption& option, std::string_view name) {
 tl::unexpected<Error> refuse_variable(const std::string& variable,
                                       const StartOption& option,
                                       const std::string& why,
-                                      std::string detail = {}) {
+                                      std::string detail = {},
+                                      std::string value = {}) {
     return fail(ErrorCode::kUsage,
                 problem("apptainer-variable",
                         variable + " cannot be used: " +
@@ -48,7 +49,7 @@ tl::unexpected<Error> refuse_variable(const std::string& variable,
                                  ? std::string(option.long_name()) + " is not supported"
                                  : "its value is not valid"),
                         std::move(detail))
-                    .about(std::string(option.long_name().substr(2))),
+                    .about(std::string(option.long_name().substr(2)), std::move(value)),
                 why,
                 "unset " + variable);
 }
@@ -73,8 +74,11 @@ Result<void> take_variable(StartOptions& options,
     if (option.value.empty()) {
         const std::optional<bool> is_on = read_switch(value);
         if (!is_on) {
-            return refuse_variable(
-                variable, option, "'" + printable(value) + "' is neither true nor false", "switch");
+            return refuse_variable(variable,
+                                   option,
+                                   "'" + printable(value) + "' is neither true nor false",
+                                   "switch",
+                                   std::string(value));
         }
         if (!*is_on) {
             return {};
@@ -160,7 +164,8 @@ Result<void> use_host(const Session& session, StartOptions& options) {
     if (!found && found.error().faults().front().id == "file-missing") {
         return fail(ErrorCode::kInput,
                     problem("site-settings-missing",
-                            "cannot read '" + printable(options.site_settings) + "'"),
+                            "cannot read '" + printable(options.site_settings) + "'")
+                        .about(options.site_settings),
                     "the file does not exist",
                     "check the name that --config has");
     }

@@ -112,6 +112,7 @@ void HeaderReader::add(std::size_t index,
         const bool is_newer = header_since(key) != nullptr;
         Fault place = origin_.fault(index, text);
         place.detail = is_newer ? "" : "key";
+        place.subject = key;
         findings_.add("CD005",
                       std::move(place),
                       is_newer ? fmt::format("{} has no header key '{}'",

@@ -137,6 +137,7 @@ void check_agent(const Stage& stage, const Stage* next, const Origin& origin, Fi
     if (agent.empty() || is_agent(agent, origin.dialect)) {
         return;
     }
+    place.subject = agent;
     if (const Since* since = agent_since(agent)) {
         findings.add(
             "CD024",
@@ -193,8 +194,10 @@ void check_stage(const std::vector<Stage>& stages,
             }
             const std::vector<std::string_view> known(names.begin(), names.end());
             const std::string near = nearest(from.stage, known);
+            Fault place = fault_at(origin.file, section.line, "%files " + section.arguments);
+            place.subject = from.stage;
             findings.add("CD018",
-                         fault_at(origin.file, section.line, "%files " + section.arguments),
+                         std::move(place),
                          fmt::format("no stage is named '{}'", printable(from.stage)),
                          "",
                          near.empty() ? "give the stage that has the files the header 'Stage: " +
@@ -290,7 +293,8 @@ std::vector<Finding> unused_arguments(const BuildArguments& given,
                 {"CD027",
                  Fault(ErrorCode::kInput,
                        problem("build-argument-unused",
-                               "the build argument '" + printable(name) + "' is used nowhere"),
+                               "the build argument '" + printable(name) + "' is used nowhere")
+                           .about(name),
                        std::string(rule.why),
                        std::string(rule.fix),
                        fault_at(file, 1, first_line(text)).where),

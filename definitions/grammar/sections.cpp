@@ -128,6 +128,7 @@ void refuse_indented(std::string_view line, const Fault& place, Findings& findin
 void refuse_name(const SectionLine& parts, Fault place, const Origin& origin, Findings& findings) {
     const std::string name = lower(parts.name);
     if (const Since* since = section_since(name); since != nullptr) {
+        place.subject = name;
         findings.add("CD004",
                      std::move(place),
                      fmt::format("{} has no section '%{}'", origin.dialect.name(), name),
@@ -163,6 +164,7 @@ void refuse_name(const SectionLine& parts, Fault place, const Origin& origin, Fi
         return;
     }
     const std::string near = meant(name);
+    place.subject = parts.name;
     findings.add(near.empty() ? "CD001" : "CD004",
                  std::move(place),
                  fmt::format("'%{}' is not a section", printable(parts.name)),

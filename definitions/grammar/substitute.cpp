@@ -147,6 +147,7 @@ void undefined(const StageText& stage,
     if (place.where) {
         place.where->column = use.begin - line_begin(text, use.begin) + 1;
     }
+    place.subject = use.name;
     findings.add(
         "CD021",
         std::move(place),

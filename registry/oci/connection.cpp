@@ -4,6 +4,7 @@
 #include "registry/oci/private_host.hpp"
 #include "support/encoding.hpp"
 #include "support/find.hpp"
+#include "support/http_failure.hpp"
 #include "support/json.hpp"
 #include "support/quote.hpp"
 
@@ -356,8 +357,7 @@ Result<HttpResponse> Connection::send_named(HttpRequest request, Retry retry) {
 
 /// A server that speaks http: answers to https: with something that TLS cannot read.
 bool Connection::speaks_plain(const Error& failure) const {
-    const Fault& fault = failure.faults().front();
-    return !access_.is_plain && fault.because.find("wrong version number") != std::string::npos;
+    return !access_.is_plain && failure.faults().front().detail == kNotTls;
 }
 
 /// Of a server that does not speak https:, nothing was sent yet, and all goes by http: from now on
@@ -377,7 +377,8 @@ bool Connection::turn_plain(const HttpResponse& answer, HttpRequest& request) {
 Error Connection::told(const Error& failure) const {
     if (speaks_plain(failure)) {
         return {ErrorCode::kEnvironment,
-                problem("registry-without-https", failure.message()),
+                problem("registry-without-https", failure.message())
+                    .about(failure.faults().front().subject),
                 "it does not speak https: it answers by plain HTTP, or is not a registry",
                 "add `--plain-http` if you trust the network between, or correct the port"};
     }
@@ -467,7 +468,8 @@ Error Connection::refusal(const HttpResponse& answer, const std::string& what) c
     return {is_missing ? ErrorCode::kInput : ErrorCode::kEnvironment,
             problem(is_missing ? "registry-name-unknown" : "registry-refused",
                     what,
-                    reason.substr(0, reason.find(' '))), // the registry's code
+                    reason.substr(0, reason.find(' '))) // the registry's code
+                .about(repository_url("manifests/" + reference_.version())),
             fmt::format("{} answers {}{}{}",
                         printable(reference_.host),
                         answer.status,

@@ -99,7 +99,8 @@ tl::unexpected<Error> unusable_reference(std::string_view text,
     return fail(ErrorCode::kInput,
                 problem("reference-malformed",
                         "'" + printable(text) + "' names no image of a registry",
-                        std::string(detail)),
+                        std::string(detail))
+                    .about(std::string(text)),
                 std::move(because),
                 std::move(help));
 }

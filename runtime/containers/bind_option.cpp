@@ -128,7 +128,7 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool f
         if (parts.size() == 3) {
             if (!is_option(parts[2])) {
                 return fail(ErrorCode::kUsage,
-                            problem("bind-mode-unknown", unread_bind(one)),
+                            problem("bind-mode-unknown", unread_bind(one)).about(parts[2]),
                             "the mode '" + printable(parts[2]) + "' is neither ro nor rw",
                             std::string(kBindHelp));
             }
@@ -185,10 +185,11 @@ Result<void> take_field(BindOption& bind,
         if (value == "bind") {
             return {};
         }
-        return fail(ErrorCode::kUsage,
-                    problem("mount-type-unknown", unread_mount(mount)),
-                    "the type '" + printable(value) + "' is not bind",
-                    std::string(kMountHelp));
+        return fail(
+            ErrorCode::kUsage,
+            problem("mount-type-unknown", unread_mount(mount)).about(std::string(mount), value),
+            "the type '" + printable(value) + "' is not bind",
+            std::string(kMountHelp));
     }
     if (key == "ro" || key == "readonly") {
         bind.is_read_only = true;
@@ -206,10 +207,11 @@ Result<void> take_field(BindOption& bind,
     }
     const bool is_source = key == "src" || key == "source";
     if (!is_source && key != "dst" && key != "destination" && key != "target") {
-        return fail(ErrorCode::kUsage,
-                    problem("mount-field-unknown", unread_mount(mount)),
-                    "'" + printable(key) + "' is not known here",
-                    std::string(kMountHelp));
+        return fail(
+            ErrorCode::kUsage,
+            problem("mount-field-unknown", unread_mount(mount)).about(std::string(mount), key),
+            "'" + printable(key) + "' is not known here",
+            std::string(kMountHelp));
     }
     (is_source ? bind.source : bind.target) = value;
     return {};
@@ -225,7 +227,7 @@ read_mount(std::string_view text, const std::filesystem::path& directory, bool f
     }
     if (bind.source.empty() || bind.target.empty()) {
         return fail(ErrorCode::kUsage,
-                    problem("mount-incomplete", unread_mount(text)),
+                    problem("mount-incomplete", unread_mount(text)).about(std::string(text)),
                     "it lacks a source or a destination",
                     std::string(kMountHelp));
     }

@@ -40,7 +40,7 @@ Result<std::vector<UniqueFd>> open_sources(std::vector<Mount>& mounts) {
                     ErrorCode::kInput,
                     problem(saved_errno == ENOENT ? "bind-source-missing" : "bind-source-failed",
                             "cannot bind '" + printable(mount.source.string()) + "'")
-                        .about(mount.target.native()),
+                        .about(mount.target.native(), mount.source.native()),
                     system_error("", saved_errno).faults().front().because,
                     help_for_bind(mount, saved_errno));
             }

@@ -258,7 +258,8 @@ Result<EnvironmentMap> read_environment_file(const std::filesystem::path& path,
     if (!std::filesystem::exists(path, failed) && failed != std::errc::permission_denied) {
         return fail(
             ErrorCode::kInput,
-            problem("environment-file-missing", "no such file: '" + printable(path.native()) + "'"),
+            problem("environment-file-missing", "no such file: '" + printable(path.native()) + "'")
+                .about(path.native()),
             "--env-file names a file of variables",
             "check the name and the folder that it is relative to");
     }

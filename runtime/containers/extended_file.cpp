@@ -73,7 +73,8 @@ Result<UniqueFd> open_extended(const std::filesystem::path& path, bool is_writab
         if (errno != EWOULDBLOCK || i == kLockTries) {
             return fail(
                 ErrorCode::kInput,
-                problem("overlay-in-use", "'" + printable(path.string()) + "' is in use"),
+                problem("overlay-in-use", "'" + printable(path.string()) + "' is in use")
+                    .about(path.native()),
                 "another container writes to it, and a file system has one writer",
                 "end that container, or make an overlay of its own: apptainer overlay create");
         }

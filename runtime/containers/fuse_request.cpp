@@ -28,7 +28,8 @@ Error wrong_fuse_request(const std::string& text, std::string because, std::stri
     return Error(ErrorCode::kUsage,
                  problem("fusemount-malformed",
                          "--fusemount: '" + printable(text) + "' is not valid",
-                         std::move(detail)),
+                         std::move(detail))
+                     .about(text),
                  std::move(because),
                  "write --fusemount 'host:PROGRAM ARGUMENTS /TARGET'");
 }
@@ -91,7 +92,8 @@ Result<std::string> find_host_program(const std::string& name) {
     return fail(ErrorCode::kEnvironment,
                 problem("fuse-program-missing",
                         "the program '" + printable(name) + "' of --fusemount is not here",
-                        "fusemount"),
+                        "fusemount")
+                    .about(name),
                 "it is looked for on this host, in " + std::string(kUsualPath),
                 "install it, or write container:" + printable(name) + " if the image has it");
 }
@@ -155,7 +157,8 @@ Result<void> serve(const FuseRequest& request) {
                 problem("fuse-server-failed",
                         "the program '" + printable(request.argv.front()) +
                             "' of --fusemount did not start",
-                        cause.id),
+                        cause.id)
+                    .about(request.argv.front()),
                 has_failed ? cause.because : "it ended with an error",
                 "try it by hand in the container");
 }

@@ -52,7 +52,8 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
         return fail(
             ErrorCode::kUsage,
             problem("home-malformed",
-                    "cannot read the home directory '" + printable(request.files.home) + "'"),
+                    "cannot read the home directory '" + printable(request.files.home) + "'")
+                .about(request.files.home),
             "it has more parts than a source and a target",
             "write --home SRC:DST");
     }
@@ -65,7 +66,8 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
         return fail(
             ErrorCode::kInput,
             problem("home-relative",
-                    "--home: '" + printable(request.files.home) + "' is not an absolute path"),
+                    "--home: '" + printable(request.files.home) + "' is not an absolute path")
+                .about(request.files.home),
             "its place in the container is the same as on the host",
             "write --home \"$PWD\"/" + shell_quote(request.files.home));
     }
@@ -81,7 +83,8 @@ Result<Home> home_of(const Request& request, const Environment& environment) {
         return fail(
             ErrorCode::kUsage,
             problem("home-place-relative",
-                    "cannot read the home directory '" + printable(request.files.home) + "'"),
+                    "cannot read the home directory '" + printable(request.files.home) + "'")
+                .about(request.files.home),
             "its place in the container is not an absolute path",
             "write --home SRC:DST");
     }

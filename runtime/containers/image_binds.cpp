@@ -32,7 +32,7 @@ tl::unexpected<Error> no_image_bind(const std::filesystem::path& path,
                 problem("image-bind-unusable",
                         "cannot bind a part of '" + printable(path.string()) + "'",
                         std::move(detail))
-                    .about(std::move(subject)),
+                    .about(std::move(subject), path.native()),
                 because,
                 std::string(kImageBindHelp));
 }
@@ -71,7 +71,8 @@ Result<ImageBinds::Part> ImageBinds::open_part(const Mount& mount) {
     if (std::filesystem::is_directory(part.path, failed)) {
         return fail(ErrorCode::kInput,
                     problem("image-bind-of-directory",
-                            "cannot bind a part of '" + printable(mount.source.string()) + "'"),
+                            "cannot bind a part of '" + printable(mount.source.string()) + "'")
+                        .about(mount.source.native()),
                     "it is a directory",
                     std::string(kImageBindHelp));
     }

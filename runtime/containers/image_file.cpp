@@ -167,7 +167,8 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
                                 ? "image-file-missing"
                                 : "image-not-opened",
                             "cannot open the image '" + printable(path.string()) + "'",
-                            system_error("", failed.value()).faults().front().id),
+                            system_error("", failed.value()).faults().front().id)
+                        .about(path.native()),
                     path.empty() ? "the path is empty" : failed.message(),
                     is_reference ? "make a SIF of it first: `cybelectl build " +
                                        printable(path.string()) + " -o NAME.sif`"
@@ -190,7 +191,8 @@ Result<ImageFile> open_image(const std::filesystem::path& path,
     if (!opened && access(file.path.c_str(), R_OK) != 0 && errno == EACCES) {
         return fail(ErrorCode::kEnvironment,
                     problem("image-not-readable",
-                            "cannot open the image '" + printable(file.path.string()) + "'"),
+                            "cannot open the image '" + printable(file.path.string()) + "'")
+                        .about(file.path.native()),
                     "Permission denied",
                     "check the permissions of the file and of the folders above it");
     }

@@ -211,10 +211,11 @@ UniqueFd lock_records(const fs::path& folder) {
 
 Result<void> check_name(const Environment& environment, const std::string& name) {
     if (!is_valid_name(name)) {
-        return fail(ErrorCode::kInput,
-                    problem("instance-name", "'" + printable(name) + "' is not a valid name"),
-                    "the name of an instance has letters, digits, '.', '_' and '-'",
-                    "choose another name");
+        return fail(
+            ErrorCode::kInput,
+            problem("instance-name", "'" + printable(name) + "' is not a valid name").about(name),
+            "the name of an instance has letters, digits, '.', '_' and '-'",
+            "choose another name");
     }
     if (!list_instances(environment, name).empty()) {
         return fail(ErrorCode::kInput,

@@ -230,7 +230,8 @@ Result<void> check_isolation(const Request& request, bool is_root) {
         return fail(
             ErrorCode::kUsage,
             problem("hostname-malformed",
-                    "'" + printable(request.isolation.hostname) + "' is not a valid host name"),
+                    "'" + printable(request.isolation.hostname) + "' is not a valid host name")
+                .about(request.isolation.hostname),
             "it has at most 64 characters: letters, digits, and hyphens and dots between them",
             "write --hostname NAME");
     }
@@ -310,7 +311,8 @@ Result<std::string> resolv_conf_of(const std::string& servers) {
             inet_pton(AF_INET6, server.c_str(), address.data()) != 1) {
             return fail(ErrorCode::kUsage,
                         problem("name-server-malformed",
-                                "'" + printable(server) + "' is not an address of a name server"),
+                                "'" + printable(server) + "' is not an address of a name server")
+                            .about(server),
                         "--dns accepts IPv4 and IPv6 addresses, separated by commas",
                         "write --dns 192.0.2.1,192.0.2.2");
         }

@@ -52,7 +52,8 @@ tl::unexpected<Error> refuse_limit(std::string_view option,
     return fail(ErrorCode::kUsage,
                 problem("limit-value",
                         std::string(option) + ": '" + printable(value) + "' is not valid",
-                        std::move(detail)),
+                        std::move(detail))
+                    .about(value),
                 std::move(because),
                 fmt::format("write for example `{} {}`", option, example_of(option)));
 }

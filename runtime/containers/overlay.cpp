@@ -171,7 +171,8 @@ Result<Overlay> open_overlay(const std::string& option, const ImageDemand* deman
                     problem(fault.id == "image-file-missing" ? "overlay-missing"
                             : fault.id == "text-not-a-sif"   ? "overlay-is-text"
                                                              : "overlay-unusable",
-                            "cannot use '" + printable(path) + "' as an overlay"),
+                            "cannot use '" + printable(path) + "' as an overlay")
+                        .about(path),
                     fault.because.empty() ? fault.message : fault.because,
                     fault.id == "sif-change-interrupted"
                         ? fault.help
@@ -211,7 +212,9 @@ open_overlays(const std::vector<std::string>& options, bool has_tmpfs, const Ima
                                 "the overlays '" +
                                     printable(writable_overlay(overlays)->file.path.string()) +
                                     "' and '" + printable(overlay.file.path.string()) +
-                                    "' are both writable"),
+                                    "' are both writable")
+                            .about(writable_overlay(overlays)->file.path.native(),
+                                   overlay.file.path.native()),
                         "what a program writes can go to one of them only",
                         "write ':ro' after the others");
         }

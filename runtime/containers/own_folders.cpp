@@ -47,7 +47,8 @@ Result<Mount> own_folder(const Request& request,
         return fail(ErrorCode::kInput,
                     problem(std::filesystem::exists(folder, failed) ? "workdir-not-directory"
                                                                     : "workdir-missing",
-                            "'" + printable(request.files.workdir) + "' is not a directory"),
+                            "'" + printable(request.files.workdir) + "' is not a directory")
+                        .about(request.files.workdir),
                     "--workdir names the directory in which /tmp and the like are made",
                     "mkdir " + shell_quote(request.files.workdir));
     }
@@ -95,7 +96,8 @@ Result<void> add_scratch(std::vector<Mount>& mounts, const Request& request, con
         if (request.global.follows_apptainer && !word.starts_with('/')) {
             return fail(ErrorCode::kInput,
                         problem("scratch-relative",
-                                "--scratch: '" + printable(word) + "' is not an absolute path"),
+                                "--scratch: '" + printable(word) + "' is not an absolute path")
+                            .about(word),
                         "it is a directory of the container",
                         "write --scratch " + shell_quote("/" + word));
         }

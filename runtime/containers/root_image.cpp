@@ -139,7 +139,8 @@ mount_image(const ImageFile& image, const MountRequest& request, const Environme
         const bool is_sif = image.offset != 0;
         return fail(ErrorCode::kInput,
                     problem(is_sif ? "image-not-writable" : "squashfs-not-writable",
-                            "the image '" + printable(image.path.string()) + "' cannot be changed"),
+                            "the image '" + printable(image.path.string()) + "' cannot be changed")
+                        .about(image.path.native()),
                     "--writable is for a directory; a SIF and a squashfs file are read-only",
                     "make a directory of it by `build --sandbox DIR IMAGE`, or write to memory by "
                     "--writable-tmpfs, or to a directory of its own by --overlay DIR");

@@ -158,7 +158,8 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
         const std::string shown = printable(mount.source.string());
         if (saved_errno == ENOENT) {
             return fail(ErrorCode::kInput,
-                        problem("bind-source-missing", "cannot bind '" + shown + "'"),
+                        problem("bind-source-missing", "cannot bind '" + shown + "'")
+                            .about({}, mount.source.native()),
                         "there is no such file or directory on this host",
                         "check the source of the bind");
         }
@@ -188,7 +189,8 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
             return {};
         }
         return fail(ErrorCode::kInput,
-                    problem("bind-kinds-differ", "cannot bind " + describe(mount)),
+                    problem("bind-kinds-differ", "cannot bind " + describe(mount))
+                        .about(mount.target.native(), mount.source.native()),
                     directory ? "the source is a directory, the target is a file"
                               : "the source is a file, the target is a directory",
                     "name the complete path of the target");

@@ -75,7 +75,8 @@ ExecFailure explain(const std::string& name, const std::string& tried, int saved
         const bool is_of_path = name.find('/') == std::string::npos;
         return {Error(ErrorCode::kInput,
                       problem(is_of_path ? "program-not-in-path" : "program-not-found",
-                              shown + " was not found in the container"),
+                              shown + " was not found in the container")
+                          .about(name),
                       is_of_path ? "no directory of PATH has it" : "",
                       "check the spelling, or which PATH the image sets"),
                 kNotFound};

@@ -41,7 +41,8 @@ Result<void> enter_directory(const Sandbox& sandbox) {
                     problem(saved_errno == ENOENT ? "container-directory-missing"
                                                   : "container-directory-failed",
                             "cannot start in '" + printable(sandbox.directory.string()) + "'",
-                            cause.id),
+                            cause.id)
+                        .about(sandbox.directory.native()),
                     cause.because,
                     "name a directory that the container has");
     }

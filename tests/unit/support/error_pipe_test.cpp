@@ -30,7 +30,8 @@ std::optional<Error> sent(const std::optional<Error>& error) {
 TEST_CASE("an error comes through a pipe with all that it says") {
     const Error given =
         Error(Fault(ErrorCode::kEnvironment,
-                    problem("bind-source-missing", "cannot bind '/a'", "no-such-file").about("/a"),
+                    problem("bind-source-missing", "cannot bind '/a'", "no-such-file")
+                        .about("/a", "/b"),
                     "there is none",
                     "make it",
                     Place{"job.yaml", 3, 5, "  binds: [/a]"}))
@@ -44,6 +45,7 @@ TEST_CASE("an error comes through a pipe with all that it says") {
     CHECK(fault.message == "cannot bind '/a'");
     CHECK(fault.detail == "no-such-file");
     CHECK(fault.subject == "/a");
+    CHECK(fault.other == "/b");
     CHECK(fault.because == "there is none");
     CHECK(fault.help == "make it");
     CHECK(fault.where.value().file == "job.yaml");

@@ -3,6 +3,7 @@
 #include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/http.hpp"
+#include "support/http_failure.hpp"
 #include "tests/unit/server_process.hpp"
 
 #include <filesystem>
@@ -52,6 +53,7 @@ TEST_CASE("a failure is told as an answer where that is asked for") {
     REQUIRE(closed->failure);
     CHECK(closed->failure->code() == ErrorCode::kEnvironment);
     CHECK(closed->is_passing);
+    CHECK(closed->failure->faults().front().detail == kNotConnected);
     request.url = "ftp://127.0.0.1/";
     const auto wrong = build_tree_client().send(request);
     REQUIRE(wrong);
