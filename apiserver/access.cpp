@@ -82,7 +82,7 @@ Result<Access> Access::read(const Environment& environment, const AccessOptions&
                files.empty() ? in_cluster(environment, options)
                              : KubeconfigReader::read(files, options));
     access.environment_ = environment;
-    CYBELE_TRY(access.credentials_, access.load(true));
+    CYBELE_TRY(access.credentials_, access.load(TokenProgram::kRun));
     return access;
 }
 
@@ -109,7 +109,7 @@ Result<Access> Access::in_cluster(const Environment& environment, const AccessOp
     return access;
 }
 
-Result<Credentials> Access::load(bool runs_program) const {
+Result<Credentials> Access::load(TokenProgram program) const {
     Credentials loaded;
     struct Field {
         const Source* source;
@@ -128,7 +128,7 @@ Result<Credentials> Access::load(bool runs_program) const {
         const fs::path from = token_.path.empty() ? fs::path("the kubeconfig") : token_.path;
         CYBELE_TRY(loaded.token, checked_token(std::move(loaded.token), from));
     }
-    if (program_ && runs_program) {
+    if (program_ && program == TokenProgram::kRun) {
         CYBELE_CHECK(run_program(*program_, loaded));
     } else if (program_) {
         loaded.token = credentials_.token;
@@ -194,11 +194,11 @@ Result<bool> Access::take(Result<Credentials> loaded) {
 }
 
 Result<bool> Access::refresh() {
-    return take(load(false));
+    return take(load(TokenProgram::kSkip));
 }
 
 Result<bool> Access::renew() {
-    return take(load(true));
+    return take(load(TokenProgram::kRun));
 }
 
 } // namespace cybele::apiserver

@@ -87,7 +87,8 @@ private:
     Access() = default;
     [[nodiscard]] static Result<Access> in_cluster(const Environment& environment,
                                                    const AccessOptions& options);
-    [[nodiscard]] Result<Credentials> load(bool runs_program) const;
+    enum class TokenProgram { kRun, kSkip };
+    [[nodiscard]] Result<Credentials> load(TokenProgram program) const;
     [[nodiscard]] Result<void> run_program(const CredentialProgram& program,
                                            Credentials& credentials) const;
     [[nodiscard]] Result<bool> take(Result<Credentials> loaded);

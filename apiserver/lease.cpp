@@ -68,7 +68,8 @@ void Lease::read() {
     exchange_ = transport_.send(call, *this);
 }
 
-void Lease::put(const Json& object, bool is_new) {
+void Lease::put(const Json& object) {
+    const bool is_new = object_ == nullptr;
     Call call;
     call.method = is_new ? "POST" : "PUT";
     call.path = is_new ? collection() : collection() + "/" + settings_.name;
@@ -103,7 +104,7 @@ void Lease::write(Moment now) {
     if (!settings_.rewound_mark.empty() && !new_mark_.empty()) {
         object["metadata"]["annotations"][settings_.rewound_mark] = new_mark_;
     }
-    put(object, is_new);
+    put(object);
 }
 
 void Lease::give() {
@@ -111,7 +112,7 @@ void Lease::give() {
     object["spec"]["holderIdentity"] = "";
     object["spec"]["renewTime"] = stamp_();
     object["spec"]["leaseDurationSeconds"] = 1;
-    put(object, false);
+    put(object);
 }
 
 void Lease::release(Moment now) {

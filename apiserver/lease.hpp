@@ -93,7 +93,7 @@ private:
     void read();
     void write(Moment now);
     void give();
-    void put(const nlohmann::json& object, bool is_new);
+    void put(const nlohmann::json& object);
     void take_read(const Reply& reply, Moment now);
     void take_write(const Reply& reply, Moment now);
     void observe(const nlohmann::json& object, Moment now);

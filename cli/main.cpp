@@ -170,9 +170,10 @@ void set_up_starts(Session& session) {
                    ? cybele::Result<std::string>(options.image)
                    : cybele::cli::start_image(session, options)
                          .map_error([&](const cybele::Error& failed) {
-                             return session.is_apptainer() ? cybele::cli::reference_pull_error(
-                                                                 options.image, true, failed)
-                                                           : failed;
+                             return session.is_apptainer()
+                                        ? cybele::cli::reference_pull_error(
+                                              options.image, cybele::cli::PulledFor::kStart, failed)
+                                        : failed;
                          });
     };
     session.start_with_instance = cybele::cli::start_with_instance;

@@ -21,8 +21,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
+enum class Exit { kZero, kAny };
+
 /// What a program prints, on both streams; empty where it is missing, fails or takes too long.
-std::string ask(const std::vector<std::string>& argv, bool must_succeed = true) {
+std::string ask(const std::vector<std::string>& argv, Exit exit = Exit::kZero) {
     if (!find_program(argv.front())) {
         return {};
     }
@@ -31,7 +33,7 @@ std::string ask(const std::vector<std::string>& argv, bool must_succeed = true) 
     command.input = "";
     command.limit = std::chrono::seconds(5);
     const auto outcome = run_process(command);
-    if (!outcome || outcome->timed_out || (must_succeed && !outcome->ok())) {
+    if (!outcome || outcome->timed_out || (exit == Exit::kZero && !outcome->ok())) {
         return {};
     }
     return outcome->output + outcome->errors;
@@ -60,7 +62,7 @@ void probe_scheduler(ProbedSite& probed) {
         if (!find_program(row.program)) {
             continue;
         }
-        const std::string text = ask({row.program, "--version"}, false);
+        const std::string text = ask({row.program, "--version"}, Exit::kAny);
         if (text.find(row.sign) == std::string::npos) {
             continue;
         }

@@ -66,7 +66,8 @@ private:
                     const std::vector<Input>& inputs,
                     const std::string& name);
     [[nodiscard]] std::optional<std::string> image_of(const launchers::Job& job);
-    void put(const std::string& name, std::string text, bool is_script, const fs::path& source);
+    enum class Kind { kText, kScript };
+    void put(const std::string& name, std::string text, Kind kind, const fs::path& source);
     /// Keeps a value, or collects its faults.
     template <class T>
     std::optional<T> keep(Result<T> result, const std::string& what);
@@ -92,10 +93,7 @@ std::optional<T> Generator::keep(Result<T> result, const std::string& what) {
     return std::nullopt;
 }
 
-void Generator::put(const std::string& name,
-                    std::string text,
-                    bool is_script,
-                    const fs::path& source) {
+void Generator::put(const std::string& name, std::string text, Kind kind, const fs::path& source) {
     const fs::path path = fs::path(project_.output) / name;
     const auto [known, is_new] = made_of_.emplace(path, source);
     if (!is_new) {
@@ -109,7 +107,7 @@ void Generator::put(const std::string& name,
                           "give one of them another `name`"));
         return;
     }
-    generation_.files.push_back({path, std::move(text), is_script});
+    generation_.files.push_back({path, std::move(text), kind == Kind::kScript});
 }
 
 void Generator::add_recipe(const fs::path& path) {
@@ -135,7 +133,10 @@ void Generator::add_recipe(const fs::path& path) {
         const auto left = recipes::not_rendered(recipe);
         generation_.notes.insert(generation_.notes.end(), left.begin(), left.end());
         if (rendered) {
-            put(recipe.name + ".def", head_of(inputs) + rendered->definition.text, false, path);
+            put(recipe.name + ".def",
+                head_of(inputs) + rendered->definition.text,
+                Kind::kText,
+                path);
         }
     }
 }
@@ -200,7 +201,7 @@ void Generator::add_object(const schedulers::RenderInput& input,
     const auto object =
         keep(kubernetes::render_object(input, options), fmt::format("generating {}.yaml", name));
     if (object) {
-        put(name + ".yaml", head_of(inputs) + object->text, false, inputs.front().path);
+        put(name + ".yaml", head_of(inputs) + object->text, Kind::kText, inputs.front().path);
         generation_.notes.insert(
             generation_.notes.end(), object->notes.begin(), object->notes.end());
     }
@@ -230,7 +231,7 @@ void Generator::add_job(const launchers::Job& job,
     const auto script =
         keep(schedulers::render_script(render), fmt::format("generating {}.sh", name));
     if (script) {
-        put(name + ".sh", with_head(script->text, head_of(inputs)), true, input.path);
+        put(name + ".sh", with_head(script->text, head_of(inputs)), Kind::kScript, input.path);
         generation_.notes.insert(
             generation_.notes.end(), script->notes.begin(), script->notes.end());
     }

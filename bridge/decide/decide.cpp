@@ -37,10 +37,12 @@ bool write(Decision& decision, const Case& one, Status status) {
     return true;
 }
 
-void tell(Decision& decision, std::string reason, std::string message, bool is_warning) {
+enum class EventType { kNormal, kWarning };
+
+void tell(Decision& decision, EventType type, std::string reason, std::string message) {
     Action action;
     action.kind = Do::kEvent;
-    action.event = {std::move(reason), std::move(message), is_warning};
+    action.event = {std::move(reason), std::move(message), type == EventType::kWarning};
     decision.actions.push_back(std::move(action));
 }
 
@@ -57,7 +59,7 @@ std::optional<Refusal> refusal_of(const Case& one) {
 
 void refuse(Decision& decision, const Case& one, const Refusal& refusal) {
     if (write(decision, one, refused_status(one, refusal))) {
-        tell(decision, refusal.reason, refusal.message, true);
+        tell(decision, EventType::kWarning, refusal.reason, refusal.message);
     }
 }
 
@@ -116,7 +118,7 @@ void record_id(Decision& decision, const Case& one) {
     if (!one.view.record.remark.empty()) {
         words += "; the batch system said: " + one.view.record.remark;
     }
-    tell(decision, "Submitted", std::move(words), false);
+    tell(decision, EventType::kNormal, "Submitted", std::move(words));
 }
 
 void release(Decision& decision, const Case& one) {
@@ -169,10 +171,8 @@ void conclude(Decision& decision, const Case& one) {
     }
     const std::string reason = status.reason;
     write(decision, one, std::move(status));
-    tell(decision,
-         "Ended",
-         reason,
-         witness == nullptr || witness->state != submission::State::kDone);
+    const bool is_done = witness != nullptr && witness->state == submission::State::kDone;
+    tell(decision, is_done ? EventType::kNormal : EventType::kWarning, "Ended", reason);
 }
 
 void give_up(Decision& decision, const Case& one) {
@@ -187,7 +187,7 @@ void give_up(Decision& decision, const Case& one) {
         message = "the object had been deleted before a backup was restored; create it again";
     }
     write(decision, one, given_up_status(one, reason, message));
-    tell(decision, std::string(reason), std::string(message), true);
+    tell(decision, EventType::kWarning, std::string(reason), std::string(message));
 }
 
 /// Whether the queue shows the id, and it came again for a job that is not the object's.
@@ -232,10 +232,10 @@ void unreachable(Decision& decision, const Case& one) {
     const std::string_view reason = has_no_way ? kNoAccount : "Unreachable";
     if (write(decision, one, cancelling_status(one, "False", reason))) {
         tell(decision,
+             EventType::kWarning,
              std::string(reason),
              has_no_way ? "the deletion waits: the Bridge has no row with the account of the job"
-                        : "the deletion waits for the batch system",
-             true);
+                        : "the deletion waits for the batch system");
     }
 }
 
@@ -343,7 +343,10 @@ bool end_twins(Decision& decision, const Case& one) {
         }
     }
     if (!running.empty() && !one.memory.has_told_twin) { // not at each poll
-        tell(decision, "SecondJob", "a second job has this object's uid: " + running, true);
+        tell(decision,
+             EventType::kWarning,
+             "SecondJob",
+             "a second job has this object's uid: " + running);
     }
     decision.memory.has_told_twin = !running.empty();
     if (!held.empty() && one.view.has_way) {

@@ -152,7 +152,7 @@ private:
         }
         const fs::path part = target.native() + ".part";
         HttpRequest request = asking("file?name=" + query_encoded(file.name));
-        request.output = HttpOutput{part, false, true};
+        request.output = HttpOutput{.path = part, .is_hashed = true};
         request.limits.exchange = std::chrono::milliseconds(0);
         request.limits.answer_size = file.size;
         CYBELE_TRY(const HttpResponse response, client_.send(request));

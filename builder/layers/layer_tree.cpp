@@ -159,12 +159,12 @@ Result<LayerTree::Spot> LayerTree::spot_of(const std::string& path) {
 }
 
 /// Removes what has the name, unless it is a folder and may stay.
-Result<void> LayerTree::clear(const Spot& spot, bool keeps_folder) {
+Result<void> LayerTree::clear(const Spot& spot, Folders folders) {
     struct stat status {};
     if (::fstatat(spot.folder, spot.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) {
         return errno == ENOENT ? Result<void>() : cannot(spot.path, errno);
     }
-    if (keeps_folder && S_ISDIR(status.st_mode)) {
+    if (folders == Folders::kStay && S_ISDIR(status.st_mode)) {
         return {};
     }
     if (S_ISDIR(status.st_mode)) {
@@ -312,7 +312,7 @@ Result<void> LayerTree::make_link(archive_entry* entry, const Spot& spot) {
         to.st_ino == from.st_ino && to.st_dev == from.st_dev) {
         return {};
     }
-    CYBELE_CHECK(clear(spot, false));
+    CYBELE_CHECK(clear(spot));
     if (::linkat(folder.get(), name.c_str(), spot.folder, spot.name.c_str(), 0) != 0) {
         return cannot(spot.path, errno);
     }
@@ -324,7 +324,7 @@ Result<void> LayerTree::make(LayerReader& reader, archive_entry* entry, const Sp
     const timespec times[] = {entry_modified(entry), entry_modified(entry)};
     switch (archive_entry_filetype(entry)) {
     case AE_IFDIR:
-        CYBELE_CHECK(clear(spot, true));
+        CYBELE_CHECK(clear(spot, Folders::kStay));
         if (::mkdirat(spot.folder, name, 0700) != 0 && errno != EEXIST) {
             return cannot(spot.path, errno);
         }
@@ -333,10 +333,10 @@ Result<void> LayerTree::make(LayerReader& reader, archive_entry* entry, const Sp
         folders_[spot.path] = {archive_entry_perm(entry) & kModeBits, entry_modified(entry)};
         return {};
     case AE_IFREG:
-        CYBELE_CHECK(clear(spot, false));
+        CYBELE_CHECK(clear(spot));
         return make_file(reader, entry, spot);
     case AE_IFLNK: {
-        CYBELE_CHECK(clear(spot, false));
+        CYBELE_CHECK(clear(spot));
         has_folder_ = false; // the folder looked for last may be found through it
         const char* target = archive_entry_symlink(entry);
         target = target != nullptr ? target : archive_entry_symlink_utf8(entry);
@@ -348,7 +348,7 @@ Result<void> LayerTree::make(LayerReader& reader, archive_entry* entry, const Sp
         return {};
     }
     case AE_IFIFO:
-        CYBELE_CHECK(clear(spot, false));
+        CYBELE_CHECK(clear(spot));
         if (::mkfifoat(spot.folder, name, 0600) != 0 ||
             ::fchmodat(spot.folder, name, archive_entry_perm(entry) & kModeBits, 0) != 0) {
             return cannot(spot.path, errno);

@@ -69,7 +69,8 @@ private:
     [[nodiscard]] Result<void> remove_lower_children(const std::string& path);
     [[nodiscard]] Result<UniqueFd> folder_for(const std::string& path);
     [[nodiscard]] Result<Spot> spot_of(const std::string& path);
-    [[nodiscard]] Result<void> clear(const Spot& spot, bool keeps_folder);
+    enum class Folders { kGo, kStay };
+    [[nodiscard]] Result<void> clear(const Spot& spot, Folders folders = Folders::kGo);
     [[nodiscard]] Result<void> make(LayerReader& reader, archive_entry* entry, const Spot& spot);
     [[nodiscard]] Result<void>
     make_file(LayerReader& reader, archive_entry* entry, const Spot& spot);

@@ -172,7 +172,7 @@ Result<OwnWords> pull(Session& session, const OtherCall& call) {
     wish.options.authfile = call.value("--authfile");
     session.action = [&session, wish] {
         return pull_file(session, wish).map_error([&wish](const Error& failed) {
-            return reference_pull_error(wish.source, false, failed);
+            return reference_pull_error(wish.source, PulledFor::kFile, failed);
         });
     };
     return OwnWords{};

@@ -44,13 +44,14 @@ std::string dockerfile_text(const fs::path& source) {
 }
 
 std::string account_of(const recipes::Imported& imported) {
-    const auto count = [&](bool is_carried) {
-        return std::ranges::count_if(imported.lines, [&](const auto& line) {
-            return !line.is_blank && line.is_carried == is_carried;
-        });
-    };
-    return counted(static_cast<std::size_t>(count(true)), "line") +
-           fmt::format(" converted, {} left out", count(false));
+    std::size_t converted = 0;
+    std::size_t left_out = 0;
+    for (const auto& line : imported.lines) {
+        if (!line.is_blank) {
+            ++(line.is_carried ? converted : left_out);
+        }
+    }
+    return counted(converted, "line") + fmt::format(" converted, {} left out", left_out);
 }
 
 /// A step that fails is shown at its line of the Dockerfile.

@@ -18,7 +18,7 @@ namespace cybele::cli {
 /// What standard error shows: each fault, with its id where `has_ids` (-v), and behind its help the
 /// page that says more.
 [[nodiscard]] std::string
-shown_faults(const std::vector<Fault>& faults, bool is_coloured, bool has_ids);
+shown_faults(const std::vector<Fault>& faults, bool is_coloured = false, bool has_ids = false);
 /// The same as objects, with the field `more`.
 /// A line each, as Apptainer writes them: `FATAL:   message: reason; remedy`, `WARNING: …`.
 [[nodiscard]] std::string shown_faults_as_apptainer(const std::vector<Fault>& faults,

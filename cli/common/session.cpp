@@ -130,7 +130,7 @@ void Session::print(std::string_view text) {
     if (errno == EPIPE) {
         end_without_reader();
     }
-    const std::string said = shown_faults(printed.error().faults(), false, false);
+    const std::string said = shown_faults(printed.error().faults());
     (void)std::fwrite(said.data(), 1, said.size(), stderr);
     ::_exit(static_cast<int>(ErrorCode::kEnvironment));
 }

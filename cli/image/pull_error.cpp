@@ -108,8 +108,9 @@ std::string why_of_registry(const Fault& fault, const ImageAddress& address) {
                     : first;
 }
 
-std::string pull_words_of(const std::string& uri, bool is_start, const Fault& fault) {
+std::string pull_words_of(const std::string& uri, PulledFor use, const Fault& fault) {
     const ImageAddress address = read_image_address(uri);
+    const bool is_start = use == PulledFor::kStart;
     const std::string handling =
         is_start                     ? "Unable to handle " + uri + " uri: "
         : address.scheme == "docker" ? "While making image from oci registry: error fetching image "
@@ -146,8 +147,8 @@ std::string pull_words_of(const std::string& uri, bool is_start, const Fault& fa
 
 } // namespace
 
-Error reference_pull_error(const std::string& uri, bool is_start, const Error& error) {
-    const std::string words = pull_words_of(uri, is_start, error.faults().front());
+Error reference_pull_error(const std::string& uri, PulledFor use, const Error& error) {
+    const std::string words = pull_words_of(uri, use, error.faults().front());
     return words.empty() ? error
                          : Error(error.code(), problem("image-not-pulled", printable(words)));
 }

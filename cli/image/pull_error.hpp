@@ -7,8 +7,10 @@
 
 namespace cybele::cli {
 
+enum class PulledFor { kFile, kStart };
+
 /// By the name of Apptainer: why the image of `uri` was not pulled, or not started, in its words;
 /// the error itself where the reference has other ones.
-[[nodiscard]] Error reference_pull_error(const std::string& uri, bool is_start, const Error& error);
+[[nodiscard]] Error reference_pull_error(const std::string& uri, PulledFor use, const Error& error);
 
 } // namespace cybele::cli

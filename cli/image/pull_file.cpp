@@ -50,7 +50,7 @@ Result<int> pull_file(const Session& session, const FilePullRequest& wish) {
     std::error_code failed;
     const bool is_link = fs::is_symlink(wish.output, failed);
     const bool is_free = is_link && !fs::exists(wish.output, failed); // it leads nowhere
-    const registry::Output output{wish.output, false, wish.is_forced || is_free};
+    const registry::Output output{.path = wish.output, .is_forced = wish.is_forced || is_free};
     if (!wish.is_sandbox) {
         CYBELE_CHECK(registry::check_output(output));
     }

@@ -301,7 +301,7 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
     request.now = Session::clock();
     if (options.has_no_cache) {
         return only_for_this_start(session, options, [&](const fs::path& file) -> Result<void> {
-            request.output = registry::Output{file, false, true};
+            request.output = registry::Output{.path = file, .is_forced = true};
             session.inform_as_apptainer("Downloading " + scheme + " image");
             CYBELE_CHECK(registry::pull_to_file(transport, request));
             return {};

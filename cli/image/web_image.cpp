@@ -33,7 +33,7 @@ Result<void> download_image(const Session& session,
                             const std::filesystem::path& file) {
     const HttpClient client = HttpClient::find(session.environment, session.program);
     CYBELE_TRY(HttpRequest request, web_request(session, access, client, uri));
-    request.output = HttpOutput{file, false, false};
+    request.output = HttpOutput{.path = file};
     request.limits.exchange = std::chrono::milliseconds(0);
     request.limits.answer_size = std::uint64_t{1} << 40U;
     request.on_progress = progress(session, "pulling");

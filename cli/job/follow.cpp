@@ -55,7 +55,7 @@ Result<int> follow_job(Session& session,
         }
     }
     if (followed.entries.size() > 1) {
-        tell_outcome(session, list_line(followed.entries, false));
+        tell_outcome(session, list_line(followed.entries));
     }
     return code_of(followed);
 }

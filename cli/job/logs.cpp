@@ -37,7 +37,7 @@ Result<bool> is_its_own(submission::JobContext& context,
 Result<int> print_file(submission::Backend& backend,
                        const submission::Entry& entry,
                        const std::string& file,
-                       bool is_own) {
+                       bool is_own = true) {
     constexpr std::uint64_t kPiece = std::uint64_t{1} << 20U;
     std::uint64_t offset = 0;
     while (true) {
@@ -122,7 +122,7 @@ Result<int> print_element(Session& session,
         tell(session, "cybelectl: " + element.id + " has not begun, and has written nothing");
         return 0;
     }
-    return print_file(*backend, element, file, true);
+    return print_file(*backend, element, file);
 }
 
 /// Of a row of a packed sweep, whose record names its files.
@@ -142,7 +142,7 @@ Result<int> print_row(Session& session,
                     "follow the file itself: tail -f " + shell_quote(file));
     }
     CYBELE_TRY(submission::Backend * backend, context.backend(row));
-    return print_file(*backend, row, file, true);
+    return print_file(*backend, row, file);
 }
 
 Result<int> logs(Session& session, const LogsOptions& options) {

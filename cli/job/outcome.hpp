@@ -17,7 +17,7 @@ namespace cybele::cli {
 
 /// `3 jobs: 1 running, 2 failed; errors of job 12 (demo) in …`; of elements likewise.
 [[nodiscard]] std::string list_line(const std::vector<submission::Entry>& entries,
-                                    bool has_elements);
+                                    bool has_elements = false);
 
 /// `job 12 (demo) done: exit code 0; 3 files (1.2 MB) and their record in results`
 [[nodiscard]] std::string collect_line(const submission::Entry& entry,

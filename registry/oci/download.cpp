@@ -67,7 +67,7 @@ Result<void> download(Connection& connection, const Download& wanted, const Prog
         const std::uint64_t before = size_of(file);
         HttpRequest request;
         request.url = wanted.url;
-        request.output = HttpOutput{file, true, true};
+        request.output = HttpOutput{.path = file, .is_resumed = true, .is_hashed = true};
         request.limits.exchange = std::chrono::milliseconds(0);
         request.limits.stall = connection.access().stall;
         request.limits.answer_size = blob.size; // an answer 200 sends the complete blob again

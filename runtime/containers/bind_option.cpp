@@ -12,14 +12,16 @@
 namespace cybele::runtime {
 namespace {
 
+enum class Escapes { kStay, kRead };
+
 /// Splits at `separator`; a backslash before it keeps it. Backslashes before other characters stay.
-std::vector<std::string> split_option(std::string_view text, char separator, bool keep_escapes) {
+std::vector<std::string> split_option(std::string_view text, char separator, Escapes escapes) {
     std::vector<std::string> parts(1);
     for (std::size_t i = 0; i < text.size(); ++i) {
         const bool is_escape =
             text[i] == '\\' && i + 1 < text.size() && (text[i + 1] == ':' || text[i + 1] == ',');
         if (is_escape) {
-            if (keep_escapes) {
+            if (escapes == Escapes::kStay) {
                 parts.back() += text[i];
             }
             parts.back() += text[++i];
@@ -93,7 +95,7 @@ Result<std::vector<BindOption>>
 read_binds(std::string_view text, const std::filesystem::path& directory, bool follows_apptainer) {
     std::vector<BindOption> binds;
     bool has_options = false;
-    for (const std::string& one : split_option(text, ',', true)) {
+    for (const std::string& one : split_option(text, ',', Escapes::kStay)) {
         if (one.empty()) {
             continue;
         }
@@ -104,7 +106,7 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool f
             }
             continue;
         }
-        std::vector<std::string> parts = split_option(one, ':', false);
+        std::vector<std::string> parts = split_option(one, ':', Escapes::kRead);
         for (std::string& part : parts) {
             part = std::string(text::trimmed(part, " "));
         }

@@ -131,7 +131,7 @@ private:
         return stage_.make_directory(names_.back().c_str());
     }
     static Result<void> bind(int from, int to) {
-        CYBELE_CHECK(namespaces::bind_mount({from, to, true, 0}, "a layer"));
+        CYBELE_CHECK(namespaces::bind_mount({from, to}, "a layer"));
         return {};
     }
 

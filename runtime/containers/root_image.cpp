@@ -44,7 +44,8 @@ use_directory(const std::filesystem::path& path, const MountRequest& request, st
         (request.is_image_writable ? 0UL : static_cast<unsigned long>(MS_RDONLY)) | MS_NOSUID |
         MS_NODEV;
     CYBELE_TRY(UniqueFd root,
-               namespaces::bind_mount({source.get(), target.get(), true, flags}, "the image"));
+               namespaces::bind_mount(
+                   {.source = source.get(), .target = target.get(), .flags = flags}, "the image"));
     return MountedImage{std::move(stage), std::move(root), std::move(way)};
 }
 

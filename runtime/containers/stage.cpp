@@ -155,13 +155,14 @@ mount_overlay(const Stage& stage, int image, int kept, const std::vector<NeededT
     }
     const std::string below = stage.image_name("lower");
     CYBELE_TRY(const UniqueFd lower, stage.make_directory(below.c_str()));
-    CYBELE_CHECK(namespaces::bind_mount({image, lower.get(), true, 0}, "the image"));
+    CYBELE_CHECK(namespaces::bind_mount({image, lower.get()}, "the image"));
     for (const char* name : {"upper", "work", "overlay"}) {
         CYBELE_CHECK(stage.make_directory(name));
     }
     if (kept >= 0) {
         CYBELE_TRY(const UniqueFd folder, stage.make_directory("kept"));
-        CYBELE_CHECK(namespaces::bind_mount({kept, folder.get(), false, 0}, "the overlay"));
+        CYBELE_CHECK(namespaces::bind_mount(
+            {.source = kept, .target = folder.get(), .is_recursive = false}, "the overlay"));
     }
     // The root directory's mode and owner are those of the upper one.
     struct stat status = {};

@@ -63,7 +63,8 @@ private:
         if (is_directory && directories_.contains(path)) {
             return copy(source.get(), target.get(), path);
         }
-        const namespaces::BindPoint point{source.get(), target.get(), true, MS_RDONLY};
+        const namespaces::BindPoint point{
+            .source = source.get(), .target = target.get(), .flags = MS_RDONLY};
         if (auto bound = namespaces::bind_mount(point, path.string()); !bound) {
             return fail(std::move(bound).error());
         }
@@ -154,7 +155,7 @@ Result<UniqueFd> make_underlay(const Stage& stage,
             image = std::move(made);
             continue;
         }
-        const namespaces::BindPoint point{made.get(), original->get(), true, 0};
+        const namespaces::BindPoint point{made.get(), original->get()};
         CYBELE_TRY(UniqueFd mount, namespaces::bind_mount(point, top.string()));
         laid.push_back(std::move(mount));
     }

@@ -98,7 +98,7 @@ Result<RootBuilder> RootBuilder::start(const Sandbox& sandbox) {
         }
         directory = opened.get();
     }
-    const BindPoint point{directory, directory, true, 0};
+    const BindPoint point{directory, directory};
     CYBELE_TRY(UniqueFd root, bind_mount(point, "the root file system"));
     return RootBuilder(std::move(root));
 }

@@ -269,13 +269,13 @@ Result<Entry> Journal::find_one(const std::string& text) const {
 
 Result<std::vector<Entry>> Journal::list(bool is_with_ended) const {
     const Rows rows(database_);
-    if (is_with_ended) {
-        // Nearly sorted as it lies there; SQLite would sort whole rows, in a file.
-        CYBELE_TRY(std::vector<Entry> all, rows.select("ORDER BY rowid", {}));
-        std::ranges::stable_sort(all, {}, &Entry::asked);
-        return all;
+    if (!is_with_ended) {
+        return rows.select("WHERE ended = 0 ORDER BY asked, rowid", {});
     }
-    return rows.select("WHERE ended = 0 ORDER BY asked, rowid", {});
+    // Nearly sorted as it is stored; SQLite would sort complete rows, in a file.
+    CYBELE_TRY(std::vector<Entry> all, rows.select("ORDER BY rowid", {}));
+    std::ranges::stable_sort(all, {}, &Entry::asked);
+    return all;
 }
 
 Result<std::vector<Entry>> Journal::unacknowledged(const Entry& like, std::int64_t since) const {

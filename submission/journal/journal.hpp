@@ -51,8 +51,8 @@ public:
     [[nodiscard]] Result<Entry> find(const std::string& name) const;
     /// The same: none, one, or all where it is not clear which one is meant.
     [[nodiscard]] Result<std::vector<Entry>> matches(const std::string& name) const;
-    /// In the order of submission; those that have ended too where asked.
-    [[nodiscard]] Result<std::vector<Entry>> list(bool is_with_ended) const;
+    /// In the order of submission; without those that have ended where that is asked for.
+    [[nodiscard]] Result<std::vector<Entry>> list(bool is_with_ended = true) const;
     /// Jobs with the same script in the same folder whose id no client of theirs had: those that
     /// were never acknowledged, and those that were found later (kFound) and live, or were asked
     /// for since `since`.

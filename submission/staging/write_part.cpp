@@ -114,10 +114,8 @@ Result<void> PartFile::finish(const std::string& digest, const fs::path& source)
     return {};
 }
 
-Result<void> write_result(const fs::path& file, std::string_view bytes, bool is_executable) {
-    CYBELE_TRY(
-        const PartFile part,
-        PartFile::open(CopyFor::kCollection, file, 0, is_executable ? kProgramMode : kDataMode));
+Result<void> write_result(const fs::path& file, std::string_view bytes, unsigned mode) {
+    CYBELE_TRY(const PartFile part, PartFile::open(CopyFor::kCollection, file, 0, mode));
     CYBELE_CHECK(part.write(bytes));
     CYBELE_CHECK(part.sync());
     return part.finish(hex(sha256(bytes)), file);

@@ -57,7 +57,7 @@ private:
 
 /// A small file, written in the same way.
 [[nodiscard]] Result<void>
-write_result(const std::filesystem::path& file, std::string_view bytes, bool is_executable);
+write_result(const std::filesystem::path& file, std::string_view bytes, unsigned mode = kDataMode);
 
 /// One file of this machine, to be copied on it.
 struct LocalCopy {

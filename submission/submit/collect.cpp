@@ -311,11 +311,11 @@ Result<Collected> collect(const CollectRequest& request) {
     const fs::path beside = to / (entry.name + "-" + entry.id);
     const ReadBack& script = kept.back();
     if (script.exists && entry.script.starts_with("sha256:" + hex(sha256(script.bytes)))) {
-        CYBELE_CHECK(write_result(beside.native() + ".job.sh", script.bytes, true));
+        CYBELE_CHECK(write_result(beside.native() + ".job.sh", script.bytes, kProgramMode));
     } else {
         collected.notes.push_back(script_warning(script, folder / "job.sh"));
     }
-    CYBELE_CHECK(write_result(beside.native() + ".job.json", collected.record, false));
+    CYBELE_CHECK(write_result(beside.native() + ".job.json", collected.record));
     return collected;
 }
 

@@ -82,7 +82,7 @@ Result<void> resolve_dependencies(JobInput& input,
         return {};
     }
     CYBELE_TRY(const Journal journal, Journal::open(environment));
-    CYBELE_TRY(const std::vector<Entry> entries, journal.list(true));
+    CYBELE_TRY(const std::vector<Entry> entries, journal.list());
     const Search search{entries, input.dialect, text_of(connection)};
     Faults faults;
     std::vector<After> kept;

@@ -127,7 +127,7 @@ TEST_CASE("a number that came again means the job that lives") {
     young.ended = 0;
     REQUIRE(journal.put(young).has_value());
     CHECK(journal.list(false).value().size() == 1);
-    CHECK(journal.list(true).value().size() == 2);
+    CHECK(journal.list().value().size() == 2);
 }
 
 TEST_CASE("a journal of an earlier version keeps its jobs, and gets the columns that it lacks") {
@@ -292,7 +292,7 @@ TEST_CASE(
     }
     ::close(ends[0]);
     ::close(ends[1]);
-    CHECK(place.open().list(true).value().size() == 60);
+    CHECK(place.open().list().value().size() == 60);
 }
 
 TEST_CASE("where the journal lies") {

@@ -219,7 +219,7 @@ struct OnceWorld {
         if (!journal) {
             return "the journal cannot be opened";
         }
-        const auto listed = journal->list(true);
+        const auto listed = journal->list();
         if (!listed) {
             return "the journal cannot be read";
         }

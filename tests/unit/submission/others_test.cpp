@@ -76,7 +76,7 @@ struct TwoClients {
     }
     /// The other client asks for the end of the job.
     void cancel() {
-        std::vector<Entry> jobs = cancels.journal().list(true).value();
+        std::vector<Entry> jobs = cancels.journal().list().value();
         jobs.front().cancel_asked = now;
         REQUIRE(submission::ask_to_cancel(cancels, jobs).has_value());
     }
@@ -95,7 +95,7 @@ TEST_CASE("who waits knows that another client cancelled the job, which left no 
         clients.look();
         CHECK(clients.seen.front().state == State::kCancelled);
         CHECK(clients.seen.front().ended != 0);
-        const Entry kept = clients.cancels.journal().list(true).value().front();
+        const Entry kept = clients.cancels.journal().list().value().front();
         CHECK(kept.state == State::kCancelled);
         CHECK(kept.cancel_asked == 1000);
     }
@@ -106,13 +106,13 @@ TEST_CASE("what one client writes of a job does not undo that another asked for 
     clients.cancel();
     clients.seen.front().native = "R";
     REQUIRE(clients.waits.journal().put(clients.seen).has_value());
-    CHECK(clients.cancels.journal().list(true).value().front().cancel_asked == 1000);
+    CHECK(clients.cancels.journal().list().value().front().cancel_asked == 1000);
 }
 
 TEST_CASE("who waits takes over the end that another client has seen") {
     TwoClients clients;
     clients.look(); // missing for the first time
-    std::vector<Entry> jobs = clients.cancels.journal().list(true).value();
+    std::vector<Entry> jobs = clients.cancels.journal().list().value();
     jobs.front().state = State::kFailed;
     jobs.front().code = 9;
     jobs.front().ended = 1003;

@@ -96,7 +96,7 @@ struct Bench {
         return submission::submit_once(context, ready, request, environment, signals);
     }
     [[nodiscard]] std::vector<submission::Entry> entries() const {
-        return context.journal().list(true).value();
+        return context.journal().list().value();
     }
     /// As a client that died when it had asked the scheduler leaves the journal.
     void die_before_the_answer() {
