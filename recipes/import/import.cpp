@@ -111,36 +111,8 @@ std::string name_of(const ImportRequest& request) {
     return request.folder_name.empty() ? "imported" : request.folder_name;
 }
 
-Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
-    const bool has_arguments =
-        request.kind == ImportKind::kDockerfile || request.kind == ImportKind::kDefinition;
-    if (!has_arguments && !request.build_arguments.empty()) {
-        const std::string& name = request.build_arguments.begin()->first;
-        ledger.refuse({1, 1},
-                      {"the build argument '" + printable(name) + "' is used nowhere",
-                       std::string(import_title(request.kind)) + " has no arguments",
-                       "remove it"});
-    }
-    if (request.kind == ImportKind::kDockerfile) {
-        return dockerfile::import_dockerfile(request, ledger);
-    }
-    if (request.kind == ImportKind::kDefinition) {
-        return definition_file::import_definition(request, ledger);
-    }
-    if (request.kind == ImportKind::kRequirements) {
-        return import_requirements(request, ledger);
-    }
-    if (request.kind == ImportKind::kUvLock || request.kind == ImportKind::kPoetryLock) {
-        return import_python_lock(request, ledger);
-    }
-    if (request.kind == ImportKind::kPyproject || request.kind == ImportKind::kPipfile) {
-        return request.kind == ImportKind::kPipfile ? import_pipfile(request, ledger)
-                                                    : import_pyproject(request, ledger);
-    }
-    if (request.kind == ImportKind::kCondaLock &&
-        ("\n" + request.text).find("\n@EXPLICIT") != std::string::npos) {
-        return import_explicit(request, ledger);
-    }
+/// Of the kinds that are maps in yaml or JSON.
+Result<Draft> import_yaml(const ImportRequest& request, Ledger& ledger) {
     CYBELE_TRY(const yaml::Document document, yaml::parse(request.text, request.file.native()));
     const yaml::Node& root = document.root;
     if (root.kind != yaml::Node::Kind::kMapping) {
@@ -179,6 +151,38 @@ Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
         return import_pipfile_lock(request, root, ledger);
     default:
         return import_spack(request, root, ledger);
+    }
+}
+
+Result<Draft> draft_of(const ImportRequest& request, Ledger& ledger) {
+    const bool has_arguments =
+        request.kind == ImportKind::kDockerfile || request.kind == ImportKind::kDefinition;
+    if (!has_arguments && !request.build_arguments.empty()) {
+        const std::string& name = request.build_arguments.begin()->first;
+        ledger.refuse({1, 1},
+                      {"the build argument '" + printable(name) + "' is used nowhere",
+                       std::string(import_title(request.kind)) + " has no arguments",
+                       "remove it"});
+    }
+    switch (request.kind) {
+    case ImportKind::kDockerfile:
+        return dockerfile::import_dockerfile(request, ledger);
+    case ImportKind::kDefinition:
+        return definition_file::import_definition(request, ledger);
+    case ImportKind::kRequirements:
+        return import_requirements(request, ledger);
+    case ImportKind::kUvLock:
+    case ImportKind::kPoetryLock:
+        return import_python_lock(request, ledger);
+    case ImportKind::kPyproject:
+        return import_pyproject(request, ledger);
+    case ImportKind::kPipfile:
+        return import_pipfile(request, ledger);
+    default:
+        return request.kind == ImportKind::kCondaLock &&
+                       ("\n" + request.text).find("\n@EXPLICIT") != std::string::npos
+                   ? import_explicit(request, ledger)
+                   : import_yaml(request, ledger);
     }
 }
 

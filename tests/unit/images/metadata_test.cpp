@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/container/metadata.hpp"
 #include "images/container/metadata_labels.hpp"
+#include "images/sif/types.hpp"
 #include "support/file.hpp"
 #include "support/process.hpp"
 

@@ -62,8 +62,8 @@ struct Certifier {
         ring = keyring_of(gpg.must({"--export"}));
     }
     static const Certifier& made() {
-        static const Certifier kMade;
-        return kMade;
+        static const Certifier once;
+        return once;
     }
 };
 
@@ -81,8 +81,8 @@ struct ShortLived {
         ring = keyring_of(gpg.must({"--export"}));
     }
     static const ShortLived& made() {
-        static const ShortLived kMade;
-        return kMade;
+        static const ShortLived once;
+        return once;
     }
 };
 
