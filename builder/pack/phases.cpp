@@ -12,6 +12,7 @@
 #include "images/sif/change.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <string_view>

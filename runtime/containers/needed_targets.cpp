@@ -13,14 +13,14 @@ bool lies_in(const std::filesystem::path& path, const std::filesystem::path& fol
     return in_folder == folder.end() && in_path != path.end();
 }
 
-std::vector<NeededTarget> needed_targets(const std::vector<Mount>& mounts) {
+std::vector<NeededTarget> needed_targets(const std::vector<namespaces::Mount>& mounts) {
     std::vector<NeededTarget> needed;
     for (std::size_t i = 0; i < mounts.size(); ++i) {
-        const Mount& mount = mounts[i];
+        const namespaces::Mount& mount = mounts[i];
         const auto path = mount.target.lexically_normal();
         const bool lies_on_mount = std::any_of(mounts.begin(),
                                                mounts.begin() + static_cast<std::ptrdiff_t>(i),
-                                               [&](const Mount& earlier) {
+                                               [&](const namespaces::Mount& earlier) {
                                                    const auto folder =
                                                        earlier.target.lexically_normal();
                                                    return lies_in(path, folder) && path != folder;
