@@ -136,7 +136,7 @@ Result<std::string> ask_for_key(const Session& session, KeyFor use) {
             fmt::format("Enter # of {} key to use : ", is_secret ? "private" : "public"));
         std::getline(std::cin, line);
     }
-    std::size_t number = 0;
+    std::int64_t number = 0;
     const auto read = std::from_chars(line.data(), line.data() + line.size(), number);
     if (is_export && (read.ec != std::errc() || read.ptr != line.data() + line.size())) {
         return fail(ErrorCode::kInput,
@@ -144,15 +144,15 @@ Result<std::string> ask_for_key(const Session& session, KeyFor use) {
                             "key export command failed: strconv.ParseInt: parsing \"" +
                                 printable(line) + "\": invalid syntax"));
     }
-    if (read.ec != std::errc() || read.ptr != line.data() + line.size() ||
-        number >= ring.certificates().size()) {
+    if (read.ec != std::errc() || read.ptr != line.data() + line.size() || number < 0 ||
+        static_cast<std::size_t>(number) >= ring.certificates().size()) {
         return fail(
             ErrorCode::kInput,
             problem("key-choice-invalid", "'" + printable(line) + "' is not one of the keys"),
             fmt::format("there are {}, counted from 0", ring.certificates().size()),
             "give the number of a key in the list");
     }
-    return ring.certificates()[number].fingerprint();
+    return ring.certificates()[static_cast<std::size_t>(number)].fingerprint();
 }
 
 } // namespace cybele::cli

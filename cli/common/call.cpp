@@ -80,7 +80,7 @@ int code_of_verb(const Session& session) {
         int code;
     };
     constexpr Row kCodes[] = {
-        {"key", "import", 2}, {"key", "new", 2}, {"key", "export", 1}, {"sif", "", 1}};
+        {"key", "import", 2}, {"key", "new", 2}, {"key", "export", 10}, {"sif", "", 1}};
     const auto& words = session.words;
     const auto group = std::find_if_not(
         words.begin(), words.end(), [](const std::string& word) { return word.starts_with('-'); });

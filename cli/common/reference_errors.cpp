@@ -161,6 +161,8 @@ constexpr KnownError kKnownErrors[] = {
     {"key-already-in-keyring", Verbs::kAny, "key import command failed: the key with fingerprint {subject} already belongs to the keyring"},
     {"openpgp-keyring-malformed", Verbs::kAny, "key import command failed: unable to get entity from: {subject}: openpgp: invalid argument: no armored data found", "key-import"},
     {"openpgp-passphrase-wrong", Verbs::kAny, "key import command failed: openpgp: invalid data: private key checksum failure", "key-import"},
+    {"key-not-exported", Verbs::kAny, "{message}"},
+    {"key-choice-malformed", Verbs::kAny, "{message}"},
     {"key-choice-invalid", Verbs::kAny, "key export command failed: invalid choice"},
     {"key-not-in-keyring", Verbs::kAny, "Unable to remove neither public key: no key matching given fingerprint found, nor private key: no key matching given fingerprint found", "both"},
     {"key-not-in-keyring", Verbs::kAny, "Unable to remove private key: no key matching given fingerprint found", "secret"},

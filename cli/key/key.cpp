@@ -13,11 +13,15 @@
 #include "support/file.hpp"
 #include "support/quote.hpp"
 #include "support/random.hpp"
+#include "support/text.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <string_view>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -47,6 +51,24 @@ struct KeyOptions {
     bool is_secret = false;
     std::string output;
 };
+
+/// As the reference: a file that exists is written over and keeps its mode; the mode of a new one
+/// is by the umask, but that a private key is its owner's alone.
+Result<void> write_over(const KeyOptions& options, const std::string& bytes) {
+    constexpr unsigned kAnyMode = 0666;
+    const UniqueFd file(::open(options.output.c_str(),
+                               O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC,
+                               options.is_secret ? kPrivateMode : kAnyMode));
+    if (!file.valid()) {
+        const int number = errno;
+        return fail(ErrorCode::kInput,
+                    problem("key-not-exported",
+                            "key export command failed: unable to create file: open " +
+                                printable(options.output) + ": " +
+                                text::lowered(std::strerror(number))));
+    }
+    return write_all(file.get(), bytes, options.output);
+}
 
 /// A private key that git would add is worth a word.
 void note_git(const Session& session, const std::string& file) {
@@ -139,6 +161,9 @@ write_export(const Session& session, const KeyOptions& options, const std::strin
         }
         Session::print(bytes);
         return 0;
+    }
+    if (!session.other_name.empty()) {
+        return write_over(options, bytes).map([] { return 0; });
     }
     if (options.is_secret && ::access(options.output.c_str(), F_OK) == 0) {
         return fail(
