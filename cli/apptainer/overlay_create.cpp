@@ -225,6 +225,9 @@ Result<int> create_overlay(const Session& session, const OtherCall& call) {
         CYBELE_CHECK(add_overlay_to_image(file, made, session.now()));
         return 0;
     }
+    if (fs::is_symlink(file, ignored)) { // to nothing: the overlay takes its place, as there
+        fs::remove(file, ignored);
+    }
     if (renameat2(AT_FDCWD, made.c_str(), AT_FDCWD, file.c_str(), RENAME_NOREPLACE) != 0) {
         return fail(system_error("cannot make '" + printable(file.native()) + "'", errno));
     }

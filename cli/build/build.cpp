@@ -259,10 +259,10 @@ void print_built(const Session& session, const pipeline::BuiltImage& built) {
     }
 }
 
-/// By the name of Apptainer, --force replaces a sandbox by an image.
-bool request_replaces_sandbox(const Session& session, const BuildOptions& options) {
+/// By the name of Apptainer, --force puts an image in the place of a link or a directory.
+bool request_replaces_target(const Session& session, const BuildOptions& options) {
     return session.is_apptainer() && options.build.force && !options.sandbox.is_sandbox &&
-           is_sandbox(options.output);
+           is_replaceable(options.output);
 }
 
 /// Of an error that the reference has while it builds: that the build has begun.
@@ -288,9 +288,9 @@ Result<int> build(Session& session, BuildOptions& options) {
     if (options.look.is_shell) {
         return open_failure_shell(session, options);
     }
-    const bool replaces_sandbox = request_replaces_sandbox(session, options);
+    const bool replaces_target = request_replaces_target(session, options);
     std::optional<builder::Workspace> work;
-    if (options.sandbox.is_sandbox || replaces_sandbox) {
+    if (options.sandbox.is_sandbox || replaces_target) {
         CYBELE_TRY(builder::Workspace made, workspace_beside(options.output));
         options.build.output = made.path() / "image.sif";
         work.emplace(std::move(made));
@@ -303,8 +303,8 @@ Result<int> build(Session& session, BuildOptions& options) {
                    tell_begun(session, failed);
                    return failed;
                }));
-    if (replaces_sandbox) {
-        CYBELE_CHECK(replace_sandbox(built.image, options.output));
+    if (replaces_target) {
+        CYBELE_CHECK(replace_target(built.image, options.output));
         built.image = options.output;
     }
     if (!options.sandbox.is_sandbox) {

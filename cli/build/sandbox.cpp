@@ -34,10 +34,10 @@ bool holds_process(const fs::path& directory) {
 
 } // namespace
 
-bool is_sandbox(const fs::path& directory) {
+bool is_replaceable(const fs::path& target) {
     std::error_code failed;
-    const fs::path place = plain(directory);
-    return fs::is_directory(fs::symlink_status(place, failed)) && fs::exists(place / kMark, failed);
+    const fs::file_status status = fs::symlink_status(plain(target), failed);
+    return fs::is_symlink(status) || (fs::is_directory(status) && !holds_process(target));
 }
 
 Result<builder::Workspace> workspace_beside(const fs::path& directory) {
@@ -54,12 +54,12 @@ Result<builder::Workspace> workspace_beside(const fs::path& directory) {
     return builder::Workspace::make(folder, namespaces::IdMap::kNone);
 }
 
-Result<void> replace_sandbox(const fs::path& image, const fs::path& directory) {
-    CYBELE_CHECK(remove_tree(plain(directory)));
+Result<void> replace_target(const fs::path& image, const fs::path& target) {
+    CYBELE_CHECK(remove_tree(plain(target)));
     std::error_code failed;
-    fs::rename(image, plain(directory), failed);
+    fs::rename(image, plain(target), failed);
     if (failed) {
-        return fail(system_error("cannot make " + printable(directory.native()), failed.value()));
+        return fail(system_error("cannot make " + printable(target.native()), failed.value()));
     }
     return {};
 }

@@ -8,12 +8,13 @@
 
 namespace cybele::cli {
 
-/// Whether it is the root file system of an image, as a directory.
-[[nodiscard]] bool is_sandbox(const std::filesystem::path& directory);
+/// Whether it is a link, or a directory that no work is done in: with --force, the reference puts
+/// an image in its place.
+[[nodiscard]] bool is_replaceable(const std::filesystem::path& target);
 
-/// The image takes the place of a sandbox.
-[[nodiscard]] Result<void> replace_sandbox(const std::filesystem::path& image,
-                                           const std::filesystem::path& directory);
+/// The image takes the place of a link or a directory; where a link leads is left as it is.
+[[nodiscard]] Result<void> replace_target(const std::filesystem::path& image,
+                                          const std::filesystem::path& target);
 
 /// kInput where the directory of `build --sandbox` exists and is not to be replaced, or is not a
 /// sandbox, which nothing replaces. `replaces_files`: with force, a file is replaced, too.
