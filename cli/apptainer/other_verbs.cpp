@@ -236,7 +236,7 @@ Result<bool> ask_before_cleaning() {
                             "Handle clean failed: could not prompt user: could not read user's "
                             "input: EOF"));
     }
-    return answer == "y" || answer == "Y" || answer == "yes";
+    return answer == "y" || answer == "Y";
 }
 
 Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
@@ -261,7 +261,7 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
     }
     if (call.has("--dry-run")) {
         Session::print("User requested a dry run. Not actually deleting any data!\n");
-        return OwnWords{{}, 0};
+        return tell_reference_cleaning(session, days, types).map([] { return OwnWords{{}, 0}; });
     }
     CYBELE_CHECK(tell_reference_cleaning(session, days, types));
     CYBELE_CHECK(clean_reference_images(session, days, types));

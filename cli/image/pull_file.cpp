@@ -16,8 +16,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr mode_t kImageMode = 0755;
-constexpr mode_t kFileMode = 0644; ///< of one that is downloaded past the cache, as there
+constexpr mode_t kImageMode = 0777;
+constexpr mode_t kFileMode = 0666; ///< of one that is downloaded past the cache, as there
 
 /// The image as a directory: a build of what was pulled.
 Result<int>

@@ -24,26 +24,30 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kSecondsPerDay = 86400;
 
-/// How Apptainer calls the part of its cache that an image of a URI is in.
+/// How Apptainer calls the part of its cache that an image of a URI is in, in its order.
 struct CacheTypeRow {
     std::string_view name; ///< what the image's name begins with
     std::string_view type;
+    std::string_view digest = ""; ///< what the name of its entry begins with
 };
-constexpr CacheTypeRow kCacheTypes[] = {{"uri/library-", "library"},
+constexpr CacheTypeRow kCacheTypes[] = {{"uri/library-", "library", "sha256."},
+                                        {"uri/", "oci-tmp"}, // of no other part
                                         {"uri/shub-", "shub"},
-                                        {"uri/oras-", "oras"},
-                                        {"uri/http", "net"},
-                                        {"uri/", "oci-tmp"}};
+                                        {"uri/oras-", "oras", "sha256:"},
+                                        {"uri/http", "net"}};
 constexpr std::string_view kBlobs = "blob"; ///< what images are made from
 
 /// An image that was pulled by several URIs is in several parts.
 std::vector<std::string_view> types_of(const registry::StoredImage& image) {
     std::vector<std::string_view> types;
     for (const std::string& name : image.record.names) {
-        const auto* const row = std::ranges::find_if(
-            kCacheTypes, [&](const auto& one) { return name.starts_with(one.name); });
-        if (row != std::end(kCacheTypes) && !contains(types, row->type)) {
-            types.push_back(row->type);
+        const CacheTypeRow* found = nullptr; // the longest beginning
+        for (const CacheTypeRow& row : kCacheTypes) {
+            const bool is_longer = found == nullptr || row.name.size() > found->name.size();
+            found = name.starts_with(row.name) && is_longer ? &row : found;
+        }
+        if (found != nullptr && !contains(types, found->type)) {
+            types.push_back(found->type);
         }
     }
     return types;
@@ -52,6 +56,7 @@ std::vector<std::string_view> types_of(const registry::StoredImage& image) {
 struct UriImage {
     registry::StoredImage image;
     std::string_view type;
+    std::string entry; ///< its name in the cache
 };
 
 /// "1.50 MiB": two digits, the smallest unit is a KiB.
@@ -66,6 +71,18 @@ std::string cache_size(std::uint64_t bytes) {
     return fmt::format("{:.2f} {}", size, kUnits.at(unit));
 }
 
+/// The name of the image's entry in this part of the cache.
+std::string entry_of(const registry::StoredImage& image, const CacheTypeRow& row) {
+    constexpr std::string_view kContents = "uri/oci-tmp:";
+    for (const std::string& name : image.record.names) {
+        if (row.type == "oci-tmp" && name.starts_with(kContents)) {
+            return name.substr(kContents.size());
+        }
+    }
+    const std::string& digest = image.record.digest;
+    return std::string(row.digest) + digest.substr(digest.find(':') + 1);
+}
+
 Result<std::vector<UriImage>> uri_images(const Session& session,
                                          const std::vector<std::string>& types) {
     CYBELE_TRY(const registry::StoreFolder root, store_root(session));
@@ -75,10 +92,10 @@ Result<std::vector<UriImage>> uri_images(const Session& session,
     CYBELE_TRY(const registry::Store store, registry::Store::open_for_reading(root));
     CYBELE_TRY(const std::vector<registry::StoredImage> all, store.list(Session::clock()));
     std::vector<UriImage> images;
-    for (const registry::StoredImage& one : all) {
-        for (const std::string_view type : types_of(one)) {
-            if (has_cache_type(types, type)) {
-                images.push_back({one, type});
+    for (const CacheTypeRow& row : kCacheTypes) {
+        for (const registry::StoredImage& one : all) {
+            if (has_cache_type(types, row.type) && contains(types_of(one), row.type)) {
+                images.push_back({one, row.type, entry_of(one, row)});
             }
         }
     }
@@ -191,8 +208,7 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
     for (const UriImage& one : images) {
         of_images += one.image.record.size;
         if (is_long) {
-            print_cache_row(
-                one.image.record.digest.substr(7), one.image.used, one.image.record.size, one.type);
+            print_cache_row(one.entry, one.image.used, one.image.record.size, one.type);
         }
     }
     std::vector<std::string> counts;
@@ -226,42 +242,37 @@ fs::path reference_cache_folder(const Session& session) {
 
 Result<void>
 tell_reference_cleaning(const Session& session, int days, const std::vector<std::string>& types) {
-    constexpr std::string_view kOrder[] = {"blob", "library", "oci-tmp", "shub", "oras", "net"};
+    std::vector<std::string> parts = types;
+    if (types.empty() || contains(types, "all")) {
+        parts = {kBlobs.data(), "library", "oci-tmp", "shub", "oras", "net"};
+    }
     const std::int64_t now = Session::clock();
     const auto is_old = [&](std::int64_t used) {
         return days <= 0 || now - used >= days * kSecondsPerDay;
     };
-    CYBELE_TRY(const auto images, uri_images(session, types));
+    CYBELE_TRY(const auto images, uri_images(session, {}));
     CYBELE_TRY(const auto layers, stored_layers(session));
-    for (const std::string_view type : kOrder) {
-        if (!has_cache_type(types, type)) {
-            continue;
-        }
+    for (const std::string& type : parts) {
         std::vector<std::string> entries;
+        bool is_empty = true; // what is too young is passed over in silence
         for (const UriImage& one : images) {
-            const std::string& digest = one.image.record.digest;
+            is_empty = is_empty && one.type != type;
             if (one.type == type && is_old(one.image.used)) {
-                entries.push_back(digest.substr(digest.find(':') + 1));
+                entries.push_back(one.entry);
             }
         }
-        const bool has_layers =
-            std::ranges::any_of(layers, [&](const auto& one) { return is_old(one.used); });
-        if (type == kBlobs && has_layers) {
-            entries = {"blobs", "index.json", "oci-layout"};
+        if (type == kBlobs && !layers.empty()) {
+            is_empty = false;
+            if (std::ranges::any_of(layers, [&](const auto& one) { return is_old(one.used); })) {
+                entries = {"blobs", "index.json", "oci-layout"};
+            }
         }
-        if (entries.empty()) {
+        if (is_empty) {
             session.inform_as_apptainer("No cached files to remove at " +
-                                        (reference_cache_folder(session) / type).native());
+                                    printable((reference_cache_folder(session) / type).native()));
         }
         for (const std::string& entry : entries) {
             session.inform_as_apptainer(fmt::format("Removing {} cache entry: {}", type, entry));
-        }
-    }
-    for (const std::string& type : types) { // of a part that does not exist
-        if (!is_image_type(type) && type != kBlobs) {
-            session.inform_as_apptainer(
-                "No cached files to remove at " +
-                printable((reference_cache_folder(session) / type).native()));
         }
     }
     return {};
@@ -272,7 +283,7 @@ clean_reference_images(const Session& session, int days, const std::vector<std::
     CYBELE_TRY(const auto images, uri_images(session, types));
     const std::int64_t now = Session::clock();
     std::string last;
-    for (const auto& [one, type] : images) {
+    for (const auto& [one, type, entry] : images) {
         const bool is_done = one.record.digest == last;
         last = one.record.digest;
         if (is_done || one.is_leased || (days > 0 && now - one.used < days * kSecondsPerDay)) {

@@ -272,6 +272,18 @@ Result<std::string> once(const Session& session,
     return use_stored(store, *added);
 }
 
+/// Of an image with a digest: the same for all its URIs, as the reference calls it in its cache.
+registry::StoreName
+name_of_contents(const std::string& uri, const std::string& state, const StartOptions& options) {
+    constexpr std::string_view kDigest = "sha256:";
+    return state.starts_with(kDigest)
+               ? registry::StoreName{"uri/oci-tmp",
+                                     hex(sha256(state.substr(kDigest.size()) +
+                                                architecture_of(options))),
+                                     ""}
+               : registry::StoreName{name_of(uri), short_hash(state + options.architecture), ""};
+}
+
 Result<std::string> start_oci(const Session& session, const StartOptions& options) {
     const std::string& uri = options.image;
     if (options.has_no_cache) {
@@ -280,8 +292,7 @@ Result<std::string> start_oci(const Session& session, const StartOptions& option
         });
     }
     CYBELE_TRY(const std::string state, state_of(session, options, uri));
-    const std::string mark = short_hash(state + options.architecture);
-    const registry::StoreName name{name_of(uri), mark, ""};
+    const registry::StoreName name = name_of_contents(uri, state, options);
     return once(session, name, uri, [&](const fs::path& file) {
         session.work("converting " + printable(uri));
         return convert(session, options, uri, file);
@@ -307,7 +318,11 @@ Result<std::string> start_artifact(const Session& session, const StartOptions& o
             return {};
         });
     }
-    request.name = registry::StoreName{request.reference.repository, request.reference.tag, ""};
+    request.name =
+        !session.is_apptainer()
+            ? registry::StoreName{request.reference.repository, request.reference.tag, ""}
+            : registry::StoreName{name_of(options.image), short_hash(options.image), ""};
+    request.may_unsign = session.is_apptainer(); // the name is of the URI, not of an image
     CYBELE_TRY(const registry::Store store, open_store(session));
     CYBELE_TRY(const registry::PullResult done,
                registry::pull(transport, request, store)
