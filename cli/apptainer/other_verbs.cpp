@@ -121,11 +121,6 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
     CYBELE_CHECK(check_temporary(call));
     CYBELE_CHECK(check_gpu_flags(session, call));
     CYBELE_TRY(const std::string compression, read_squashfs_arguments(call));
-    if (call.has("--fix-perms")) {
-        session.warn_as_apptainer(
-            "The --fix-perms option modifies the filesystem permissions on the "
-            "resulting container.");
-    }
     add_login(session, call);
     std::vector<std::string> words = call.own_words();
     words.insert(words.begin(), "--quiet");

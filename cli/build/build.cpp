@@ -52,9 +52,19 @@ Result<unsigned> parse_timeout(const std::string& text) {
     return number * times;
 }
 
-Result<void> take_arguments(BuildOptions& options) {
+Result<void> take_arguments(const Session& session, BuildOptions& options) {
+    const auto warn = [&session](const std::string& line) {
+        if (session.is_apptainer()) {
+            const std::string shown = printable(line);
+            session.warn_as_apptainer(fmt::format("Skipping \"{0}\" in build arg file: {1}",
+                                              shown,
+                                              line.find('=') == std::string::npos
+                                                  ? "\"" + shown + "\" is not a key=value pair"
+                                                  : "missing key portion in \"" + shown + "\""));
+        }
+    };
     CYBELE_TRY(options.build.definition.arguments,
-               read_build_arguments(options.arguments.definition));
+               read_build_arguments(options.arguments.definition, warn));
     CYBELE_TRY(options.build.recipe.arguments,
                read_assignments(kRecipeArguments, options.arguments.recipe));
     return {};
@@ -214,7 +224,8 @@ Result<void> prepare_request(Session& session, BuildOptions& options) {
                                options.sandbox.is_sandbox,
                                is_updated(session, options)
                                    ? std::filesystem::absolute(options.output).native()
-                                   : std::string()}));
+                                   : std::string(),
+                               request.steps.fixes_permissions}));
     request.source = options.source;
     request.output = options.output;
     request.definition.follows_apptainer = session.is_apptainer();
@@ -276,7 +287,7 @@ void tell_begun(const Session& session, const Error& failed) {
 Result<int> build(Session& session, BuildOptions& options) {
     CYBELE_CHECK(find_own_source(options));
     CYBELE_CHECK(check_source(options));
-    CYBELE_CHECK(take_arguments(options));
+    CYBELE_CHECK(take_arguments(session, options));
     if (options.is_all) {
         return build_all(session, options);
     }

@@ -55,7 +55,9 @@ void add_build_arguments(CLI::App& verb, BuildArgumentOptions& options) {
         ->type_name("FILE");
 }
 
-Result<definitions::BuildArguments> read_build_arguments(const BuildArgumentOptions& options) {
+Result<definitions::BuildArguments>
+read_build_arguments(const BuildArgumentOptions& options,
+                     const std::function<void(const std::string&)>& on_skipped) {
     definitions::BuildArguments arguments;
     if (!options.file.empty()) {
         CYBELE_TRY(const std::string text,
@@ -64,8 +66,11 @@ Result<definitions::BuildArguments> read_build_arguments(const BuildArgumentOpti
         CYBELE_CHECK(check_argument_file(text, options.file));
         for (std::size_t begin = 0; begin < text.size();) {
             const std::size_t end = std::min(text.find('\n', begin), text.size());
-            (void)add_argument(text.substr(begin, end - begin), arguments);
+            const std::string line = text.substr(begin, end - begin);
             begin = end + 1;
+            if (!add_argument(line, arguments)) {
+                on_skipped(line);
+            }
         }
     }
     for (const std::string& word : options.words) {

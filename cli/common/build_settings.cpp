@@ -99,7 +99,8 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
                                                                                : flags.jobs;
     build.time.now = session.now();
     build.time.is_deterministic = session.is_deterministic();
-    const auto told = std::make_shared<ReferenceBuild>(session, flags.makes_sandbox, flags.updated);
+    const auto told = std::make_shared<ReferenceBuild>(
+        session, flags.makes_sandbox, flags.updated, flags.fixes_permissions);
     if (session.prints_info) {
         build.reporter.on_phase = [told](const std::string& phase, const std::string& value) {
             told->phase(phase, value);

@@ -19,6 +19,7 @@ struct BuildFlags {
     unsigned jobs = 0;          ///< stages at a time; 0: the cores
     bool makes_sandbox = false; ///< the image becomes a directory
     std::string updated;        ///< the sandbox that is updated, if any
+    bool fixes_permissions = false;
 };
 
 /// The one place where flags and settings become what builds and Locks obey.

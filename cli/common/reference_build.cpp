@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/reference_build.hpp"
 
+#include "cli/common/reference_signatures.hpp"
 #include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -106,10 +107,13 @@ void ReferenceBuild::enter(std::size_t stage) {
         session_->inform_as_apptainer("Downloading " + stages_[at_].agent + " image");
     } else if (stages_[at_].agent == "localimage" && is_sif(stages_[at_].source)) {
         const std::string& keys = stages_[at_].fingerprints;
-        session_->inform_as_apptainer(
-            keys.empty() ? "Verifying bootstrap image " + printable(shown_base())
-                         : "Checking bootstrap image verifies with fingerprint(s): [" +
-                               printable(keys) + "]");
+        if (keys.empty()) {
+            session_->inform_as_apptainer("Verifying bootstrap image " + printable(shown_base()));
+            warn_of_signatures(*session_, stages_[at_].source);
+            return;
+        }
+        session_->inform_as_apptainer("Checking bootstrap image verifies with fingerprint(s): [" +
+                                  printable(keys) + "]");
     }
 }
 
@@ -129,6 +133,10 @@ void ReferenceBuild::tell_base() {
         session_->inform_as_apptainer("Building into existing container: " + printable(updated_));
     } else if (comes_from_registry(stages_[at_].agent)) {
         session_->inform_as_apptainer("Extracting OCI image...");
+        if (fixes_permissions_) {
+            session_->warn_as_apptainer("The --fix-perms option modifies the filesystem permissions "
+                                    "on the resulting container.");
+        }
         session_->inform_as_apptainer("Inserting Apptainer configuration...");
     } else if (stages_[at_].agent == "localimage") {
         session_->inform_as_apptainer("Extracting local image...");

@@ -15,8 +15,12 @@ namespace cybele::cli {
 class ReferenceBuild {
 public:
     /// `updated`: the sandbox that is updated, if any.
-    ReferenceBuild(const Session& session, bool makes_sandbox, std::string updated)
-        : session_(&session), makes_sandbox_(makes_sandbox), updated_(std::move(updated)) {}
+    ReferenceBuild(const Session& session,
+                   bool makes_sandbox,
+                   std::string updated,
+                   bool fixes_permissions)
+        : session_(&session), makes_sandbox_(makes_sandbox), updated_(std::move(updated)),
+          fixes_permissions_(fixes_permissions) {}
 
     /// The phases of the build as JSON; "planned" says what will be told.
     void phase(const std::string& name, const std::string& value);
@@ -50,6 +54,7 @@ private:
     const Session* session_;
     bool makes_sandbox_;
     std::string updated_;
+    bool fixes_permissions_;
     std::vector<PlannedStage> stages_;
     std::size_t at_ = 0;
     bool has_base_ = false;     ///< told for this stage

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/key/reference_words.hpp"
 
+#include "cli/common/reference_signatures.hpp"
 #include "images/sif/types.hpp"
 #include "support/find.hpp"
 #include "support/json.hpp"
@@ -21,11 +22,6 @@ namespace {
 using images::Descriptor;
 using images::SignatureKind;
 using images::SignatureState;
-using images::SignerGap;
-
-/// What the reference finds before it reads signatures.
-constexpr std::string_view kWithoutKey = "key material not provided for DSSE envelope signature";
-constexpr std::string_view kUnknownAuthority = "x509: certificate signed by unknown authority";
 
 /// The objects that valid signatures cover; of these, where some are asked about.
 std::vector<Descriptor> covered_objects(const images::Verification& verification,
@@ -81,36 +77,12 @@ std::string key_material(const std::vector<std::string>& keys,
                         : "key material from '" + printable(keys.front()) + "'";
 }
 
-std::string reference_reason(const images::Verification& verification) {
-    const auto lacks = [&verification](SignerGap gap) {
-        return contains(verification.groups, gap, &images::GroupState::gap);
-    };
-    if (lacks(SignerGap::kAnyPemKey)) {
-        return std::string(kWithoutKey);
-    }
-    if (lacks(SignerGap::kIssuer)) {
-        return std::string(kUnknownAuthority);
-    }
-    for (const SignatureState& state : verification.signatures) {
-        if (!state.is_valid && state.gap == SignerGap::kPgpKey) {
-            return fmt::format("signature object {} not valid: openpgp: signature made by unknown "
-                               "entity",
-                               state.object);
-        }
-        if (!state.is_valid && state.gap == SignerGap::kOtherPemKey) {
-            return fmt::format("signature object {} not valid: dsse: verify envelope failed: "
-                               "accepted signatures do not match threshold, Found: 0, Expected 1",
-                               state.object);
-        }
-    }
-    return printable(verification.because);
-}
-
 std::string reference_text(const images::Verification& verification,
                            const images::Image& image,
                            const std::vector<std::uint32_t>& asked) {
     const std::string reason = reference_reason(verification);
-    if (!verification.is_verified && (reason == kWithoutKey || reason == kUnknownAuthority)) {
+    if (!verification.is_verified &&
+        (reason == kReferenceLacksKey || reason == kReferenceLacksIssuer)) {
         return {};
     }
     std::string text;
@@ -138,14 +110,16 @@ std::string reference_text(const images::Verification& verification,
 }
 
 std::string reference_json(const images::Verification& verification,
-                           const images::Image& image,
+                           const images::Image* image,
                            const std::vector<std::uint32_t>& asked) {
     std::set<std::uint32_t> signatures;
     for (const SignatureState& state : verification.signatures) {
         signatures.insert(state.object);
     }
     auto signers = nlohmann::ordered_json::array();
-    for (const Descriptor& object : covered_objects(verification, image, asked)) {
+    const auto covered =
+        image == nullptr ? std::vector<Descriptor>() : covered_objects(verification, *image, asked);
+    for (const Descriptor& object : covered) {
         const SignatureState* const state = signer_of(verification, object.id);
         const bool is_pgp = state != nullptr && is_of_pgp(*state);
         std::string fingerprint = is_pgp ? state->key : "";

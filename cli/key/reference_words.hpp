@@ -16,16 +16,14 @@ namespace cybele::cli {
 [[nodiscard]] std::string key_material(const std::vector<std::string>& keys,
                                        const std::vector<std::string>& certificates);
 
-/// Why the image is not verified.
-[[nodiscard]] std::string reference_reason(const images::Verification& verification);
-
 /// The signers, then a table of the objects (of `asked`, where it names some), or why the image is
 /// not verified.
 [[nodiscard]] std::string reference_text(const images::Verification& verification,
                                          const images::Image& image,
                                          const std::vector<std::uint32_t>& asked);
+/// `image`: null where it cannot be read.
 [[nodiscard]] std::string reference_json(const images::Verification& verification,
-                                         const images::Image& image,
+                                         const images::Image* image,
                                          const std::vector<std::uint32_t>& asked);
 
 /// "Failed to sign container: integrity: object not found".

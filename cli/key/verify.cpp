@@ -4,6 +4,7 @@
 #include "cli/common/image_store.hpp"
 #include "cli/common/not_empty.hpp"
 #include "cli/common/progress.hpp"
+#include "cli/common/reference_signatures.hpp"
 #include "cli/common/session.hpp"
 #include "cli/key/reference_words.hpp"
 #include "cli/key/verify_print.hpp"
@@ -239,6 +240,9 @@ Result<int> verify_as_reference(const Session& session,
                                 key_material(options.keys, options.certificates));
     auto found = verify_one(session, options, trust, name);
     if (!found) {
+        if (session.is_json()) {
+            Session::print(reference_json({}, nullptr, {}));
+        }
         return fail(reference_error(kFailed, found.error()));
     }
     keep_kind(*found, options.accepts_legacy);
@@ -246,7 +250,7 @@ Result<int> verify_as_reference(const Session& session,
     CYBELE_TRY(const images::Image image, images::Image::open(path));
     const bool has_signatures = !found->signatures.empty();
     if (session.is_json()) {
-        Session::print(reference_json(*found, image, options.objects));
+        Session::print(reference_json(*found, &image, options.objects));
     } else if (has_signatures) {
         Session::print(reference_text(*found, image, options.objects));
     }

@@ -44,7 +44,8 @@ struct DefinitionOptions {
 Result<definitions::ParseOptions> parse_options(const DefinitionOptions& options) {
     definitions::ParseOptions parse;
     CYBELE_TRY(parse.dialect, definitions::parse_dialect(options.dialect));
-    CYBELE_TRY(parse.arguments, read_build_arguments(options.build_arguments));
+    CYBELE_TRY(parse.arguments,
+               read_build_arguments(options.build_arguments, [](const auto& /*line*/) {}));
     return parse;
 }
 

@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "cli/common/session.hpp"
+#include "images/signatures/report.hpp"
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+/// What commands say of signatures by the name of Apptainer.
+namespace cybele::cli {
+
+/// What the reference finds before it reads signatures.
+inline constexpr std::string_view kReferenceLacksKey =
+    "key material not provided for DSSE envelope signature";
+inline constexpr std::string_view kReferenceLacksIssuer =
+    "x509: certificate signed by unknown authority";
+
+/// Why the image is not verified.
+[[nodiscard]] std::string reference_reason(const images::Verification& verification);
+
+/// Warns of a base whose signatures the keyring does not confirm; the build continues. Nothing is
+/// said of one without signatures.
+void warn_of_signatures(const Session& session, const std::filesystem::path& base);
+
+} // namespace cybele::cli
