@@ -10,6 +10,8 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <iostream>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -74,12 +76,17 @@ read_password(const Session& session, const OtherCall& call, const RegistryPlace
     source.file_option = "--password-stdin <FILE";
     source.value = session.environment.get("CYBELE_REGISTRY_PASSWORD");
     source.may_ask = true;
-    auto password = read_passphrase(source, "the registry " + place.host, PassphraseUse::kOpen);
-    if (!password && ::isatty(STDIN_FILENO) == 0) {
-        Session::print("Password / Token: \n");
-        return refuse_login(place, "a password is required");
+    const bool is_given = source.value || !source.file.empty();
+    if (!is_given && ::isatty(STDIN_FILENO) == 0) { // the question is answered by a line
+        Session::print("Password / Token: ");
+        std::string line;
+        std::getline(std::cin, line);
+        Session::print("\n");
+        return line.empty() ? refuse_login(place, "a password is required")
+                            : Result<std::string>(std::move(line));
     }
-    CYBELE_TRY(const Secret given, std::move(password));
+    CYBELE_TRY(const Secret given,
+               read_passphrase(source, "the registry " + place.host, PassphraseUse::kOpen));
     return std::string(given.view());
 }
 
