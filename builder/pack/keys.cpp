@@ -114,6 +114,9 @@ Result<std::vector<StageKeys>> find_keys(const BuildPlan& plan, const AgentConte
             // What is made for a base is as old as its build, unless that is later than this time.
             keys.base += fmt::format("\nepoch {}", context.request.time.now);
         }
+        if (context.request.steps.follows_apptainer && !keys.base.empty()) {
+            keys.base += "\nwithout files in /etc that the reference does not make";
+        }
         std::string parent = keys.base;
         for (const Step& step : stage.steps) {
             keys.steps.push_back(key_of_step(step, parent, all, context));

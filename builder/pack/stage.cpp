@@ -176,7 +176,10 @@ Result<void> StageBuilder::fill_base(const fs::path& root) {
     const auto filled = plan_.oci ? unpack_oci(*plan_.oci, root, report_)
                                   : find_agent(plan_.agent)->fill(plan_, root, fill_context());
     CYBELE_CHECK(filled.map_error(during(doing("unpacking the base"))));
-    return images::write_base_layout(root);
+    return images::write_base_layout(root,
+                                     context_.request.steps.follows_apptainer
+                                         ? images::EtcFiles::kReference
+                                         : images::EtcFiles::kAll);
 }
 
 Result<std::vector<Copy>> StageBuilder::stage_copies(const Step& step) const {

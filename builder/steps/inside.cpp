@@ -391,7 +391,9 @@ Result<ScriptEnd> run_inside(const fs::path& root,
     ns::Sandbox sandbox = step_sandbox(root,
                                        std::move(command),
                                        script_environment(host_environment),
-                                       is_shell ? ns::Terminal::kShared : ns::Terminal::kNone);
+                                       is_shell                         ? ns::Terminal::kShared
+                                       : host_environment.follows_apptainer ? ns::Terminal::kUnreachable
+                                                                        : ns::Terminal::kNone);
     if (is_shell && !script.shell->terminal.empty()) {
         sandbox.environment["ENV"] = fmt::format("{}/{}.script", kBrought, script.section);
     }

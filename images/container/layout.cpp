@@ -30,11 +30,12 @@ constexpr std::array kDirectories = {
 struct EtcFile {
     const char* path;
     std::string_view bytes;
+    bool is_of_reference = false; ///< which it makes, too
 };
 // Targets of binds, so an empty file does; the user lists are read and extended by runtimes.
 constexpr std::array kEtcFiles = {
-    EtcFile{"etc/hosts", ""},
-    EtcFile{"etc/resolv.conf", ""},
+    EtcFile{"etc/hosts", "", true},
+    EtcFile{"etc/resolv.conf", "", true},
     EtcFile{"etc/localtime", ""},
     EtcFile{"etc/passwd", "root:x:0:0:root:/root:/bin/sh\n"},
     EtcFile{"etc/group", "root:x:0:\n"},
@@ -55,12 +56,13 @@ constexpr std::array kLinks = {
 
 } // namespace
 
-Result<void> write_fixed_files(const RootDirectory& root) {
+Result<void> write_fixed_files(const RootDirectory& root, EtcFiles files) {
     for (const auto* directory : kDirectories) {
         CYBELE_CHECK(root.make_directory(directory, 0755));
     }
     for (const auto& file : kEtcFiles) {
-        if (!root.exists(file.path)) {
+        const bool is_wanted = files == EtcFiles::kAll || file.is_of_reference;
+        if (is_wanted && !root.exists(file.path)) {
             CYBELE_CHECK(root.write(file.path, file.bytes, 0644));
         }
     }
@@ -74,9 +76,9 @@ Result<void> write_fixed_files(const RootDirectory& root) {
     return {};
 }
 
-Result<void> write_base_layout(const std::filesystem::path& root) {
+Result<void> write_base_layout(const std::filesystem::path& root, EtcFiles files) {
     CYBELE_TRY(const auto directory, RootDirectory::open(root));
-    return write_fixed_files(directory);
+    return write_fixed_files(directory, files);
 }
 
 } // namespace cybele::images

@@ -103,7 +103,9 @@ Result<void> write_labels(const RootDirectory& root, const Metadata& metadata) {
 
 Result<void> write_metadata(const std::filesystem::path& path, const Metadata& metadata) {
     CYBELE_TRY(const auto root, RootDirectory::open(path));
-    CYBELE_CHECK(write_fixed_files(root)); // again: %post may have removed some
+    CYBELE_CHECK(write_fixed_files( // again: %post may have removed some
+        root,
+        metadata.follows_apptainer ? EtcFiles::kReference : EtcFiles::kAll));
     CYBELE_CHECK(write_scripts(root, metadata));
     CYBELE_CHECK(append_environment(root, metadata.environment));
     if (!metadata.help.empty()) {

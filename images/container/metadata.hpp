@@ -37,8 +37,12 @@ struct Metadata {
     std::function<void(const std::string&)> on_warning; ///< told what is not taken over, and why
 };
 
+/// Which files below /etc are made: those of the reference, or all that a runtime looks for.
+enum class EtcFiles { kReference, kAll };
+
 /// Makes the mount points, /etc files and links that a runtime expects, before %post runs.
-[[nodiscard]] Result<void> write_base_layout(const std::filesystem::path& root);
+[[nodiscard]] Result<void> write_base_layout(const std::filesystem::path& root,
+                                             EtcFiles files = EtcFiles::kAll);
 
 /// Writes /.singularity.d whole: actions, env, runscript, startscript, test, labels.json,
 /// Singularity (facts: images notes 3.2), merging the labels of a base image already there and

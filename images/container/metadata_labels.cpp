@@ -81,8 +81,9 @@ Labels parse_build_labels(std::string_view text) {
         }
         line.remove_prefix(start);
         const auto blank = line.find(' ');
-        labels[std::string(line.substr(0, blank))] =
-            blank == std::string_view::npos ? std::string_view{} : line.substr(blank + 1);
+        labels[std::string(line.substr(0, blank))] = blank == std::string_view::npos
+                                                         ? std::string_view{}
+                                                         : text::trimmed(line.substr(blank + 1));
     }
     return labels;
 }

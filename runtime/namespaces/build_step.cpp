@@ -154,7 +154,7 @@ Result<void> enclose(const std::string& program, Terminal terminal, int proc) {
                     "its interpreter is /proc/self/exe, the program that builds",
                     "use a base whose shell is a program");
     }
-    if (terminal == Terminal::kNone) {
+    if (terminal != Terminal::kShared) {
         leave_session();
     }
     (void)syscall(SYS_keyctl, KEYCTL_JOIN_SESSION_KEYRING, nullptr);

@@ -38,7 +38,7 @@ void add_small_devices(std::vector<Mount>& mounts, Terminal terminal) {
     for (const std::string_view name : kSmallDevices) {
         mounts.push_back(device(name));
     }
-    if (terminal == Terminal::kShared) {
+    if (terminal != Terminal::kNone) {
         mounts.push_back(device(kTerminalDevice));
     }
     mounts.push_back(fresh(Mount::Kind::kDevpts, "/dev/pts", ""));

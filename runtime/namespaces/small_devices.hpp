@@ -8,7 +8,8 @@
 /// A /dev of the container's own, in memory: the devices that every program may use, and no more.
 namespace cybele::namespaces {
 
-enum class Terminal { kShared, kNone };
+/// kUnreachable: /dev/tty is there, and there is no session of which it would be the terminal.
+enum class Terminal { kShared, kUnreachable, kNone };
 
 /// The mounts. The host's device nodes are bound read-only: they can be read and written, but their
 /// owner, mode and times, which are the host's, cannot be changed.

@@ -100,7 +100,7 @@ TEST_CASE("bases: modes of copied files and labels of another name are in the ke
     const BasedBuild same = bench.based();
     bench.asked.steps.follows_apptainer = true;
     const BasedBuild like_cp = bench.based();
-    CHECK(first_difference(keys_of(same), keys_of(like_cp)) == 1);
+    CHECK(first_difference(keys_of(same), keys_of(like_cp)) == 0); // its base has fewer files
     bench.asked.steps.umask = 0077;
     CHECK(first_difference(keys_of(like_cp), keys_of(bench.based())) == 1);
     bench.asked.steps = StepRules();
