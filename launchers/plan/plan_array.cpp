@@ -178,7 +178,8 @@ void check_other_fields(const Job& job, Faults& faults) {
     refuse("workdir", job.workdir, kPlain);
     for (std::size_t index = 0; index < job.output.results.size(); ++index) {
         const std::string& pattern = job.output.results[index];
-        if (job.array.empty() || mark_in(job, pattern) != "@{index}") { // each element has its own
+        const bool is_split = !job.array.empty() && !(job.sweep && job.sweep->pack > 0);
+        if (!is_split || mark_in(job, pattern) != "@{index}") { // each element has its own
             refuse(fmt::format("output.results[{}]", index), pattern, "write `*` in its place");
         }
     }

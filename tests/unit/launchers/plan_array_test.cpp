@@ -180,6 +180,12 @@ TEST_CASE("@{index} is refused where there is no index, and where nothing replac
     CHECK(
         faults_of("command: [run, '@{lr}']\noutput: {results: ['o-@{lr}']}\nsweep: {lr: [1, 2]}\n")
             .ends_with("`@{lr}` is not replaced here -> write `*` in its place\n"));
+    const std::string indexed = "command: [run, '@{lr}']\noutput: {results: ['o-@{index}']}\n";
+    CHECK(faults_of(indexed + "sweep: {lr: [1, 2, 3]}\n").empty());
+    for (const char* pack : {"2", "all"}) { // an element has several rows, each with its number
+        CHECK(faults_of(indexed + "sweep: {lr: [1, 2, 3], pack: " + pack + "}\n")
+                  .ends_with("`@{index}` is not replaced here -> write `*` in its place\n"));
+    }
     CHECK(
         faults_of("command: [run, '@{lr}']\nsweep: {lr: [1, 2], atonce: [2]}\n")
             .ends_with("'atonce' is a parameter of the sweep, and nothing uses it -> did you mean "
