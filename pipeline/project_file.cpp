@@ -9,6 +9,8 @@
 
 #include <set>
 
+#include <fmt/format.h>
+
 namespace cybele::pipeline {
 namespace {
 
@@ -41,6 +43,47 @@ constexpr Table kProjectTable{.title = "Project", .fields = kProjectFields};
 constexpr document::Kind kProject{
     .name = "Project", .description = "Where a project's documents lie.", .table = &kProjectTable};
 
+/// Files that the Project names and that do not exist: what was generated from them would be
+/// removed.
+void check_named_files(document::Reading& reading, const ProjectFile& project) {
+    const std::pair<const char*, const std::vector<std::string>*> lists[] = {
+        {"recipes", &project.recipes}, {"jobs", &project.jobs}, {"sites", &project.sites}};
+    for (const auto& [field, patterns] : lists) {
+        for (std::size_t at = 0; at < patterns->size(); ++at) {
+            const std::string& name = (*patterns)[at];
+            std::error_code error;
+            if (name.find_first_of("*?") == std::string::npos &&
+                !std::filesystem::exists(project.folder / name, error)) {
+                reading.complain(
+                    fmt::format("{}[{}]", field, at),
+                    problem("project-file-missing", "no such file: " + printable(name)),
+                    "it is named in full, so it belongs to the project",
+                    "correct the name, or remove it");
+            }
+        }
+    }
+}
+
+/// Documents are not read from the folder that `generate` writes into.
+void check_output(document::Reading& reading, const ProjectFile& project) {
+    for (const auto* patterns : {&project.recipes, &project.jobs, &project.sites}) {
+        for (const std::string& pattern : *patterns) {
+            const bool is_pattern = pattern.find_first_of("*?") != std::string::npos;
+            if (is_pattern && std::filesystem::path(pattern).parent_path() ==
+                                  std::filesystem::path(project.output).lexically_normal()) {
+                reading.complain(
+                    "output",
+                    problem("project-output-read",
+                            printable(pattern) + " names files of the output folder, too"),
+                    "`generate` writes manifests (NAME.SITE.yaml) there, which a Project does not "
+                    "have",
+                    "name another folder, for example `output: generated`");
+                return;
+            }
+        }
+    }
+}
+
 } // namespace
 
 const document::Kind& project_kind() {
@@ -60,6 +103,11 @@ Result<ProjectFile> read_project(std::string text, const std::filesystem::path& 
     project.sites = root.list("sites");
     project.output = root.text("output");
     project.folder = file.has_parent_path() ? file.parent_path() : std::filesystem::path(".");
+    check_named_files(reading, project);
+    check_output(reading, project);
+    if (reading.faults().has_errors()) {
+        return fail(reading.faults().take());
+    }
     return project;
 }
 

@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 namespace cybele::pipeline {
 namespace {
@@ -84,6 +85,27 @@ TEST_CASE("a folder without Recipes and Jobs is refused, for a CI that was given
     REQUIRE(!made.has_value());
     CHECK(made.error().code() == ErrorCode::kInput);
     CHECK(made.error().message().starts_with("there is nothing to generate in '"));
+}
+
+TEST_CASE("a Project names files that exist, and none of the folder that it writes into") {
+    const GeneratePlace place;
+    place.put("recipes/wheat.yaml", kRecipe);
+    place.put("jobs/train.yaml", kJob);
+    const auto fault_of = [&](const std::string& fields) {
+        place.put("cybelectl.yaml", "kind: Project\n" + fields);
+        const auto made = generate(place.folder.path());
+        if (made.has_value()) {
+            return std::string();
+        }
+        const Fault& fault = made.error().faults().front();
+        return fmt::format("{}:{} {}", fault.where->line, fault.where->column, fault.id);
+    };
+    CHECK(fault_of("jobs: [jobs/train.yaml]\nsites: [none/*.yaml]\n").empty());
+    CHECK(fault_of("jobs: [jobs/train.yaml, jobs/trial.yaml]\n") == "2:25 project-file-missing");
+    CHECK(fault_of("recipes: [wheat.yaml]\n") == "2:11 project-file-missing");
+    CHECK(fault_of("output: jobs\n") == "2:9 project-output-read");
+    CHECK(fault_of("output: ./jobs\n") == "2:9 project-output-read");
+    CHECK(fault_of("output: jobs/made\n").empty());
 }
 
 TEST_CASE("what is stale is shown as a diff that patch takes, and written only once") {
