@@ -207,6 +207,27 @@ private:
                       [&](const auto& row) { return is_excluded(table, row, exclude_); });
     }
 
+    /// Values of `exclude` that no row has: `0.1` where the list has `0.10`.
+    void check_excluded(const std::vector<Parameter>& parameters) {
+        for (std::size_t at = 0; at < exclude_.size(); ++at) {
+            for (const auto& [name, value] : exclude_[at]) {
+                const auto* const of = find_row(parameters, name, &Parameter::name);
+                if (of == nullptr || of->values.empty() || contains(of->values, value)) {
+                    continue;
+                }
+                complain(fmt::format("sweep.exclude[{}]", at),
+                         problem("sweep-exclude-value",
+                                 fmt::format("`exclude` names '{}', which is not a value of '{}'",
+                                             printable(value),
+                                             printable(name))),
+                         "values are compared as texts, so no row would be left out",
+                         fmt::format("write a value as `{}` has it, for example '{}'",
+                                     printable(name),
+                                     printable(of->values.front())));
+            }
+        }
+    }
+
     void read_lists(const std::vector<Parameter>& parameters) {
         Sweep& sweep = job_.sweep.emplace();
         std::size_t count = parameters.empty() ? 0 : 1;
@@ -227,6 +248,7 @@ private:
                      "shorten a list, or divide it into several Jobs");
             return;
         }
+        check_excluded(parameters);
         for (std::size_t index = 0; index < count; ++index) {
             std::vector<std::string> row(parameters.size());
             std::size_t rest = index;

@@ -40,7 +40,8 @@ void check_index(const Job& job, Faults& faults);
 /// Warns of words of `command` that only a shell would act on: `|`, `$HOME/data`, `*.txt`.
 void check_words(const Job& job, Faults& faults);
 
-/// Warns of `@{NAME}` in a script, where it stays, and of parameters that nothing uses.
+/// Warns of `@{NAME}` in a script, where it stays, of variables that the sweep does not set, and of
+/// parameters that nothing uses.
 void check_sweep(const Job& job, Faults& faults);
 
 /// Ways to ask for GPUs and cores that leave open what each node or task gets: a launch of ours

@@ -4,9 +4,12 @@
 #include "launchers/plan/plan_parts.hpp"
 #include "support/find.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <iterator>
 #include <set>
 
 #include <fmt/format.h>
@@ -133,6 +136,49 @@ void check_marks_in_script(const Job& job, const Sweep& sweep, Faults& faults) {
     }
 }
 
+/// The variables of a sweep that a text names; of `CYBELE_SWEEP_$name` only the run knows which.
+std::set<std::string> variables_in(std::string_view text) {
+    std::set<std::string> names;
+    for (auto at = text.find(kVariablePrefix); at != text.npos; at = text.find(kVariablePrefix)) {
+        text.remove_prefix(at);
+        const auto* const end =
+            std::find_if_not(text.begin(), text.end(), [](unsigned char letter) {
+                return std::isalnum(letter) != 0 || letter == '_';
+            });
+        const auto size = static_cast<std::size_t>(end - text.begin());
+        if (size > kVariablePrefix.size() && text.substr(size).find_first_of("${") != 0) {
+            names.emplace(text.substr(0, size));
+        }
+        text.remove_prefix(size);
+    }
+    return names;
+}
+
+/// A variable that no parameter sets is empty in the script: `$CYBELE_SWEEP_LR` of `lr`.
+void check_variables_in_script(const Job& job, const Sweep& sweep, Faults& faults) {
+    std::vector<std::string> known;
+    std::transform(
+        sweep.names.begin(), sweep.names.end(), std::back_inserter(known), variable_of_sweep);
+    for (const std::string& name : variables_in(job.script)) {
+        if (contains(known, name)) {
+            continue;
+        }
+        const auto alike = std::ranges::find_if(known, [&](const std::string& variable) {
+            return text::lowered(variable) == text::lowered(name);
+        });
+        const std::string near =
+            alike != known.end()
+                ? *alike
+                : nearest(name, std::vector<std::string_view>(known.begin(), known.end()));
+        add_warning(job.fault_at("script",
+                                 problem("sweep-variable-unknown",
+                                         fmt::format("the sweep sets no variable `{}`", name)),
+                                 fmt::format("it sets {}", fmt::join(known, ", ")),
+                                 fmt::format("write `${}`", near.empty() ? known.front() : near)),
+                    faults);
+    }
+}
+
 } // namespace
 
 void check_sweep(const Job& job, Faults& faults) {
@@ -142,6 +188,7 @@ void check_sweep(const Job& job, Faults& faults) {
     const Sweep& sweep = *job.sweep;
     const std::size_t before = faults.all().size();
     check_marks_in_script(job, sweep, faults);
+    check_variables_in_script(job, sweep, faults);
     const bool has_wrong_name =
         faults.all().size() != before || contains(faults.all(), "sweep-name-unknown", &Fault::id);
     if (!has_wrong_name) { // what is written in its place is corrected first

@@ -128,6 +128,19 @@ TEST_CASE("@{NAME} of a sweep is not replaced in a script") {
     CHECK(faults_of("script: git show @{upstream}\n").empty());
 }
 
+TEST_CASE("a variable that the sweep does not set is a warning, with the one that it sets") {
+    const std::string sweep = "sweep: {lr: [a, b], batch-size: 1-2}\n";
+    CHECK(faults_of("script: echo $CYBELE_SWEEP_LR\n" + sweep) ==
+          "3:9 the sweep sets no variable `CYBELE_SWEEP_LR` -> write `$CYBELE_SWEEP_lr`\n");
+    CHECK(faults_of("script: 'echo ${CYBELE_SWEEP_Batch_Size:-1}'\n" + sweep)
+              .ends_with("write `$CYBELE_SWEEP_batch_size`\n"));
+    CHECK(faults_of("script: echo ${CYBELE_SWEEP_lr}${CYBELE_SWEEP_batch_size}\n" + sweep).empty());
+    for (const char* dynamic : {"'eval x=\\$CYBELE_SWEEP_$name'", "env | grep ^CYBELE_SWEEP_"}) {
+        CAPTURE(dynamic);
+        CHECK(faults_of("script: " + std::string(dynamic) + "\n" + sweep).empty());
+    }
+}
+
 TEST_CASE("a parameter of a sweep that nothing uses is a warning") {
     const std::string sweep = "sweep: {lr: [a, b], seed: 1-2}\n";
     CHECK(faults_of("command: [run, '@{lr}']\n" + sweep)
