@@ -121,7 +121,8 @@ Result<void> check_output(const ImageBuild& request, const ImagePlan& plan) {
         return fail(
             ErrorCode::kInput,
             problem("output-of-other-source", printable(output.native()) + " exists already"),
-            "it was not built from this Recipe, so it is not replaced",
+            plan.is_recipe ? "it was not built from this Recipe, so it is not replaced"
+                           : "only a build of a Recipe replaces its own image unasked",
             "choose another output with -o, or give --force");
     }
     const fs::path folder = output.has_parent_path() ? output.parent_path() : fs::path(".");

@@ -305,6 +305,9 @@ plan_definition(const ImageBuild& request, const fs::path& source, const Environ
         outcome.used_arguments));
     ImagePlan plan;
     plan.definition = std::move(outcome.definition);
+    if (!request.definition.follows_apptainer) {
+        CYBELE_CHECK(definitions::check_section_names(request.definition.sections));
+    }
     CYBELE_CHECK(definitions::keep_sections(plan.definition, request.definition.sections));
     if (!request.definition.update.empty()) {
         go_on_in(plan.definition.stages.back(), request.definition.update);

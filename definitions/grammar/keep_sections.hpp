@@ -16,4 +16,7 @@ namespace cybele::definitions {
 [[nodiscard]] Result<void> keep_sections(Definition& definition,
                                          const std::vector<std::string>& names);
 
+/// Whether --section knows the names; Apptainer ignores others. kUsage: it does not.
+[[nodiscard]] Result<void> check_section_names(const std::vector<std::string>& names);
+
 } // namespace cybele::definitions

@@ -10,6 +10,16 @@
 using namespace cybele;
 using namespace cybele::definitions;
 
+TEST_CASE("sections: a name that --section does not choose is refused with the near one") {
+    CHECK(check_section_names({"files", "post", "test"}));
+    CHECK(check_section_names({"none"}));
+    CHECK(check_section_names({"all"}));
+    const auto misspelt = check_section_names({"post", "flies"});
+    REQUIRE_FALSE(misspelt);
+    CHECK(misspelt.error().faults().front().help == "did you mean 'files'?");
+    CHECK_FALSE(check_section_names({"appinstall"}));
+}
+
 TEST_CASE("sections: those that are not named are left out, and %post never") {
     const std::string text = "Bootstrap: docker\nFrom: debian:12\n%files\n  a /a\n%post\n  true\n"
                              "%environment\n  export A=1\n%test\n  true\n%labels\n  A b\n";
