@@ -143,12 +143,13 @@ Result<StoredImage> Store::find(const StoreName& name) const {
             CYBELE_TRY(const auto names, index_.names());
             const std::vector<std::string_view> known(names.begin(), names.end());
             std::string near = nearest(name.text(), known);
-            // Another tag, or the same word in a group of a registry: `jq` for `centre/jq:1.0`.
+            // First another tag, or the same word in a group of a registry: `jq` for
+            // `centre/jq:1.0`. A like name is another image, which nobody means by `image remove`.
             const auto other = std::ranges::find_if(names, [&](const auto& text) {
                 return text.starts_with(name.name + ":") || text.ends_with("/" + name.text()) ||
                        text.find("/" + name.name + ":") != std::string::npos;
             });
-            near = near.empty() && other != names.end() ? *other : near;
+            near = other != names.end() ? *other : near;
             return fail(
                 ErrorCode::kInput,
                 problem("stored-image-missing", "no image " + name.text() + " in the store"),

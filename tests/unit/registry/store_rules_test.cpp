@@ -119,6 +119,9 @@ TEST_CASE("a name that is not there: the help has what is near it, or lists the 
     CHECK(both.error().message() == "sha256: is the beginning of 2 digests");
     CHECK(fault_of(read_new_name("sha256:1").error()) == "stored-name-malformed");
     CHECK(read_new_name("sha256x:1")->text() == "sha256x:1");
+    shop.add("so", "so:latest"); // nearer to `sol` by its letters
+    shop.add("sol", "sol:1");
+    CHECK(help_for(shop, "sol") == "did you mean 'sol:1'?");
 }
 
 TEST_CASE("images are listed by their first names, those without a name last") {
