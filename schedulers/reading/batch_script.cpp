@@ -65,6 +65,14 @@ bool looks_like_directive(std::string_view line) {
     return body.starts_with("SBATCH -") || body.starts_with("PBS -");
 }
 
+/// Directives of Grid Engine, LSF, Fujitsu's TCS, Moab, Cobalt, OAR and NQSV.
+bool is_of_unread_system(std::string_view line) {
+    constexpr std::array<std::string_view, 7> kMarks{
+        "#$ -", "#BSUB -", "#PJM -", "#MSUB -", "#COBALT -", "#OAR -", "#QSUB -"};
+    return std::ranges::any_of(kMarks,
+                               [line](std::string_view mark) { return line.starts_with(mark); });
+}
+
 /// The words of a directive: quotes group, a backslash outside of them escapes (sbatch, and
 /// make_argv() of both qsub), and an unquoted # begins a comment for Slurm, also within a word.
 std::vector<std::string> directive_words(std::string_view text, Reader reader) {
@@ -223,7 +231,9 @@ void read_lines(BatchScript& script) {
             is_head = false;
             script.first_command = line;
         }
-        if (head.prefix.empty()) {
+        if (script.reader == Reader::kNone && is_of_unread_system(text)) {
+            script.odd.push_back({line, SuspectLine::Why::kForeign, text});
+        } else if (head.prefix.empty()) {
             if (is_head && looks_like_directive(text)) {
                 script.odd.push_back({line, SuspectLine::Why::kComment, text});
             }

@@ -33,6 +33,7 @@ struct SuspectLine {
         kComment,  ///< `##SBATCH`, `# PBS`
         kPrefix,   ///< `#PBSX`: TORQUE reads it, OpenPBS refuses it
         kOther,    ///< of the other family
+        kForeign,  ///< of a batch system that is not read, in a script without other directives
         kExtra,    ///< words that no option takes
     };
     std::size_t line = 0;

@@ -34,7 +34,7 @@ struct OddReason {
     std::string_view because;
     std::string_view help;
 };
-constexpr std::array<OddReason, 6> kOddReasons{
+constexpr std::array<OddReason, 7> kOddReasons{
     {{SuspectLine::Why::kLate,
       "it stands after the first command, where no batch system reads it",
       "where it was meant, write it into the Job"},
@@ -50,6 +50,9 @@ constexpr std::array<OddReason, 6> kOddReasons{
      {SuspectLine::Why::kOther,
       "it is for another batch system, and stays a comment in `script`",
       "where it was meant, write it under `directives`"},
+     {SuspectLine::Why::kForeign,
+      "it is for a batch system that cybelectl does not support, and stays a comment in `script`",
+      "write its values as fields of the Job"},
      {SuspectLine::Why::kExtra,
       "the word belongs to no option, so the batch system rejects or ignores it",
       "remove it from the script"}}};

@@ -44,7 +44,7 @@ struct OddRow {
     std::string_view what;
     std::string_view help;
 };
-constexpr std::array<OddRow, 6> kOddRows{
+constexpr std::array<OddRow, 7> kOddRows{
     {{SuspectLine::Why::kLate,
       "the line is after the first command and is not read",
       "move it to the top"},
@@ -60,6 +60,9 @@ constexpr std::array<OddRow, 6> kOddRows{
      {SuspectLine::Why::kOther,
       "directives of two batch systems stand in one file; for sbatch `#PBS` wins",
       "keep those of one"},
+     {SuspectLine::Why::kForeign,
+      "the line is for a batch system that cybelectl does not support",
+      "write it for Slurm, TORQUE or OpenPBS"},
      {SuspectLine::Why::kExtra,
       "the word belongs to no option: TORQUE ignores it, OpenPBS and sbatch reject the line",
       "drop it, or quote what belongs together"}}};

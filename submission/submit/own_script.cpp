@@ -156,6 +156,19 @@ read_directives(const fs::path& file, const std::string& text, const Taker& take
     CYBELE_CHECK(check_text(file, script));
     const Reader reads = taker.reads == Reader::kNone ? script.reader : taker.reads;
     CYBELE_TRY(BatchScript taken, schedulers::read_batch_script(text, file.native(), reads));
+    const auto foreign = std::ranges::find(
+        script.odd, schedulers::SuspectLine::Why::kForeign, &schedulers::SuspectLine::why);
+    if (foreign != script.odd.end()) {
+        return fail(document::fault_at(
+            script.source,
+            {foreign->line, 1},
+            problem("script-directives-unread",
+                    fmt::format("{} does not read the directives of this script", taker.scheduler)),
+            "they are for a batch system that cybelectl does not support",
+            fmt::format("make a Job of it, and write their values as its fields: `cybelectl job "
+                        "convert {}`",
+                        printable(file.native()))));
+    }
     const bool is_taken =
         taker.takes.find(schedulers::reader_text(script.reader)) != std::string_view::npos;
     // Of both families, a script has what it needs for either.

@@ -263,6 +263,25 @@ TEST_CASE("`#PBS` lines of a script for sbatch are named with what sbatch does w
               .starts_with("it is for another batch system"));
 }
 
+TEST_CASE("directives of a batch system that is not read are named, and stay in the script") {
+    for (const char* line : {"#$ -pe smp 4", "#BSUB -n 4", "#PJM -L node=4", "#MSUB -l nodes=3"}) {
+        CAPTURE(line);
+        const auto convert = [line](const std::string& head) {
+            const auto explanation =
+                explain_script("#!/bin/bash\n" + head + line + "\n./a.out\n", "s.sh");
+            return convert_script(*explanation, "s").value();
+        };
+        const Conversion conversion = convert("");
+        REQUIRE(conversion.left.size() == 1);
+        CHECK(conversion.left.front().line == 2);
+        CHECK(conversion.left.front().text == line);
+        CHECK(conversion.yaml.find(line) != std::string::npos);
+        CHECK(convert("#SBATCH -n 4\n").left.empty()); // a comment for sbatch
+    }
+    const auto comment = explain_script("#!/bin/bash\n#$HOME is read\n./a.out\n", "s.sh");
+    CHECK(convert_script(*comment, "s")->left.empty());
+}
+
 TEST_CASE("names of the script's own variables keep no script a batch launch") {
     for (const char* body :
          {"export name=a image=b\n./p \"$name\"\n", "code=3\n./p $code\n", "./p \"$record\"\n"}) {

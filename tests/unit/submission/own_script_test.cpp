@@ -112,6 +112,10 @@ TEST_CASE("own script: its directives are for its batch system, or it has none")
     CHECK(desk.faults("slurm", torque) == "script-directives-foreign:3 ");
     CHECK(desk.faults("torque", pbspro) == "script-directives-foreign:2 ");
     CHECK(desk.faults("slurm", pbspro) == "script-directives-foreign:2 ");
+    const std::string lsf = "#!/bin/sh\n# first\n#BSUB -n 4\ntrue\n";
+    for (const char* const scheduler : {"slurm", "torque", "pbspro", "local"}) {
+        CHECK(desk.faults(scheduler, lsf) == "script-directives-unread:3 ");
+    }
     CHECK(desk.faults("slurm-torque", slurm) == "script-scheduler-unsupported ");
     CHECK(desk.faults("lsf", slurm) == "script-scheduler-unsupported ");
     for (const char* const scheduler : {"slurm", "torque", "pbspro"}) {
