@@ -159,7 +159,10 @@ Tree::List command(const Job& job) {
         const auto shell =
             job.shell.empty() ? std::vector<std::string>{"/bin/sh", "-eu"} : job.shell;
         words.insert(words.end(), shell.begin(), shell.end());
-        words.insert(words.end(), {"-c", job.script, job.name});
+        words.insert(words.end(), {"-c", job.script});
+        if (job.shell_has_name()) {
+            words.emplace_back(job.name);
+        }
         return words;
     }
     for (const auto& word : job.command) {

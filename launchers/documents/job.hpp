@@ -224,6 +224,10 @@ struct Job {
         return !array.empty() || sweep.has_value();
     }
 
+    /// Whether the word after `-c TEXT` is `$0` to what reads `script`; to Python it is an
+    /// argument.
+    [[nodiscard]] bool shell_has_name() const;
+
     /// Where a path of the document leads on this machine: `~/` to the home, another relative one
     /// to the document's folder.
     [[nodiscard]] std::filesystem::path place(std::string_view path) const {

@@ -37,9 +37,9 @@ std::vector<std::string> words_of_first_line(std::string_view script) {
 
 /// `bash` of `#!/usr/bin/env -S bash -l`.
 std::string_view program_of(const std::vector<std::string>& words) {
-    std::string_view name = words.front();
-    if (name.ends_with("/env") && words.size() > 1) {
-        name = words.back();
+    std::string_view name = words.empty() ? std::string_view() : std::string_view(words.front());
+    if (name.substr(name.rfind('/') + 1) == "env" && words.size() > 1) {
+        name = words[words[1] == "-S" && words.size() > 2 ? 2 : 1];
         if (name.starts_with("-S")) {
             name = text::trimmed(name.substr(2));
         }
@@ -125,6 +125,10 @@ void check_script(Reading& reading, const View& root, const Job& job) {
 }
 
 } // namespace
+
+bool Job::shell_has_name() const {
+    return !program_of(shell).starts_with("python");
+}
 
 Directives read_directives(const View& view) {
     Directives directives;

@@ -121,7 +121,9 @@ void add_script_words(const launchers::Job& job, std::vector<std::string>& words
         words.insert(words.end(), {"/bin/sh", "-eu", "-c"});
     }
     words.push_back(shell_quote(job.script));
-    words.push_back(shell_quote(job.name));
+    if (job.shell_has_name()) {
+        words.push_back(shell_quote(job.name));
+    }
     for (const std::string& argument : job.arguments) {
         words.push_back(word_expression(job, argument));
     }

@@ -167,6 +167,12 @@ TEST_CASE("batch: the script's first line says what reads it, unless `shell` doe
     CHECK(serial("#!/bin/sh\n").starts_with("|e"));
     CHECK(serial("#!/bin/bash -e\n").starts_with("bash|e"));
     CHECK(serial("#!/usr/bin/env -S bash -a\n").starts_with("bash|a"));
+    // `$1` is the first argument of Python, too, whose -c has no word for `$0`.
+    const std::string print = "arguments: [a, b c]\nscript: |\n  #!/usr/bin/env python3\n"
+                              "  import sys\n  print(sys.argv[1:])\n";
+    CHECK(output("launch: serial\n" + print) == "['a', 'b c']\n");
+    CHECK(output("launch: serial\nshell: [python3, -u]\n" + print) == "['a', 'b c']\n");
+    CHECK(output("launch: batch\n" + print) == "['a', 'b c']\n");
 }
 
 TEST_CASE("batch: the image is started by a program that the script finds") {
