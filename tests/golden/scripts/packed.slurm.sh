@@ -187,7 +187,7 @@ serve_slot() { # CPU,...: one row after another, in a process of its own
         while [ "$signalled" = yes ]; do # a signal ends `wait`, and then its code is not the row's
             signalled=no seen=0
             wait "$payload" || seen=$?
-            [ "$seen" -eq 127 ] && [ -n "$code" ] || code=$seen
+            [[ $seen = @(127|-1) && -n $code ]] || code=$seen # bash 5.2 says -1, too
         done
         write_record "$code" "$served" || :
         echo " $served_slot $served $code $ended" >&"$ends"
