@@ -170,7 +170,8 @@ void note_shared(const Rendering& rendering, std::string_view field, const std::
     const std::string file = printable(pattern);
     const Service append = rendering.dialect.needs.at("append-output").service;
     const bool can_append = append == Service::kDirective || append == Service::kScript;
-    const std::string named = in_yaml(with_key(pattern, is_shared ? "%a" : "%j"));
+    const bool has_elements = !job.array.empty(); // one job of a packed sweep has rows only
+    const std::string named = in_yaml(with_key(pattern, is_shared && has_elements ? "%a" : "%j"));
     Fault note = job.fault_at(
         field,
         is_shared ? problem("output-shared",
@@ -179,7 +180,10 @@ void note_shared(const Rendering& rendering, std::string_view field, const std::
                             fmt::format("each continuation replaces '{}' of the job before", file)),
         is_shared ? "each element replaces the file of another one, or they write into each other"
                   : "a job that continues another one opens its output like that one",
-        is_shared    ? fmt::format("write `{}`: `%a` is the index", named)
+        is_shared
+            ? fmt::format("write `{}`: {}",
+                          named,
+                          has_elements ? "`%a` is the index" : "each row adds its number to `%j`")
         : can_append ? fmt::format("add `append-output: true`, or write `{}`", named)
                      : fmt::format("write `{}`: `%j` is the id of each job", named));
     note.is_warning = true;

@@ -168,7 +168,7 @@ void check_plain(const Rendering& rendering) {
               problem("plain-batch-image", "a plain script cannot give a batch launch its image"),
               "the script uses the programs `$CYBELE_CONTAINER` and `$CYBELE_GUARD`"},
         Limit{is_batch && !is_bash(job.shell),
-              "shell",
+              job.says("shell") ? "shell" : "script",
               problem("plain-batch-shell", "a plain script is read by bash"),
               "the lines of the Job's script become its own"},
         Limit{!verification_demands(job, rendering.input.site).empty(),

@@ -6,6 +6,7 @@
 #include "support/own_folder.hpp"
 #include "support/own_path.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <system_error>
@@ -236,6 +237,14 @@ Result<Entry> Journal::find_one(const std::string& text) const {
     CYBELE_TRY(const std::vector<Entry> found, matches(text));
     if (found.size() == 1) {
         return found.front();
+    }
+    constexpr std::string_view kRow = "-row";
+    if (const auto row = text.rfind(kRow);
+        found.empty() && row != std::string::npos && text::number(text.substr(row + kRow.size()))) {
+        return fail(ErrorCode::kInput,
+                    problem("job-is-row", "'" + printable(text) + "' is not a job"),
+                    "ID-rowN is a row of a packed sweep, which `job status` and `job logs` accept",
+                    "name its job: " + printable(text.substr(0, row)));
     }
     if (found.empty()) {
         CYBELE_TRY(const std::vector<Entry> named,

@@ -229,8 +229,12 @@ Result<JobInput> read_job_input(const JobRequest& request) {
     }
     input.job.home = request.home;
     Faults faults;
-    apply_overrides(request.overrides, input.job, faults);
-    input.options = given_options(request.overrides);
+    Overrides overrides = request.overrides;
+    if (overrides.array == input.job.array) {
+        overrides.array.reset(); // `job resubmit` of all elements: the script is the same, too
+    }
+    apply_overrides(overrides, input.job, faults);
+    input.options = given_options(overrides);
     if (const auto image = resolve_image(input, request.store); !image) {
         faults.add(image.error());
     }

@@ -44,7 +44,9 @@ std::vector<std::string> texts_of(const Json& list) {
 
 KnownSweep sweep_of(const Entry& job) {
     KnownSweep known;
-    const auto text = read_file(fs::path(job.record) / "job.json", kLongestJobRecord);
+    const fs::path record_of = job.record; // of an element it is in that of its job
+    const fs::path folder = job.is_element ? record_of.parent_path() : record_of;
+    const auto text = read_file(folder / "job.json", kLongestJobRecord);
     const Json record = text ? parse_json(*text) : Json();
     const Json sweep = record.is_object() ? record.value("sweep", Json()) : Json();
     if (!sweep.is_object()) {
@@ -61,7 +63,7 @@ KnownSweep sweep_of(const Entry& job) {
         known.numbers.push_back(number.is_number_unsigned() ? number.get<std::size_t>() : 0);
     }
     known.pack = pack.is_number_unsigned() ? pack.get<std::size_t>() : 0;
-    return known;
+    return job.is_element && known.pack > 0 ? KnownSweep() : known; // that has several rows
 }
 
 /// A run before its record was read.
@@ -164,7 +166,8 @@ Entry row_entry(const Entry& job, const RunPlace& place, const Entry& element) {
     const bool has_begun = !place.output.empty();
     row.started = has_begun ? element.started : 0;
     row.ended = element.ended;
-    row.state = element.ended != 0 ? State::kLost : has_begun ? State::kRunning : State::kPending;
+    row.state = element.ended == 0 ? (has_begun ? State::kRunning : State::kPending)
+                                   : (has_begun ? State::kLost : element.state);
     const auto record = read_exit_record(place.record).value_or(std::optional<ExitRecord>());
     if (record) {
         const ExitRecord& exit = *record;

@@ -21,6 +21,8 @@ print_values='echo "lr=$1"; echo "score=$(($1 * 10))"; [ "$1" -ne 3 ]'
     assert_line --index 0 job,row,lr,state,code,wall,nodes,tasks,cpus,score
     assert_line --regexp '^1,0,1,done,0,[0-9]+,1,1,1,10$'
     assert_line --regexp '^1,2,3,failed,1,[0-9]+,1,1,1,30$'
+    run --separate-stderr "$CYBELECTL" job results 1_2 --csv
+    assert_line --regexp '^1_2,2,3,failed,1,[0-9]+,1,1,1,30$'
     run --separate-stderr "$CYBELECTL" job resubmit 1 --failed --wait
     assert_equal "$status" 1
     run --separate-stderr "$CYBELECTL" job results 2 --csv
@@ -118,6 +120,9 @@ print_values='echo "lr=$1"; echo "score=$(($1 * 10))"; [ "$1" -ne 3 ]'
         '1-row0 done 0,1-row1 done 0,1-row2 failed 1,1-row3 failed 1,1-row4 done 0,1-row5 failed 1,1-row6 failed 1'
     run --separate-stderr "$CYBELECTL" job list --elements --state failed --format json 1
     assert_equal "$(jq -c '[.jobs[] | .index]' <<<"$output")" '[2,3,5,6]'
+    run "$CYBELECTL" job resubmit 1-row2
+    assert_failure 3
+    assert_output --partial 'help: name its job: 1'
     touch go
     run "$CYBELECTL" job resubmit 1 --failed --wait
     assert_success
@@ -187,13 +192,15 @@ print_values='echo "lr=$1"; echo "score=$(($1 * 10))"; [ "$1" -ne 3 ]'
 }
 
 @test "a cancelled packed job ends its rows, and each has a record" {
-    host_job long "command: [sleep, '100']" 'sweep: {n: 1-2, pack: all, at-once: 2}'
+    host_job long "command: [sleep, '100']" 'sweep: {n: 1-3, pack: all, at-once: 2}'
     id=$("$CYBELECTL" submit long.yaml)
     wait_for 10 bash -c 'ls .cybelectl/*/script/1/output'
     "$CYBELECTL" job cancel "$id"
     run "$CYBELECTL" job wait "$id"
     wait_for 10 bash -c 'ls .cybelectl/*/script/0/exit.json .cybelectl/*/script/1/exit.json'
     assert_equal "$(cat .cybelectl/*/script/[01]/exit.json | grep -c cancelled)" 2
+    run --separate-stderr "$CYBELECTL" job list --elements "$id" # the third row never began
+    assert_equal "$(grep -c '^1-row[012] .* cancelled ' <<<"$output")" 3
 }
 
 @test "texts are expanded on the node where that is asked for, and plain text is not" {
@@ -226,6 +233,11 @@ $PWD/big/a b|\$SCRATCH|run"
     host_job again 'command: [echo, one]'
     "$CYBELECTL" submit again.yaml --wait
     run "$CYBELECTL" job resubmit 1 --wait
+    refute_output --partial 'since job'
+    host_job fails 'command: ["false"]' 'array: 0-1'
+    run --separate-stderr "$CYBELECTL" submit fails.yaml --wait
+    run "$CYBELECTL" job resubmit "$output" --failed --wait # all of them, so it is the same range
+    assert_failure 1
     refute_output --partial 'since job'
     sed -i s/one/two/ again.yaml
     run "$CYBELECTL" job resubmit 1 --wait

@@ -128,7 +128,7 @@ TEST_CASE("one file for all elements, or for all continuations, is a warning at 
             "write `'%x-%a'`: `%a` is the index"},
         Row{"sweep: {x: [1, 2], pack: all}\noutput: {stdout: o.log, stderr: '%j'}\n",
             "output-shared",
-            nullptr},
+            "write `o-%j.log`: each row adds its number to `%j`"},
         Row{"continue: {on: [timeout], most: 3}\noutput: {stdout: o.log}\n",
             "output-replaced",
             "add `append-output: true`, or write `o-%j.log`"},
@@ -171,6 +171,21 @@ TEST_CASE("one file for all elements, or for all continuations, is a warning at 
             CHECK(note->where.has_value());
         }
     }
+}
+
+TEST_CASE("a plain script that another shell reads is refused where that shell is named") {
+    const auto column_of = [](const std::string& fields) {
+        const launchers::Job job = job_of("kind: Job\nname: run\nlaunch: batch\n" + fields);
+        RenderInput input;
+        input.job = &job;
+        input.dialect = "slurm";
+        input.is_plain = true;
+        const auto script = render_script(input);
+        REQUIRE_FALSE(script);
+        return script.error().faults().front().where.value().column;
+    };
+    CHECK(column_of("script: '#!/bin/dash'\n") == 9);
+    CHECK(column_of("shell: dash\nscript: 'true'\n") == 8);
 }
 
 TEST_CASE("an output that is a folder is refused with a file in it") {
