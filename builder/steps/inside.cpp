@@ -388,12 +388,13 @@ Result<ScriptEnd> run_inside(const fs::path& root,
         CYBELE_TRY(const std::string certificates, read_file(host_environment.ca_file));
         CYBELE_CHECK(write_file(brought / "ca.pem", certificates));
     }
-    ns::Sandbox sandbox = step_sandbox(root,
-                                       std::move(command),
-                                       script_environment(host_environment),
-                                       is_shell                         ? ns::Terminal::kShared
-                                       : host_environment.follows_apptainer ? ns::Terminal::kUnreachable
-                                                                        : ns::Terminal::kNone);
+    ns::Sandbox sandbox =
+        step_sandbox(root,
+                     std::move(command),
+                     script_environment(host_environment),
+                     is_shell                             ? ns::Terminal::kShared
+                     : host_environment.follows_apptainer ? ns::Terminal::kUnreachable
+                                                          : ns::Terminal::kNone);
     if (is_shell && !script.shell->terminal.empty()) {
         sandbox.environment["ENV"] = fmt::format("{}/{}.script", kBrought, script.section);
     }

@@ -56,11 +56,11 @@ Result<void> take_arguments(const Session& session, BuildOptions& options) {
     const auto warn = [&session](const std::string& line) {
         if (session.is_apptainer()) {
             const std::string shown = printable(line);
-            session.warn_as_apptainer(fmt::format("Skipping \"{0}\" in build arg file: {1}",
-                                              shown,
-                                              line.find('=') == std::string::npos
-                                                  ? "\"" + shown + "\" is not a key=value pair"
-                                                  : "missing key portion in \"" + shown + "\""));
+            session.warn_as_apptainer(fmt::format(
+                "Skipping \"{0}\" in build arg file: {1}",
+                shown,
+                line.find('=') == std::string::npos ? "\"" + shown + "\" is not a key=value pair"
+                                                    : "missing key portion in \"" + shown + "\""));
         }
     };
     CYBELE_TRY(options.build.definition.arguments,

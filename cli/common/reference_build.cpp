@@ -113,7 +113,7 @@ void ReferenceBuild::enter(std::size_t stage) {
             return;
         }
         session_->inform_as_apptainer("Checking bootstrap image verifies with fingerprint(s): [" +
-                                  printable(keys) + "]");
+                                      printable(keys) + "]");
     }
 }
 
@@ -134,8 +134,9 @@ void ReferenceBuild::tell_base() {
     } else if (comes_from_registry(stages_[at_].agent)) {
         session_->inform_as_apptainer("Extracting OCI image...");
         if (fixes_permissions_) {
-            session_->warn_as_apptainer("The --fix-perms option modifies the filesystem permissions "
-                                    "on the resulting container.");
+            session_->warn_as_apptainer(
+                "The --fix-perms option modifies the filesystem permissions "
+                "on the resulting container.");
         }
         session_->inform_as_apptainer("Inserting Apptainer configuration...");
     } else if (stages_[at_].agent == "localimage") {

@@ -268,8 +268,9 @@ tell_reference_cleaning(const Session& session, int days, const std::vector<std:
             }
         }
         if (is_empty) {
-            session.inform_as_apptainer("No cached files to remove at " +
-                                    printable((reference_cache_folder(session) / type).native()));
+            session.inform_as_apptainer(
+                "No cached files to remove at " +
+                printable((reference_cache_folder(session) / type).native()));
         }
         for (const std::string& entry : entries) {
             session.inform_as_apptainer(fmt::format("Removing {} cache entry: {}", type, entry));

@@ -162,7 +162,7 @@ write_export(const Session& session, const KeyOptions& options, const std::strin
         Session::print(bytes);
         return 0;
     }
-    if (!session.other_name.empty()) {
+    if (session.is_apptainer()) {
         return write_over(options, bytes).map([] { return 0; });
     }
     if (options.is_secret && ::access(options.output.c_str(), F_OK) == 0) {
