@@ -16,10 +16,10 @@
 #include "support/text.hpp"
 
 #include <cerrno>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -65,7 +65,7 @@ Result<void> write_over(const KeyOptions& options, const std::string& bytes) {
                     problem("key-not-exported",
                             "key export command failed: unable to create file: open " +
                                 printable(options.output) + ": " +
-                                text::lowered(std::strerror(number))));
+                                text::lowered(std::generic_category().message(number))));
     }
     return write_all(file.get(), bytes, options.output);
 }
