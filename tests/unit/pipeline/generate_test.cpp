@@ -46,6 +46,7 @@ const std::string kSite = "kind: Site\nname: hall\nscheduler: torque\nkubernetes
 
 std::vector<std::string> names_of(const Generation& generation) {
     std::vector<std::string> names;
+    names.reserve(generation.files.size());
     for (const auto& file : generation.files) {
         names.push_back(file.path.native());
     }
