@@ -216,7 +216,7 @@ tl::unexpected<Error> cannot_write(const fs::path& path, const fs::path& folder,
     std::error_code error;
     if (number == ENOENT && !fs::exists(folder, error)) {
         return fail(ErrorCode::kInput,
-                    problem("output-folder-missing", std::move(message)),
+                    problem("output-folder-missing", std::move(message)).about(folder.native()),
                     "the folder " + printable(folder.native()) + " does not exist",
                     "make it: `mkdir -p " + shell_quote(folder.native()) + "`");
     }
