@@ -302,7 +302,7 @@ Result<void> PendingFile::name_beside() {
 
 Result<void> PendingFile::commit() {
     CYBELE_CHECK(sync());
-    CYBELE_TRY(path_, resolve_output_path(path_)); // a link's end, beside which the bytes lie
+    CYBELE_TRY(path_, resolve_output_path(path_)); // a link's end; the bytes are in the same folder
     const bool is_named =
         temporary_.empty() &&
         ::linkat(AT_FDCWD, place().c_str(), AT_FDCWD, path_.c_str(), AT_SYMLINK_FOLLOW) == 0;

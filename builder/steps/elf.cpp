@@ -90,7 +90,6 @@ std::vector<Elf64_Dyn> read_dynamic(int fd, const Headers& headers) {
 
 ElfFile read_file_of(int fd, const Headers& headers) {
     ElfFile file;
-    file.is_program = headers.find(PT_INTERP) != nullptr;
     const auto entries = read_dynamic(fd, headers);
     const auto table = std::ranges::find(entries, DT_STRTAB, &Elf64_Dyn::d_tag);
     if (table == entries.end()) {

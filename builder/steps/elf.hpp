@@ -9,7 +9,6 @@ namespace cybele::builder {
 
 /// What the loader asks of a 64-bit ELF file.
 struct ElfFile {
-    bool is_program = false;         ///< it names a loader (PT_INTERP)
     std::vector<std::string> needed; ///< DT_NEEDED
     std::vector<std::string> rpath;  ///< DT_RPATH, or DT_RUNPATH where there is one
     bool is_runpath = false;         ///< not used for the libraries of a library
@@ -19,7 +18,8 @@ struct ElfFile {
 /// bound, and a file that is not an ELF file, or contradicts itself, gives nothing.
 [[nodiscard]] std::optional<ElfFile> read_elf(int fd);
 
-/// The same where the file is a program; of others the first bytes alone are read.
+/// The same where the file is a program, which names a loader (PT_INTERP); of others the first
+/// bytes alone are read.
 [[nodiscard]] std::optional<ElfFile> read_program(int fd);
 
 } // namespace cybele::builder

@@ -144,7 +144,7 @@ Result<StoredImage> Store::find(const StoreName& name) const {
             const std::vector<std::string_view> known(names.begin(), names.end());
             std::string near = nearest(name.text(), known);
             // First another tag, or the same word in a group of a registry: `jq` for
-            // `centre/jq:1.0`. A like name is another image, which nobody means by `image remove`.
+            // `centre/jq:1.0`. A name of like letters is another image.
             const auto other = std::ranges::find_if(names, [&](const auto& text) {
                 return text.starts_with(name.name + ":") || text.ends_with("/" + name.text()) ||
                        text.find("/" + name.name + ":") != std::string::npos;

@@ -8,7 +8,7 @@
 /// A /dev of the container's own, in memory: the devices that every program may use, and no more.
 namespace cybele::namespaces {
 
-/// kUnreachable: /dev/tty is there, and there is no session of which it would be the terminal.
+/// kUnreachable: /dev/tty exists, but cannot be opened, since the program has left the session.
 enum class Terminal { kShared, kUnreachable, kNone };
 
 /// The mounts. The host's device nodes are bound read-only: they can be read and written, but their
