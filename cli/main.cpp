@@ -171,7 +171,7 @@ void set_up_starts(Session& session) {
                    : cybele::cli::start_image(session, options)
                          .map_error([&](const cybele::Error& failed) {
                              return session.is_apptainer()
-                                        ? cybele::cli::reference_pull_error(
+                                        ? cybele::cli::apptainer_pull_error(
                                               options.image, cybele::cli::PulledFor::kStart, failed)
                                         : failed;
                          });

@@ -143,9 +143,9 @@ Result<void> check_output(const ImageBuild& request, const ImagePlan& plan) {
 
 /// By the name of Apptainer: steps have its umask and the variables of APPTAINERENV_X, and the help
 /// text of a base stays unless the output is replaced.
-void follow_reference(const ImageBuild& request, builder::StepRules& steps) {
-    constexpr mode_t kReferenceMask = 0002;
-    steps.umask = kReferenceMask;
+void follow_apptainer(const ImageBuild& request, builder::StepRules& steps) {
+    constexpr mode_t kApptainerMask = 0002;
+    steps.umask = kApptainerMask;
     steps.keeps_base_help = !request.force;
     steps.follows_apptainer = true;
     for (const std::string_view prefix : {"SINGULARITYENV_", "APPTAINERENV_"}) {
@@ -193,7 +193,7 @@ builder::BuildRequest builder_request(const ImageBuild& request, ImagePlan plan)
     // A Recipe says what its image is, whatever the image below it was.
     build.steps.replaces_labels = request.force || plan.is_recipe;
     if (request.definition.follows_apptainer) {
-        follow_reference(request, build.steps);
+        follow_apptainer(request, build.steps);
     }
     build.packages = settings.packages;
     build.time = settings.time;

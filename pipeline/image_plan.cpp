@@ -248,7 +248,7 @@ void go_on_in(definitions::Stage& stage, const fs::path& directory) {
     stage.header.emplace_back("from", directory.native());
 }
 
-/// An error, or only a warning. By the name of the reference one names all arguments, as there.
+/// An error, or only a warning. By the name of Apptainer one names all arguments, as there.
 Result<void> check_unused(const ImageBuild& request,
                           std::vector<definitions::Finding> findings,
                           const std::set<std::string>& used) {

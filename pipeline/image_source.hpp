@@ -17,8 +17,8 @@ struct ImageSource {
 
 /// `AGENT://REFERENCE` or `AGENT:PATH` of an agent that takes images, `store:NAME`, a SIF, a bare
 /// squashfs, or a folder that holds a root file system (with /.singularity.d or /bin/sh); nothing
-/// for any other text. A file of that name comes first. The output is the reference's last part and
-/// its tag in the working directory (`debian_12.sif`, as the reference's pull names it), or lies
+/// for any other text. A file of that name comes first. The output is Apptainer's last part and
+/// its tag in the working directory (`debian_12.sif`, as Apptainer's pull names it), or lies
 /// beside.
 [[nodiscard]] std::optional<ImageSource> image_source(const std::filesystem::path& source);
 

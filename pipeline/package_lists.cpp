@@ -24,7 +24,8 @@ public:
                 std::vector<std::string>& assumed)
         : folder_(folder), packages_(packages), assumed_(assumed) {}
 
-    void take(const FolderEvidence& evidence, bool is_r) {
+    void take(const FolderEvidence& evidence, FolderLanguage language) {
+        const bool is_r = language == FolderLanguage::kR;
         for (const Evidence& one : evidence.all) {
             if (one.kind == EvidenceKind::kRequirements && one.value != "description" &&
                 one.value != "renv") {
@@ -258,10 +259,10 @@ Result<recipes::Recipe> imported_list(const SourceFolder& folder,
 
 void take_python_lists(const SourceFolder& folder,
                        const FolderEvidence& evidence,
-                       bool is_r,
+                       FolderLanguage language,
                        PythonPackages& packages,
                        std::vector<std::string>& assumed) {
-    PythonLists(folder, packages, assumed).take(evidence, is_r);
+    PythonLists(folder, packages, assumed).take(evidence, language);
 }
 
 } // namespace cybele::pipeline

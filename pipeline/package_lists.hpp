@@ -18,12 +18,15 @@ namespace cybele::pipeline {
                                                     recipes::ImportKind kind,
                                                     std::vector<std::string>& assumed);
 
+/// What a folder is made for: with R, its Python packages come next to those of R.
+enum class FolderLanguage { kPython, kR };
+
 /// The folder's lists of Python packages in repo2docker's order: the environment of conda, else
 /// Pipfile or its lock, else requirements.txt with pyproject.toml, setup.py or setup.cfg. For R,
 /// requirements.txt counts next to the environment. Each list that is not used is named.
 void take_python_lists(const SourceFolder& folder,
                        const FolderEvidence& evidence,
-                       bool is_r,
+                       FolderLanguage language,
                        PythonPackages& packages,
                        std::vector<std::string>& assumed);
 

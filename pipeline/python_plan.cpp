@@ -54,7 +54,7 @@ void plan_python_packages(const SourceFolder& folder,
                           recipes::Draft& draft,
                           std::vector<std::string>& assumed) {
     PythonPackages packages(draft, assumed);
-    take_python_lists(folder, evidence, false, packages, assumed);
+    take_python_lists(folder, evidence, FolderLanguage::kPython, packages, assumed);
     for (const Evidence& one : evidence.all) {
         if (one.kind == EvidenceKind::kPython) {
             packages.add_import(one.value, one.file);

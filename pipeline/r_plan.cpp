@@ -225,7 +225,7 @@ ConfigUse plan_r_packages(const SourceFolder& folder,
         }
     }
     PythonPackages python(draft, assumed); // which repo2docker installs next to R, too
-    take_python_lists(folder, evidence, true, python, assumed);
+    take_python_lists(folder, evidence, FolderLanguage::kR, python, assumed);
     use.installs_own_r = is_package && (packages.is_complete() || folder.has("install.R"));
     if (is_package && !use.installs_own_r) {
         assumed.push_back("the package " + printable(own) +

@@ -116,7 +116,7 @@ private:
         Faults faults;
         for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
             const StageContext context = recipes::stage_context(recipe, i);
-            recipes::check_packages(context, true, faults);
+            recipes::check_packages(context, recipes::Checksums::kOptional, faults);
             if (!image_of(context).empty()) {
                 continue; // its digest is locked
             }
@@ -144,7 +144,7 @@ private:
         const StageContext last = recipes::stage_context(recipe, recipe.stages.size());
         for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
             const StageContext context = recipes::stage_context(recipe, i);
-            recipes::check_packages(context, true, faults);
+            recipes::check_packages(context, recipes::Checksums::kOptional, faults);
             if (image_of(context).empty()) {
                 faults.add(recipe.fault_at(
                     context.prefix + "base",

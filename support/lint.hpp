@@ -29,7 +29,7 @@ struct Rule {
 struct Finding {
     std::string_view rule;
     Fault fault;
-    bool is_refusal = false; ///< the reference refuses the file for it
+    bool is_refusal = false; ///< Apptainer refuses the file for it
 };
 
 /// Collects findings in the order in which they are met.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "bridge/decide/account_failure.hpp"
+
 #include <string_view>
 
 /// Shell scripts that work on a job's record, the folder WORKDIR/.cybelectl/UID, as the account.
@@ -13,6 +15,7 @@ inline constexpr std::string_view kCheckUser = R"sh([ "$(id -un)" != "$1" ] || e
 echo "commands run as another user: $(id -un), not $1" >&2
 exit 18
 )sh";
+static_assert(kCheckUser.find(kRunAsOther) != std::string_view::npos);
 
 /// ACCOUNT RECORD NUMBER BYTES INCOMING OBJECT COMMAND…: takes the claim of that number, moves the
 /// script into it, notes there whose job it is and calls the batch system's submission. Exit code
@@ -54,6 +57,7 @@ if [ "$(cat "$claim/code")" = 0 ] && [ ! -e "$record/answer" ]; then
 fi
 exit 0
 )sh";
+static_assert(kHandOver.find(kRunAsOther) != std::string_view::npos);
 
 /// RECORD NUMBER OBJECT: takes the claim of that number for a submission that no command makes.
 /// Exit code 17: another controller has it. 18: nothing was begun.

@@ -18,8 +18,8 @@ std::string_view reason_of_words(std::string_view words) {
                                                    "is not allowed to execute",
                                                    "may not run sudo",
                                                    "is not in the sudoers file",
-                                                   "commands run as another user", // kHandOver
-                                                   "HTTP 401",                     // of slurmrestd
+                                                   kRunAsOther,
+                                                   "HTTP 401", // of slurmrestd
                                                    "uthentication",
                                                    "nauthorized"});
     return is_credential ? kCredentialsFailed : kClusterUnavailable;

@@ -12,6 +12,9 @@ namespace cybele::bridge {
 inline constexpr std::string_view kCredentialsFailed = "CredentialsFailed";
 inline constexpr std::string_view kClusterUnavailable = "ClusterUnavailable";
 
+/// What our scripts say where commands run as another user than the account (record_scripts.hpp).
+inline constexpr std::string_view kRunAsOther = "commands run as another user";
+
 /// Why such commands fail.
 struct AccountFailure {
     std::string message;          ///< empty: they do not

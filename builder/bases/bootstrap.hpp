@@ -36,7 +36,7 @@ struct DebianBase {
                                                              const Environment& environment,
                                                              const registry::Cache& cache);
 
-/// An address with `%{OSVERSION}`, in any case, replaced: as the reference's agents do.
+/// An address with `%{OSVERSION}`, in any case, replaced: as Apptainer's agents do.
 [[nodiscard]] std::string with_version(std::string address, std::string_view version);
 
 } // namespace cybele::builder

@@ -23,7 +23,7 @@ namespace cybele::builder {
 [[nodiscard]] Result<std::string> key_of_image_base(const StagePlan& plan,
                                                     const AgentContext& context);
 
-/// Why an agent of the reference is none of ours for good; nothing for all others.
+/// Why an agent of Apptainer is none of ours for good; nothing for all others.
 [[nodiscard]] std::optional<Fault> refused_agent(std::string_view agent);
 
 /// Whether the agent's images come by this file.

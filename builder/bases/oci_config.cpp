@@ -178,7 +178,7 @@ exec "$@"
 Result<void> write_oci_config(const std::filesystem::path& path, const OciConfig& config) {
     CYBELE_TRY(const auto root, images::RootDirectory::open(path));
     CYBELE_CHECK(root.make_directory(".singularity.d/env", 0755));
-    // The name that the reference gives it, so that images of both look alike.
+    // The name that Apptainer gives it, so that images of both look alike.
     CYBELE_CHECK(root.write(
         ".singularity.d/env/10-docker2singularity.sh", environment_script(config), 0755));
     CYBELE_CHECK(root.write(".singularity.d/runscript", run_script(config), 0755));

@@ -26,7 +26,7 @@ struct OciConfig {
 [[nodiscard]] Result<OciConfig> read_oci_config(std::string_view json);
 
 /// Sets each variable as it is written, whatever is in it. PATH is the image's; of the others the
-/// value that a user brings wins, as in the reference.
+/// value that a user brings wins, as in Apptainer.
 [[nodiscard]] std::string environment_script(const OciConfig& config);
 /// ENTRYPOINT, then the arguments or else CMD. The arguments are evaluated by a shell, as with
 /// Apptainer, unless APPTAINER_NO_EVAL is set, which every start does but one by the name of

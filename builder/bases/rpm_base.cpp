@@ -29,10 +29,10 @@ constexpr const char* kYumCache = "/var/cache/yum-bootstrap";
 constexpr const char* kZypperCache = "/var/cache/zypp/packages";
 constexpr const char* kDatabase = "var/lib/rpm";
 constexpr const char* kNewerDatabase = "usr/lib/sysimage/rpm";
-/// zypper: all is installed, scripts of packages failed. The reference goes on, too.
+/// zypper: all is installed, scripts of packages failed. Apptainer goes on, too.
 constexpr int kScriptsFailed = 107;
 
-/// Headers by which the reference registers a product of SUSE Linux Enterprise; and the one that
+/// Headers by which Apptainer registers a product of SUSE Linux Enterprise; and the one that
 /// brings a whole configuration.
 constexpr std::array<const char*, 7> kNotYet = {
     "product", "user", "regcode", "productpgp", "registerurl", "modules", "confurl"};
@@ -107,7 +107,7 @@ Result<void> check_header(const definitions::Stage& stage, const BuildRequest& r
     return faults.has_errors() ? Result<void>(fail(faults.take())) : Result<void>();
 }
 
-/// The reference counts OtherURL from 0 or 1, up to the first that is missing.
+/// Apptainer counts OtherURL from 0 or 1, up to the first that is missing.
 void add_others(const definitions::Stage& stage, RpmBase& base) {
     const std::size_t first = stage.header_value("otherurl0").empty() ? 1 : 0;
     for (std::size_t i = first;; ++i) {

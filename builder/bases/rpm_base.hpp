@@ -23,13 +23,13 @@ struct RpmBase {
     std::vector<Repository> repositories;
     std::vector<std::string> packages; ///< the agent's own, then those of Include
     std::string options;               ///< Setopt
-    std::string key_address;           ///< GPG of the environment, as in the reference
+    std::string key_address;           ///< GPG of the environment, as in Apptainer
 
     /// The text that stands for the base: all of it but the tool.
     [[nodiscard]] std::string key() const;
 };
 
-/// Reads MirrorURL, UpdateURL, OtherURL0 …, OSVersion, Include, Setopt as the reference's agents do
+/// Reads MirrorURL, UpdateURL, OtherURL0 …, OSVersion, Include, Setopt as Apptainer's agents do
 /// (conveyorPacker_yum.go, conveyorPacker_zypper.go). kInput for a header that lacks what it needs,
 /// and for products that must be registered; kEnvironment where the tool is not installed.
 [[nodiscard]] Result<RpmBase> rpm_base(const definitions::Stage& stage,

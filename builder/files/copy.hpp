@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-/// %files: what is copied into an image, and how. The rules are the reference's (`cp -fLr` from the
+/// %files: what is copied into an image, and how. The rules are Apptainer's (`cp -fLr` from the
 /// host, a tar copy from a stage); where it silently makes a wrong tree, a refusal.
 namespace cybele::builder {
 

@@ -115,7 +115,7 @@ Result<std::vector<StageKeys>> find_keys(const BuildPlan& plan, const AgentConte
             keys.base += fmt::format("\nepoch {}", context.request.time.now);
         }
         if (context.request.steps.follows_apptainer && !keys.base.empty()) {
-            keys.base += "\nwithout files in /etc that the reference does not make";
+            keys.base += "\nwithout files in /etc that Apptainer does not make";
         }
         std::string parent = keys.base;
         for (const Step& step : stage.steps) {

@@ -126,7 +126,7 @@ void Planner::check_sections(const Stage& stage) {
                              ::geteuid() != 0 ? ", and can write only to the image" : ""));
         } else if (section.name == "files" &&
                    definitions::files_origin(section).kind == FilesOrigin::Kind::kSkipped) {
-            tell(fmt::format("warning: line {}: '{}' is skipped, like in the reference: it is "
+            tell(fmt::format("warning: line {}: '{}' is skipped, like in Apptainer: it is "
                              "neither '%files' nor '%files from STAGE'",
                              section.line,
                              section_line(section)));
@@ -240,7 +240,7 @@ void Planner::plan_setup(const Stage& stage, StagePlan& plan) {
 }
 
 /// Sections that stand for themselves run apart; neighbouring others are joined, and the arguments
-/// of the last one that has some hold for all, as in the reference.
+/// of the last one that has some hold for all, as in Apptainer.
 void Planner::plan_scripts(const Stage& stage, StagePlan& plan) {
     const std::size_t first = plan.steps.size();
     bool joins = false;
@@ -288,7 +288,7 @@ void Planner::plan_apps(const Stage& stage, StagePlan& plan) {
     plan.steps.push_back(std::move(step));
 }
 
-/// They belong to %post, in the reference; behind one that stands for itself they are a step.
+/// They belong to %post, in Apptainer; behind one that stands for itself they are a step.
 void Planner::plan_installations(StagePlan& plan) {
     const auto apps = std::ranges::find(plan.steps, Step::Kind::kApps, &Step::kind);
     if (apps == plan.steps.end()) {

@@ -9,7 +9,7 @@
 /// What a build will do, judged before anything is built.
 namespace cybele::builder {
 
-/// Finds sources and orders the steps as the reference does: %files from, %setup, %files, %post.
+/// Finds sources and orders the steps as Apptainer does: %files from, %setup, %files, %post.
 /// Refused with all faults at once: agents and sections that cannot be built yet, missing sources.
 /// `definition` must outlive the plan.
 [[nodiscard]] Result<BuildPlan> make_plan(const BuildRequest& request,

@@ -178,7 +178,7 @@ Result<void> StageBuilder::fill_base(const fs::path& root) {
     CYBELE_CHECK(filled.map_error(during(doing("unpacking the base"))));
     return images::write_base_layout(root,
                                      context_.request.steps.follows_apptainer
-                                         ? images::EtcFiles::kReference
+                                         ? images::EtcFiles::kOfApptainer
                                          : images::EtcFiles::kAll);
 }
 

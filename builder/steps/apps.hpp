@@ -11,7 +11,7 @@
 #include <vector>
 
 /// SCIF applications: programs of an image with a folder, an environment and a runscript of their
-/// own below /scif. Files and their texts are those of the reference (internal/pkg/build/apps).
+/// own below /scif. Files and their texts are those of Apptainer (internal/pkg/build/apps).
 namespace cybele::builder {
 
 struct App {

@@ -84,7 +84,7 @@ bool has_command(std::string_view script) {
 void add_host_variables(EnvironmentMap& environment, const fs::path& root) {
     for (const std::string prefix : {"APPTAINER_", "SINGULARITY_"}) {
         environment[prefix + "ROOTFS"] = root.native();
-        // A path of the image, like in the reference: a script writes to it below the ROOTFS.
+        // A path of the image, like in Apptainer: a script writes to it below the ROOTFS.
         environment[prefix + "ENVIRONMENT"] = "/.singularity.d/env/91-environment.sh";
     }
 }

@@ -50,7 +50,7 @@ constexpr std::array<const char*, 8> kProxyVariables = {"http_proxy",
                                                         "NO_PROXY"};
 
 /// Starts a script as the container that it is built for would: the base's own variables come
-/// first, as with the reference, whose %post is an `exec` in the tree.
+/// first, as with Apptainer, whose %post is an `exec` in the tree.
 std::string load_environment() {
     return std::string(images::kReadEnvironmentFiles) + R"(cd /
 unset OLDPWD
@@ -87,7 +87,7 @@ EnvironmentMap script_environment(const HostEnvironment& host_environment) {
     for (const char* prefix : {"APPTAINER_", "SINGULARITY_"}) {
         variables[std::string(prefix) + "ENVIRONMENT"] = "/.singularity.d/env/91-environment.sh";
         variables[std::string(prefix) + "LABELS"] = "/.build.labels";
-        if (!host_environment.follows_apptainer) { // the reference names it to %setup alone
+        if (!host_environment.follows_apptainer) { // Apptainer names it to %setup alone
             variables[std::string(prefix) + "ROOTFS"] = "/";
         }
     }
@@ -107,7 +107,7 @@ EnvironmentMap script_environment(const HostEnvironment& host_environment) {
     return variables;
 }
 
-/// What scripts have besides in the reference, where %post is an `exec` of the tree and %test a
+/// What scripts have besides in Apptainer, where %post is an `exec` of the tree and %test a
 /// `test`.
 void add_start_variables(EnvironmentMap& variables, const fs::path& root, const char* command) {
     for (const std::string prefix : {"APPTAINER_", "SINGULARITY_"}) {

@@ -20,7 +20,7 @@ namespace cybele::builder {
 [[nodiscard]] Result<HostEnvironment> find_surroundings(const BuildRequest& request,
                                                         const Environment& environment);
 
-/// A script of a section, as the reference runs it: `/bin/sh -ex FILE`, with the section's
+/// A script of a section, as Apptainer runs it: `/bin/sh -ex FILE`, with the section's
 /// arguments before FILE (so that `-c /bin/bash` runs bash without -e).
 struct InsideScript {
     std::string section; ///< "post"
@@ -31,7 +31,7 @@ struct InsideScript {
 
 /// Runs a script in the tree: working directory /, clean environment, umask 0022 (by the name of
 /// Apptainer its 0002, which makes every file group-writable), enclosed
-/// (runtime/namespaces/build_step.hpp). kInput for arguments that the reference refuses.
+/// (runtime/namespaces/build_step.hpp). kInput for arguments that Apptainer refuses.
 [[nodiscard]] Result<ScriptEnd> run_inside(const std::filesystem::path& root,
                                            const InsideScript& script,
                                            const HostEnvironment& host_environment);
@@ -54,7 +54,7 @@ enum class TestTree { kReadOnly, kWritable };
 [[nodiscard]] Result<ScriptEnd>
 run_test(const std::filesystem::path& root, const HostEnvironment& host_environment, TestTree tree);
 
-/// `-ex` and the arguments of a section line as the reference composes them, FILE being the last
+/// `-ex` and the arguments of a section line as Apptainer composes them, FILE being the last
 /// word; in `-c WORDS` the file is part of the command.
 [[nodiscard]] Result<std::vector<std::string>> script_command(const std::string& arguments,
                                                               const std::string& file);

@@ -5,7 +5,7 @@
 
 namespace cybele::cli {
 
-/// The place of the image that `build` makes, in the order and the words of the reference.
+/// The place of the image that `build` makes, in the order and the words of Apptainer.
 [[nodiscard]] Result<void> check_build_target(const OtherCall& call);
 
 } // namespace cybele::cli

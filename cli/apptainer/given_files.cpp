@@ -62,7 +62,7 @@ std::string not_there(const std::string& file) {
     return "open " + printable(file) + ": no such file or directory";
 }
 
-/// What the reference says of a file without a key of that use; empty where it may have one.
+/// What Apptainer says of a file without a key of that use; empty where it may have one.
 std::string why_no_key(const std::string& file, bool is_private) {
     constexpr std::size_t kMost = 1U << 16U;
     constexpr std::string_view kBegin = "-----BEGIN ";

@@ -29,7 +29,7 @@ std::string length_of(std::string_view algorithm) {
     return std::string(has_length ? algorithm.substr(digits) : kUsualBits);
 }
 
-/// "Name (comment) <address>", as the reference writes it without a comment, too.
+/// "Name (comment) <address>", as Apptainer writes it without a comment, too.
 std::string shown_name(const std::string& name) {
     const std::size_t address = name.rfind(" <");
     const bool has_comment = name.find('(') < address;
@@ -72,7 +72,7 @@ Result<pgp::Keyring> global_ring() {
 
 namespace {
 
-/// As the reference, whose list makes both files of the keyring where they are missing.
+/// As Apptainer, whose list makes both files of the keyring where they are missing.
 void make_keyrings(const std::filesystem::path& folder) {
     if (!make_directories(folder, 0700)) {
         return; // the list shows what can be read

@@ -26,7 +26,7 @@ namespace {
 
 constexpr const char* kUsualServer = "https://keys.openpgp.org";
 constexpr std::string_view kDigits = "0123456789abcdefABCDEF";
-constexpr int kServerFailed = 2; // the reference's code
+constexpr int kServerFailed = 2; // Apptainer's code
 
 /// As in a form: everything but letters, digits and "-._~" by its number.
 std::string form_escaped(std::string_view text) {
@@ -93,7 +93,7 @@ Result<const pgp::Certificate*> find_sent(const pgp::Keyring& sent, const std::s
                 "name another server by --url");
 }
 
-/// Of a key id of eight digits, as the reference accepts it: other people can make a key that has
+/// Of a key id of eight digits, as Apptainer accepts it: other people can make a key that has
 /// the same.
 Result<const pgp::Certificate*>
 find_by_end(const Session& session, const pgp::Keyring& sent, const std::string& wanted) {
@@ -235,7 +235,7 @@ Result<int> remove_key(const Session& session, const OtherCall& call) {
     const bool is_both = call.has("--both");
     const bool is_secret = is_both || call.has("--secret");
     const bool is_public = is_both || call.has("--public") || !is_secret;
-    constexpr std::size_t kFingerprintDigits = 40; // the reference removes nothing by a key id
+    constexpr std::size_t kFingerprintDigits = 40; // Apptainer removes nothing by a key id
     if (pgp::normal_key_id(call.words.front()).size() < kFingerprintDigits) {
         return fail(ErrorCode::kInput,
                     problem("key-not-in-keyring",
@@ -262,8 +262,8 @@ Result<int> remove_key(const Session& session, const OtherCall& call) {
     return 0;
 }
 
-/// Why nothing came of it, in the words of the reference where it has some.
-Fault as_reference(std::string_view verb, const Fault& fault) {
+/// Why nothing came of it, in the words of Apptainer where it has some.
+Fault worded_as_apptainer(std::string_view verb, const Fault& fault) {
     const bool is_missing = fault.id == "key-server-refused" && fault.detail == "404";
     const std::string_view words =
         is_missing && verb == "key pull"
@@ -289,7 +289,7 @@ Result<int> key_verb(const Session& session, const OtherCall& call) {
                 : verb == "key push" ? push_key(session, call)
                                      : search_keys(session, call);
     if (!done) {
-        session.note({as_reference(verb, done.error().faults().front())});
+        session.note({worded_as_apptainer(verb, done.error().faults().front())});
         return kServerFailed;
     }
     return done;

@@ -76,7 +76,7 @@ Result<OwnWords> sign_or_verify(const Session& session, const OtherCall& call) {
         words.emplace_back("--format=json");
     }
     if (call.verb->verb == "sign") {
-        words.emplace_back("--force"); // the reference signs again, too
+        words.emplace_back("--force"); // Apptainer signs again, too
         if (!session.environment.get("CYBELE_PASSPHRASE") && ::isatty(STDIN_FILENO) == 0) {
             words.emplace_back("--passphrase-fd=0");
         }
@@ -89,7 +89,7 @@ Result<OwnWords> key_new(Session& session, const OtherCall& call) {
     std::vector<std::string> words = call.own_words();
     words.emplace_back("--pgp");
     const std::string bits = call.has("--bit-length") ? call.value("--bit-length") : "4096";
-    if (bits != "3072" && bits != "4096") { // the reference makes weaker ones, too
+    if (bits != "3072" && bits != "4096") { // Apptainer makes weaker ones, too
         session.warn_as_apptainer("RSA keys have 3072 or 4096 bits here; this one has 4096.");
     }
     words.emplace_back(bits == "3072" ? "--algorithm=rsa" : "--algorithm=rsa-4096");

@@ -8,7 +8,7 @@
 namespace cybele::cli {
 
 [[nodiscard]] Result<OwnWords> sign_or_verify(const Session& session, const OtherCall& call);
-/// `key import --global` and `key remove --global`, in the words of the reference for users.
+/// `key import --global` and `key remove --global`, in the words of Apptainer for users.
 [[nodiscard]] Result<OwnWords> change_global_keyring(const Session& session, const OtherCall& call);
 [[nodiscard]] Result<OwnWords> key_new(Session& session, const OtherCall& call);
 [[nodiscard]] Result<OwnWords> key_export(const Session& session, const OtherCall& call);

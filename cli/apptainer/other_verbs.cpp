@@ -18,11 +18,11 @@
 #include "cli/apptainer/sif_info.hpp"
 #include "cli/apptainer/sif_words.hpp"
 #include "cli/apptainer/squashfs_flag.hpp"
+#include "cli/common/apptainer_folders.hpp"
 #include "cli/common/image_store.hpp"
-#include "cli/common/reference_folders.hpp"
+#include "cli/image/apptainer_cache.hpp"
 #include "cli/image/inspect_print.hpp"
 #include "cli/image/pull_error.hpp"
-#include "cli/image/reference_cache.hpp"
 #include "cli/image/start_image.hpp"
 #include "images/inspection/contents.hpp"
 #include "images/sif/sif.hpp"
@@ -167,7 +167,7 @@ Result<OwnWords> pull(Session& session, const OtherCall& call) {
     wish.options.authfile = call.value("--authfile");
     session.action = [&session, wish] {
         return pull_file(session, wish).map_error([&wish](const Error& failed) {
-            return reference_pull_error(wish.source, PulledFor::kFile, failed);
+            return apptainer_pull_error(wish.source, PulledFor::kFile, failed);
         });
     };
     return OwnWords{};
@@ -245,8 +245,8 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
                                 "\" for \"-D, --days\" flag: strconv.ParseInt: parsing \"" +
                                 printable(text) + "\": invalid syntax"));
     }
-    CYBELE_CHECK(check_reference_cache(session));
-    const auto types = read_cache_types(session, call.values("--type"), false);
+    CYBELE_CHECK(check_apptainer_cache(session));
+    const auto types = read_cache_types(session, call.values("--type"), UnknownTypes::kIgnored);
     if (!call.has("--force") && !call.has("--dry-run")) {
         CYBELE_TRY(const bool is_wanted, ask_before_cleaning());
         if (!is_wanted) {
@@ -256,16 +256,16 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
     }
     if (call.has("--dry-run")) {
         Session::print("User requested a dry run. Not actually deleting any data!\n");
-        return tell_reference_cleaning(session, days, types).map([] { return OwnWords{{}, 0}; });
+        return inform_of_cleaning(session, days, types).map([] { return OwnWords{{}, 0}; });
     }
-    CYBELE_CHECK(tell_reference_cleaning(session, days, types));
-    CYBELE_CHECK(clean_reference_images(session, days, types));
+    CYBELE_CHECK(inform_of_cleaning(session, days, types));
+    CYBELE_CHECK(clean_apptainer_images(session, days, types));
     if (!has_cache_type(types, "blob")) {
         return OwnWords{{}, 0};
     }
     std::vector<std::string> words = call.own_words();
     words.push_back(days > 0 ? "--unused=" + text : "--all");
-    CYBELE_CHECK(clean_reference_layers(session, days));
+    CYBELE_CHECK(clean_apptainer_layers(session, days));
     words.insert(words.begin(), "--quiet");
     return OwnWords{std::move(words), std::nullopt};
 }
@@ -308,7 +308,7 @@ std::string OtherCall::value(std::string_view name) const {
 // NOLINTNEXTLINE(readability-function-size): one branch per verb
 Result<OwnWords> translate(Session& session, const OtherCall& call) {
     const std::string_view verb = call.verb->verb;
-    use_reference_cache(session);
+    use_apptainer_cache(session);
     if (!call.value("--keysdir").empty()) {
         session.environment.set("APPTAINER_KEYSDIR",
                                 fs::absolute(call.value("--keysdir")).lexically_normal().native());
@@ -390,9 +390,9 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
             });
     }
     if (verb == "cache list") {
-        CYBELE_CHECK(check_reference_cache(session));
-        const auto types = read_cache_types(session, call.values("--type"), true);
-        return list_reference_cache(session, call.has("--verbose"), types).map([](int code) {
+        CYBELE_CHECK(check_apptainer_cache(session));
+        const auto types = read_cache_types(session, call.values("--type"), UnknownTypes::kWarned);
+        return list_apptainer_cache(session, call.has("--verbose"), types).map([](int code) {
             return OwnWords{{}, code};
         });
     }

@@ -395,7 +395,7 @@ Result<OwnWords> verb_words(Session& session,
             return wrong_usage(session, verb, read.error());
         }
         session.prints_info = !flags.is_quiet && !flags.is_silent;
-        if (const auto refused = refused_as_reference(session, verb)) {
+        if (const auto refused = refused_as_apptainer(session, verb)) {
             CYBELE_TRY(const int code, *refused);
             return done(code);
         }

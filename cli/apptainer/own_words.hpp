@@ -23,6 +23,6 @@ struct OwnWords {
 [[nodiscard]] Result<OwnWords> own_words(Session& session);
 
 /// The version that `--version` tells by that name.
-inline constexpr std::string_view kOtherVersion = images::kReferenceVersion;
+inline constexpr std::string_view kOtherVersion = images::kApptainerVersion;
 
 } // namespace cybele::cli

@@ -95,7 +95,7 @@ std::optional<Result<int>> refuse_delete(const std::vector<std::string>& words) 
 
 } // namespace
 
-std::optional<Result<int>> refused_as_reference(const Session& session, const std::string& verb) {
+std::optional<Result<int>> refused_as_apptainer(const Session& session, const std::string& verb) {
     if (verb == "delete") {
         return refuse_delete(session.words);
     }

@@ -8,9 +8,9 @@
 
 namespace cybele::cli {
 
-/// What the reference itself refuses of a verb that is not supported here, in its words; an exit
+/// What Apptainer itself refuses of a verb that is not supported here, in its words; an exit
 /// code where it ends without an error. Nothing where it would do what is asked.
-[[nodiscard]] std::optional<Result<int>> refused_as_reference(const Session& session,
+[[nodiscard]] std::optional<Result<int>> refused_as_apptainer(const Session& session,
                                                               const std::string& verb);
 
 } // namespace cybele::cli

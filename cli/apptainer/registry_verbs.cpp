@@ -90,10 +90,13 @@ read_password(const Session& session, const OtherCall& call, const RegistryPlace
     return std::string(given.view());
 }
 
+enum class LoginChange { kAdded, kRemoved };
+
 Result<void> note_login(const Session& session,
                         const OtherCall& call,
                         const std::string& address,
-                        bool is_there) {
+                        LoginChange change) {
+    const bool is_there = change == LoginChange::kAdded;
     const std::filesystem::path file = remotes_file(session, call);
     CYBELE_TRY(Remotes remotes, read_remotes(file));
     CYBELE_CHECK(add_system_remotes(session, remotes));
@@ -145,7 +148,7 @@ Result<int> registry_login(const Session& session, const OtherCall& call) {
     const auto file = registry::login_file(call.value("--authfile"), session.environment);
     CYBELE_CHECK(registry::write_login(file, host, login));
     session.inform_as_apptainer("Token stored in " + printable(file.native()));
-    CYBELE_CHECK(note_login(session, call, place.address, true));
+    CYBELE_CHECK(note_login(session, call, place.address, LoginChange::kAdded));
     return 0;
 }
 
@@ -163,7 +166,7 @@ Result<int> registry_logout(const Session& session, const OtherCall& call) {
             session.warn_as_apptainer("There is no existing login to registry \"" +
                                       printable(host) + "\".");
         }
-        CYBELE_CHECK(note_login(session, call, address, false));
+        CYBELE_CHECK(note_login(session, call, address, LoginChange::kRemoved));
     }
     session.inform_as_apptainer(
         "Logout succeeded"); // also of a key server, which has no login here

@@ -64,7 +64,7 @@ yaml::Node node_of(const Remote& remote) {
 }
 
 std::string text_of(const Remotes& remotes) {
-    constexpr std::size_t kStep = 4; // as the reference writes it
+    constexpr std::size_t kStep = 4; // as Apptainer writes it
     std::vector<yaml::Entry> all;
     all.reserve(remotes.all.size());
     for (const auto& [name, remote] : remotes.all) {

@@ -5,7 +5,7 @@
 
 namespace cybele::cli {
 
-/// What the reference refuses of the words of `sif add`, `del`, `dump`, `header`, `list`, `new` and
+/// What Apptainer refuses of the words of `sif add`, `del`, `dump`, `header`, `list`, `new` and
 /// `setprim`, with the usage of the verb (kUsage).
 [[nodiscard]] Result<void> check_sif_words(const OtherCall& call);
 

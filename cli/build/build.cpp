@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/build/options.hpp"
 #include "cli/build/sandbox.hpp"
+#include "cli/common/apptainer_build.hpp"
+#include "cli/common/apptainer_errors.hpp"
+#include "cli/common/apptainer_folders.hpp"
 #include "cli/common/assignments.hpp"
 #include "cli/common/build_settings.hpp"
 #include "cli/common/cli11.hpp"
 #include "cli/common/git_tree.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/output.hpp"
-#include "cli/common/reference_build.hpp"
-#include "cli/common/reference_errors.hpp"
-#include "cli/common/reference_folders.hpp"
 #include "pipeline/document_kind.hpp"
 #include "runtime/containers/bind_option.hpp"
 #include "support/json.hpp"
@@ -276,10 +276,10 @@ bool request_replaces_target(const Session& session, const BuildOptions& options
            is_replaceable(options.output);
 }
 
-/// Of an error that the reference has while it builds: that the build has begun.
-void tell_begun(const Session& session, const Error& failed) {
-    const auto words = reference_error_text(failed.faults().front(), false);
-    if (words && words->starts_with("While performing build")) {
+/// Of an error that Apptainer has while it builds: that the build has begun.
+void inform_of_begin(const Session& session, const Error& failed) {
+    const auto error = apptainer_error_of(failed.faults().front(), Verbs::kAny);
+    if (error && error->is_of_build) {
         tell_build_starts(session);
     }
 }
@@ -311,7 +311,7 @@ Result<int> build(Session& session, BuildOptions& options) {
     }
     CYBELE_TRY(pipeline::BuiltImage built,
                pipeline::build_image(options.build).map_error([&session](const Error& failed) {
-                   tell_begun(session, failed);
+                   inform_of_begin(session, failed);
                    return failed;
                }));
     if (replaces_target) {

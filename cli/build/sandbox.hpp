@@ -8,7 +8,7 @@
 
 namespace cybele::cli {
 
-/// Whether it is a link, or a directory that no work is done in: with --force, the reference puts
+/// Whether it is a link, or a directory that no work is done in: with --force, Apptainer puts
 /// an image in its place.
 [[nodiscard]] bool is_replaceable(const std::filesystem::path& target);
 

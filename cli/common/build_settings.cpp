@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/build_settings.hpp"
 
+#include "cli/common/apptainer_build.hpp"
 #include "cli/common/image_store.hpp"
-#include "cli/common/reference_build.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -99,7 +99,7 @@ Result<pipeline::BuildSettings> build_settings(const Session& session, const Bui
                                                                                : flags.jobs;
     build.time.now = session.now();
     build.time.is_deterministic = session.is_deterministic();
-    const auto told = std::make_shared<ReferenceBuild>(
+    const auto told = std::make_shared<ApptainerBuild>(
         session, flags.makes_sandbox, flags.updated, flags.fixes_permissions);
     if (session.prints_info) {
         build.reporter.on_phase = [told](const std::string& phase, const std::string& value) {

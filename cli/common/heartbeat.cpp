@@ -43,7 +43,8 @@ void Heartbeat::end() {
     is_over_ = false;
 }
 
-void Heartbeat::doing(std::string what, bool is_waiting) {
+void Heartbeat::doing(std::string what, Wait wait) {
+    const bool is_waiting = wait == Wait::kForOthers;
     if (owner_ != this_process()) {
         return;
     }

@@ -25,7 +25,7 @@ public:
     ~Heartbeat() override;
 
     /// What is being done from now on; empty: nothing that takes long, and the thread ends.
-    void doing(std::string what, bool is_waiting) override;
+    void doing(std::string what, Wait wait) override;
     /// Something was written.
     void touch() override;
     /// `  12.0 s  what`

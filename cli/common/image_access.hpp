@@ -15,7 +15,8 @@ struct AccessOptions {
     std::string authfile;
     std::string library;
     bool is_plain = false;
-    bool may_be_plain = false; ///< as by the name of Apptainer: see registry::Access
+    registry::OptionWords words; ///< of this command, for errors
+    bool may_be_plain = false;   ///< as by the name of Apptainer: see registry::Access
 };
 
 void add_access(CLI::App& verb, AccessOptions& options);

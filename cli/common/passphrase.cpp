@@ -33,7 +33,7 @@ PassphraseSource passphrase_source(const Session& session, const PassphraseOptio
     if (session.is_terminal && !source.value && source.file.empty() && !source.descriptor) {
         session.doing({}); // its line would be written over the question
     }
-    if (!session.is_apptainer()) { // the reference says nothing of who may read a file
+    if (!session.is_apptainer()) { // Apptainer says nothing of who may read a file
         source.on_warning = [&session](Fault fault) { session.note({std::move(fault)}); };
     }
     return source;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/common/refusal.hpp"
 
-#include "cli/common/reference_errors.hpp"
+#include "cli/common/apptainer_errors.hpp"
 #include "support/json.hpp"
 #include "support/message.hpp"
 #include "support/quote.hpp"
@@ -59,21 +59,21 @@ constexpr PageRow kPages[] = {
 };
 
 /// What callers of Apptainer look for in its errors, in addition to ours.
-struct ReferenceWords {
+struct ApptainerWords {
     std::string_view id; ///< of the problem
     std::string_view words;
 };
 
-constexpr ReferenceWords kReferenceWords[] = {
+constexpr ApptainerWords kApptainerWords[] = {
     {"sandbox-exists", "use --force if you want to overwrite it"},
     {"image-not-signed", "signature not found"},
     {"image-not-verified", "image not signed by required entities"},
 };
 
 /// Nothing where Apptainer's callers look for nothing.
-std::string reference_words(const Fault& fault) {
-    const auto* const row = std::ranges::find(kReferenceWords, fault.id, &ReferenceWords::id);
-    if (row == std::end(kReferenceWords) || fault.is_warning) {
+std::string apptainer_words(const Fault& fault) {
+    const auto* const row = std::ranges::find(kApptainerWords, fault.id, &ApptainerWords::id);
+    if (row == std::end(kApptainerWords) || fault.is_warning) {
         return {};
     }
     return " (" + std::string(row->words) + ")";
@@ -118,27 +118,11 @@ std::string shown_faults(const std::vector<Fault>& faults, bool is_coloured, boo
     return text;
 }
 
-namespace {
-
-/// The reference ends its commands for keys by an error that is not fatal.
-bool is_error_of_keys(std::string_view words) {
-    constexpr std::string_view kBegins[] = {"key import command failed",
-                                            "key export command failed",
-                                            "pull failed: ",
-                                            "push failed: ",
-                                            "search failed: "};
-    return std::any_of(std::begin(kBegins), std::end(kBegins), [words](std::string_view begin) {
-        return words.starts_with(begin);
-    });
-}
-
-} // namespace
-
-std::string shown_faults_as_apptainer(const std::vector<Fault>& faults, bool is_start) {
+std::string shown_faults_as_apptainer(const std::vector<Fault>& faults, Verbs verbs) {
     std::string text;
     for (const Fault& fault : faults) {
-        if (const auto words = reference_error_text(fault, is_start)) {
-            text += (is_error_of_keys(*words) ? "ERROR:   " : "FATAL:   ") + *words + "\n";
+        if (const auto error = apptainer_error_of(fault, verbs)) {
+            text += (error->is_fatal ? "FATAL:   " : "ERROR:   ") + error->words + "\n";
             continue;
         }
         const bool has_place = fault.where && !fault.where->file.empty() && fault.where->line > 0;
@@ -149,7 +133,7 @@ std::string shown_faults_as_apptainer(const std::vector<Fault>& faults, bool is_
                 printable(fault.message) +
                 (fault.because.empty() ? "" : ": " + printable_lines(fault.because)) +
                 (fault.help.empty() ? "" : "; " + printable(fault.help)) +
-                printable(reference_words(fault)) + "\n";
+                printable(apptainer_words(fault)) + "\n";
     }
     return text;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "cli/common/apptainer_errors.hpp"
 #include "support/error.hpp"
 
 #include <string>
@@ -19,10 +20,9 @@ namespace cybele::cli {
 /// page that says more.
 [[nodiscard]] std::string
 shown_faults(const std::vector<Fault>& faults, bool is_coloured = false, bool has_ids = false);
-/// The same as objects, with the field `more`.
 /// A line each, as Apptainer writes them: `FATAL:   message: reason; remedy`, `WARNING: …`.
-[[nodiscard]] std::string shown_faults_as_apptainer(const std::vector<Fault>& faults,
-                                                    bool is_start);
+[[nodiscard]] std::string shown_faults_as_apptainer(const std::vector<Fault>& faults, Verbs verbs);
+/// As objects, with the field `more`.
 [[nodiscard]] std::string shown_faults_json(const std::vector<Fault>& faults);
 
 } // namespace cybele::cli

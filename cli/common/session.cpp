@@ -87,9 +87,9 @@ void Session::work(std::string_view line) const {
     say(long_work->line_of(line));
 }
 
-void Session::doing(const std::string& what, bool is_waiting) const {
+void Session::doing(const std::string& what, Wait wait) const {
     if (long_work != nullptr && !is_quiet && !is_json() && !is_sarif()) {
-        long_work->doing(what, is_waiting);
+        long_work->doing(what, wait);
     }
 }
 
@@ -116,7 +116,7 @@ void Session::note(const std::vector<Fault>& all, bool are_errors) const {
     std::string text = has_json_messages() ? shown_faults_json(faults)
                                            : shown_faults(faults, is_coloured, verbosity > 0);
     if (is_apptainer()) {
-        text = shown_faults_as_apptainer(faults, starts_container);
+        text = shown_faults_as_apptainer(faults, starts_container ? Verbs::kStart : Verbs::kAny);
     }
     (void)std::fwrite(text.data(), 1, text.size(), stderr);
     touch();

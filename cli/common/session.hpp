@@ -22,6 +22,10 @@ namespace cybele::cli {
 
 struct StartOptions;
 
+/// What a command that reports nothing for a while waits for: its own work, or others, such as a
+/// queue.
+enum class Wait { kForOwn, kForOthers };
+
 /// Reports what takes long (cli/common/heartbeat.hpp).
 class LongWork {
 public:
@@ -29,7 +33,7 @@ public:
     LongWork(const LongWork&) = delete;
     LongWork& operator=(const LongWork&) = delete;
     virtual ~LongWork() = default;
-    virtual void doing(std::string what, bool is_waiting) = 0;
+    virtual void doing(std::string what, Wait wait) = 0;
     virtual void touch() = 0;
     [[nodiscard]] virtual std::string line_of(std::string_view what) const = 0;
 };
@@ -115,7 +119,7 @@ struct Session {
     /// where messages are JSON.
     void work(std::string_view line) const;
     /// What is being done, said only after ten seconds without a line; empty: nothing any more.
-    void doing(const std::string& what, bool is_waiting = false) const;
+    void doing(const std::string& what, Wait wait = Wait::kForOwn) const;
     /// Something was written to standard error.
     void touch() const;
     /// Errors, warnings and notes on standard error; with -q only what is an error, or counts as

@@ -229,7 +229,7 @@ Result<int> prune(Session& session, const CacheOptions& options) {
         return 0;
     }
     if (session.is_apptainer() && !options.is_dry) {
-        return 0; // as by the reference, nothing is printed
+        return 0; // as by Apptainer, nothing is printed
     }
     Session::print(
         fmt::format("{} {} {}, {}{}\n",

@@ -33,7 +33,7 @@ struct InspectOptions {
     bool sbom = false;
     std::string make_sbom;
 
-    // What the reference's verb does not have.
+    // What Apptainer's verb does not have.
     [[nodiscard]] bool has_ours() const {
         return files || packages || facts || sbom || !make_sbom.empty();
     }
@@ -137,12 +137,12 @@ Result<int> show_metadata(const Session& session,
         choice.labels = true;
     }
     if (options.all) {
-        Session::print(reference_json(inspection));
+        Session::print(apptainer_json(inspection));
         return 0;
     }
     if (options.json) {
         CYBELE_TRY(const auto shown, shown_as_json(options, inspection, choice, is_apptainer));
-        Session::print(reference_json(shown));
+        Session::print(apptainer_json(shown));
         return 0;
     }
     return print_as_text(options, inspection, choice, is_apptainer);

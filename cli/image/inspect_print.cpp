@@ -25,7 +25,7 @@ struct Part {
     bool MetadataChoice::*choice;
     std::string images::Inspection::*text;
 };
-// In the order in which the reference prints them.
+// In the order in which Apptainer prints them.
 constexpr std::array kParts = {
     Part{"deffile", &MetadataChoice::deffile, &images::Inspection::definition},
     Part{"runscript", &MetadataChoice::runscript, &images::Inspection::runscript},
@@ -123,7 +123,7 @@ void print_metadata(const images::Inspection& inspection,
     }
 }
 
-std::string reference_json(const images::Inspection& inspection) {
+std::string apptainer_json(const images::Inspection& inspection) {
     return images::print_json(images::inspection_json(inspection), 1) + "\n";
 }
 

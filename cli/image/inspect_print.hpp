@@ -35,13 +35,13 @@ struct MetadataChoice {
                                         const MetadataChoice& choice);
 /// As Apptainer's `inspect` prints them, in its order. On a terminal, what could steer it is
 /// escaped.
-/// Where it `is_trimmed`, each text ends with one line end, as the reference prints those of
+/// Where it `is_trimmed`, each text ends with one line end, as Apptainer prints those of
 /// folders.
 void print_metadata(const images::Inspection& inspection,
                     const MetadataChoice& choice,
                     bool is_trimmed = false);
 /// As Apptainer's `inspect --json` prints it, to the byte.
-[[nodiscard]] std::string reference_json(const images::Inspection& inspection);
+[[nodiscard]] std::string apptainer_json(const images::Inspection& inspection);
 
 /// By the name of Apptainer, which starts a bare squashfs to look at it: kInput where no shell is
 /// in one.

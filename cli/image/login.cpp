@@ -231,6 +231,7 @@ Result<registry::Transport> make_transport(const Session& session,
     transport.access.ca_file = options.ca_file.empty() ? settings.get("ca-file") : options.ca_file;
     CYBELE_CHECK(check_certificates(transport.access.ca_file.native()));
     transport.access.authfile = options.authfile;
+    transport.access.option_words = options.words;
     transport.access.is_plain = options.is_plain;
     transport.access.may_be_plain = options.may_be_plain;
     transport.access.library = options.library.empty() ? settings.get("library") : options.library;

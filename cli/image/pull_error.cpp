@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/image/pull_error.hpp"
 
-#include "cli/common/reference_errors.hpp"
+#include "cli/common/apptainer_errors.hpp"
 #include "support/http_failure.hpp"
 #include "support/quote.hpp"
 
@@ -147,7 +147,7 @@ std::string pull_words_of(const std::string& uri, PulledFor use, const Fault& fa
 
 } // namespace
 
-Error reference_pull_error(const std::string& uri, PulledFor use, const Error& error) {
+Error apptainer_pull_error(const std::string& uri, PulledFor use, const Error& error) {
     const std::string words = pull_words_of(uri, use, error.faults().front());
     return words.empty() ? error
                          : Error(error.code(), problem("image-not-pulled", printable(words)));

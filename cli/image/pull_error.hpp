@@ -10,7 +10,7 @@ namespace cybele::cli {
 enum class PulledFor { kFile, kStart };
 
 /// By the name of Apptainer: why the image of `uri` was not pulled, or not started, in its words;
-/// the error itself where the reference has other ones.
-[[nodiscard]] Error reference_pull_error(const std::string& uri, PulledFor use, const Error& error);
+/// the error itself where Apptainer has other ones.
+[[nodiscard]] Error apptainer_pull_error(const std::string& uri, PulledFor use, const Error& error);
 
 } // namespace cybele::cli

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/image/start_image.hpp"
 
+#include "cli/common/apptainer_folders.hpp"
 #include "cli/common/image_access.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/progress.hpp"
-#include "cli/common/reference_folders.hpp"
+#include "cli/image/apptainer_cache.hpp"
 #include "cli/image/cache_entries.hpp"
-#include "cli/image/reference_cache.hpp"
 #include "cli/image/unreadable_source.hpp"
 #include "cli/image/web_image.hpp"
 #include "images/sif/sif.hpp"
@@ -104,6 +104,9 @@ AccessOptions access_of(const Session& session, const StartOptions& options) {
     access.ca_file = options.ca_file;
     access.authfile = authfile_of(session, options);
     access.is_plain = options.has_plain_http;
+    access.words.plain_http = session.is_apptainer() ? "`--no-https` before the image"
+                                                     : "`--plain-http` before the image";
+    access.words.ca_file = "`--ca-file FILE`, before the image";
     access.may_be_plain = session.is_apptainer() && options.image.starts_with("oras://");
     return access;
 }
@@ -272,7 +275,7 @@ Result<std::string> once(const Session& session,
     return use_stored(store, *added);
 }
 
-/// Of an image with a digest: the same for all its URIs, as the reference calls it in its cache.
+/// Of an image with a digest: the same for all its URIs, as Apptainer calls it in its cache.
 registry::StoreName
 name_of_contents(const std::string& uri, const std::string& state, const StartOptions& options) {
     constexpr std::string_view kDigest = "sha256:";
@@ -407,26 +410,6 @@ Result<std::string> find_start_image(const Session& session, const StartOptions&
                 std::string(row->reason));
 }
 
-/// What a registry's error says of options, for a command whose options come before the image: what
-/// follows it are the program's words.
-Error with_own_options(const Session& session, const Error& error) {
-    constexpr std::string_view kPlain = "`--plain-http`";
-    std::vector<Fault> faults = error.faults();
-    for (Fault& fault : faults) {
-        const std::size_t at = fault.help.find(kPlain);
-        if (at != std::string::npos) {
-            const bool is_apptainer = session.is_apptainer();
-            fault.help.replace(at,
-                               kPlain.size(),
-                               std::string(is_apptainer ? "`--no-https`" : kPlain) +
-                                   " before the image");
-        } else if (fault.help.ends_with("--ca-file FILE")) {
-            fault.help += ", before the image";
-        }
-    }
-    return Error(std::move(faults));
-}
-
 /// As Apptainer: where nothing can be stored, the image is for this start only.
 bool can_store(const Session& session) {
     const auto tell = [&](const Error& error) {
@@ -472,12 +455,12 @@ Environment environment_of_pull(const Session& session, const StartOptions& opti
 
 Result<std::string> start_image(const Session& caller, const StartOptions& wish) {
     Session session = caller;
-    use_reference_cache(session);
+    use_apptainer_cache(session);
     StartOptions options = wish;
     const SchemeRow* const row = scheme_of(options.image);
     const bool is_stored = row != nullptr && row->kind != Kind::kRefused;
     if (session.is_apptainer() && is_stored && !options.has_no_cache &&
-        check_reference_cache(caller)) { // a file that is named is reported
+        check_apptainer_cache(caller)) { // a file that is named is reported
         options.has_no_cache = !can_store(session);
     }
     auto found = find_start_image(session, options);
@@ -485,7 +468,7 @@ Result<std::string> start_image(const Session& caller, const StartOptions& wish)
         found = changeable_image_path(session, *found);
     }
     session.doing({}); // a start needs a process with one thread
-    return found.map_error([&](const Error& error) { return with_own_options(session, error); });
+    return found;
 }
 
 } // namespace cybele::cli

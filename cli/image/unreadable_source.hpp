@@ -8,7 +8,7 @@
 namespace cybele::cli {
 
 /// An archive or a layout of this machine that cannot be opened, with the errno `number`; the
-/// subject is how the reference tells that it is missing.
+/// subject is how Apptainer tells that it is missing.
 [[nodiscard]] Error unreadable_source(const std::string& transport,
                                       const std::string& path,
                                       const std::string& uri,

@@ -36,7 +36,7 @@ void tell_waiting(const Session& session, const submission::Entry& entry, bool i
                           entry.id,
                           submission::state_text(entry.state),
                           entry.reason.empty() ? "" : " (" + printable(entry.reason) + ")"),
-        true);
+        Wait::kForOthers);
 }
 
 } // namespace

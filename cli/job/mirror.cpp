@@ -50,7 +50,7 @@ following(const Session& session, const MirrorOptions& options, const submission
                                              entry.reason.empty() ? "" : ": ",
                                              entry.reason);
         tell(session, line);
-        session.doing(line, true);
+        session.doing(line, Wait::kForOthers);
     };
     return how;
 }
@@ -72,7 +72,7 @@ Result<int> mirror(Session& session, const MirrorOptions& options) {
         tell(session, "cybelectl: the job exists already; following it");
     }
     fmt::print(stderr, "{}\n", submitted.entry.id);
-    session.doing("following job " + submitted.entry.id, true);
+    session.doing("following job " + submitted.entry.id, Wait::kForOthers);
     submission::FollowOptions how = following(session, options, mirror);
     how.is_cancelling = submitted.cancel_by != 0;
     CYBELE_TRY(submission::Followed followed,

@@ -139,7 +139,7 @@ Result<Secret> present_passphrase(const Session& session,
     return passphrase;
 }
 
-/// Both lines of standard input that the reference reads; empty: it has none.
+/// Both lines of standard input that Apptainer reads; empty: it has none.
 Result<Secret> read_twice(const Session& session, const ImportOptions& options) {
     const PassphraseSource source = passphrase_source(session, key_input(session, options));
     Secret typed[2];
@@ -214,7 +214,7 @@ Result<pgp::Keyring> read_files(const Session& session, const ImportOptions& opt
 }
 
 /// By the name of Apptainer: a line per keyring that has the key since now.
-void print_as_reference(const pgp::KeyDirectory::Imported& one) {
+void print_as_apptainer(const pgp::KeyDirectory::Imported& one) {
     const auto print = [&](std::string_view ring) {
         Session::print(fmt::format("Key with fingerprint {} successfully added to the {} keyring\n",
                                    one.fingerprint,
@@ -246,7 +246,7 @@ Result<int> import(const Session& session, const ImportOptions& options) {
             Session::print(fmt::format(
                 "{} {} {}\n", import_word(one), one.fingerprint, printable(state.name())));
         } else {
-            print_as_reference(one);
+            print_as_apptainer(one);
         }
         note_unusable(session, state, now);
         if (!is_own_name && one.is_secret &&

@@ -52,7 +52,7 @@ struct KeyOptions {
     std::string output;
 };
 
-/// As the reference: a file that exists is written over and keeps its mode; the mode of a new one
+/// As Apptainer: a file that exists is written over and keeps its mode; the mode of a new one
 /// is by the umask, but that a private key is its owner's alone.
 Result<void> write_over(const KeyOptions& options, const std::string& bytes) {
     constexpr unsigned kAnyMode = 0666;

@@ -8,7 +8,7 @@
 #include "cli/common/passphrase.hpp"
 #include "cli/common/progress.hpp"
 #include "cli/common/session.hpp"
-#include "cli/key/reference_words.hpp"
+#include "cli/key/apptainer_words.hpp"
 #include "images/certificates/chain.hpp"
 #include "images/certificates/timestamp.hpp"
 #include "images/openpgp/key_directory.hpp"
@@ -205,7 +205,7 @@ Result<int> sign_each(const Session& session,
 }
 
 /// By the name of Apptainer, in its words.
-Result<int> sign_as_reference(const Session& session,
+Result<int> sign_as_apptainer(const Session& session,
                               const SignVerbOptions& options,
                               const images::Signers& signers,
                               const images::SignOptions& signing) {
@@ -213,7 +213,7 @@ Result<int> sign_as_reference(const Session& session,
     session.inform_as_apptainer("Signing image with " + key_material(options.keys, {}));
     const auto done = sign_one(session, signers, signing, image);
     if (!done) {
-        return fail(reference_error("Failed to sign container", done.error()));
+        return fail(apptainer_error("Failed to sign container", done.error()));
     }
     session.inform_as_apptainer("Signature created and applied to image '" + printable(image) +
                                 "'");
@@ -238,7 +238,7 @@ Result<int> sign(Session& session, SignVerbOptions& options) {
     }
     const std::string& image = options.images.front();
     if (session.is_apptainer()) {
-        return sign_as_reference(session, options, signers, signing);
+        return sign_as_apptainer(session, options, signers, signing);
     }
     CYBELE_TRY(const images::SignReport done, sign_one(session, signers, signing, image));
     if (session.is_json()) {

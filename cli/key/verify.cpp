@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "cli/common/apptainer_signatures.hpp"
 #include "cli/common/cli11.hpp"
 #include "cli/common/each_image.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/common/not_empty.hpp"
 #include "cli/common/progress.hpp"
-#include "cli/common/reference_signatures.hpp"
 #include "cli/common/session.hpp"
-#include "cli/key/reference_words.hpp"
+#include "cli/key/apptainer_words.hpp"
 #include "cli/key/verify_print.hpp"
 #include "images/openpgp/key_directory.hpp"
 #include "images/signatures/trust.hpp"
@@ -221,7 +221,7 @@ void keep_kind(images::Verification& found, bool is_legacy) {
     found.is_verified = found.is_verified && !found.signatures.empty();
 }
 
-/// The first group that has an object, which the reference verifies first.
+/// The first group that has an object, which Apptainer verifies first.
 std::uint32_t first_group(const images::Image& image) {
     std::uint32_t first = 0;
     for (const images::Descriptor& one : image.descriptors()) {
@@ -231,7 +231,7 @@ std::uint32_t first_group(const images::Image& image) {
 }
 
 /// By the name of Apptainer, in its words.
-Result<int> verify_as_reference(const Session& session,
+Result<int> verify_as_apptainer(const Session& session,
                                 const VerifyVerbOptions& options,
                                 const images::Trust& trust) {
     constexpr std::string_view kFailed = "Failed to verify container";
@@ -241,23 +241,23 @@ Result<int> verify_as_reference(const Session& session,
     auto found = verify_one(session, options, trust, name);
     if (!found) {
         if (session.is_json()) {
-            Session::print(reference_json({}, nullptr, {}));
+            Session::print(apptainer_json({}, nullptr, {}));
         }
-        return fail(reference_error(kFailed, found.error()));
+        return fail(apptainer_error(kFailed, found.error()));
     }
     keep_kind(*found, options.accepts_legacy);
     CYBELE_TRY(const std::string path, image_path(session, name));
     CYBELE_TRY(const images::Image image, images::Image::open(path));
     const bool has_signatures = !found->signatures.empty();
     if (session.is_json()) {
-        Session::print(reference_json(*found, &image, options.objects));
+        Session::print(apptainer_json(*found, &image, options.objects));
     } else if (has_signatures) {
-        Session::print(reference_text(*found, image, options.objects));
+        Session::print(apptainer_text(*found, image, options.objects));
     }
     if (!found->is_verified) {
         Fault fault = not_verified(*found, name);
         const std::string why =
-            has_signatures ? reference_reason(*found)
+            has_signatures ? apptainer_reason(*found)
             : options.objects.empty()
                 ? "signature not found for object group " +
                       std::to_string(options.group ? *options.group : first_group(image))
@@ -301,7 +301,7 @@ Result<int> verify(Session& session, VerifyVerbOptions& options) {
     CYBELE_TRY(const images::TrustRequest request, make_request(session, options, network));
     CYBELE_TRY(const images::Trust trust, images::load_trust(request, session.environment));
     if (session.is_apptainer()) {
-        return verify_as_reference(session, options, trust);
+        return verify_as_apptainer(session, options, trust);
     }
     return options.images.size() == 1 ? verify_alone(session, options, trust)
                                       : verify_each(session, options, trust);

@@ -275,11 +275,11 @@ Result<int> new_recipe(Session& session, const RecipeOptions& options) {
 }
 
 /// Adds verbs that share one set of options.
-class Verbs {
+class RecipeVerbs {
 public:
     using Work = Result<int> (*)(Session&, const RecipeOptions&);
 
-    Verbs(CLI::App& parent, Session& session) : parent_(parent), session_(session) {}
+    RecipeVerbs(CLI::App& parent, Session& session) : parent_(parent), session_(session) {}
 
     CLI::App& add(const std::string& name,
                   const std::string& description,
@@ -322,7 +322,7 @@ private:
     std::shared_ptr<RecipeOptions> options_ = std::make_shared<RecipeOptions>();
 };
 
-void add_check(Verbs& verbs) {
+void add_check(RecipeVerbs& verbs) {
     CLI::App& verb =
         verbs.add("check",
                   "Check a Recipe with its includes and variants, and report all errors.",
@@ -344,7 +344,7 @@ void add_check(Verbs& verbs) {
                   "ignore the Lock; install packages without a checksum");
 }
 
-void add_render(Verbs& verbs) {
+void add_render(RecipeVerbs& verbs) {
     RecipeOptions& options = verbs.options();
     CLI::App& verb = verbs.add("render",
                                "Write a Recipe as a definition file or a Dockerfile.",
@@ -371,7 +371,7 @@ void add_render(Verbs& verbs) {
         "--unlocked", options.is_unlocked, "ignore the Lock; install packages without a checksum");
 }
 
-void add_others(Verbs& verbs) {
+void add_others(RecipeVerbs& verbs) {
     RecipeOptions& options = verbs.options();
     CLI::App& list = verbs.add("list",
                                "List the Recipes of a folder and of the catalogue.",
@@ -418,7 +418,7 @@ void install_recipe(CLI::App& app, Session& session) {
                                 "Check, render, lock, import and show Recipes.",
                                 {"cybelectl recipe list", "cybelectl recipe check app.yaml"});
     recipe->require_subcommand(1);
-    Verbs verbs(*recipe, session);
+    RecipeVerbs verbs(*recipe, session);
     add_check(verbs);
     add_render(verbs);
     install_recipe_lock(*recipe, session);

@@ -324,7 +324,7 @@ void take_directory(StartOptions& options, const FlagWords& words, const Environ
     }
 }
 
-/// What the reference leaves out with a warning.
+/// What Apptainer leaves out with a warning.
 void settle_contradictions(StartAs& read) {
     runtime::Request& request = read.options.request;
     if (request.image.writable && request.image.writable_tmpfs) {

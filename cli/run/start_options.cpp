@@ -185,7 +185,7 @@ Result<void> use_host(const Session& session, StartOptions& options) {
     return {};
 }
 
-/// "DIR:WORD" is DIR, as with the reference, where no directory has the complete name.
+/// "DIR:WORD" is DIR, as with Apptainer, where no directory has the complete name.
 void drop_overlay_option(std::string& overlay) {
     std::error_code failed;
     const std::size_t colon = overlay.find(':');

@@ -8,7 +8,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-/// How `sif list` and `sif header` print: the text is the reference's, line by line.
+/// How `sif list` and `sif header` print: the text is Apptainer's, line by line.
 namespace cybele::cli {
 
 /// The head of the table, and one object's line of it.
@@ -20,7 +20,7 @@ namespace cybele::cli {
 [[nodiscard]] nlohmann::json object_json(const images::Descriptor& descriptor);
 [[nodiscard]] nlohmann::json header_json(const images::Header& header);
 
-/// "27 KiB": to the nearest whole unit, as the reference rounds.
+/// "27 KiB": to the nearest whole unit, as Apptainer rounds.
 [[nodiscard]] std::string readable_size(std::uint64_t bytes);
 
 } // namespace cybele::cli

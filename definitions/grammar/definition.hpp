@@ -49,7 +49,7 @@ struct Stage {
     /// A fault (kInput) at the line of that key of the header, else at the stage's first line;
     /// without a place where a program made the stage.
     [[nodiscard]] Fault fault_at_header(std::string_view file, std::string_view key) const;
-    /// The bodies of all sections of that name, joined as the reference joins them.
+    /// The bodies of all sections of that name, joined as Apptainer joins them.
     [[nodiscard]] std::string joined(std::string_view section) const;
     [[nodiscard]] bool has(std::string_view section) const;
 };
@@ -66,7 +66,7 @@ using BuildArguments = std::map<std::string, std::string>;
 /// How a definition file is read.
 struct ParseOptions {
     BuildArguments arguments;     ///< --build-arg
-    Dialect dialect = kReference; ///< whose parser
+    Dialect dialect = kApptainer; ///< whose parser
 };
 
 /// What came of reading a definition file; `refusals` is empty where the dialect accepts it.
@@ -84,19 +84,19 @@ read_definition(std::string_view text, std::string_view file, const ParseOptions
 /// Refusals as one error; nothing where there are none.
 [[nodiscard]] Result<void> as_error(const std::vector<Finding>& refusals);
 
-/// A value for an argument that no stage uses is refused (CD027), as by the reference's build.
+/// A value for an argument that no stage uses is refused (CD027), as by Apptainer's build.
 [[nodiscard]] std::vector<Finding> unused_arguments(const BuildArguments& given,
                                                     const ParseOutcome& outcome,
                                                     std::string_view text,
                                                     std::string_view file);
 
-/// Parses as the reference parser of Apptainer 1.4.5 does, and refuses what it refuses; where it
+/// Parses as Apptainer 1.4.5's parser does, and refuses what it refuses; where it
 /// panics, an error (kInput). docs/reference/def-check.md describes the format.
 [[nodiscard]] Result<Definition> parse_definition(std::string_view text,
                                                   std::string_view file,
                                                   const BuildArguments& arguments = {});
 
-/// The text of a definition that a program made: sections in the reference's order, LF, no blank
+/// The text of a definition that a program made: sections in Apptainer's order, LF, no blank
 /// at line ends; parse_definition() of it gives the same stages. Stages of `definition.text` are
 /// ignored.
 [[nodiscard]] std::string print_definition(const Definition& definition);

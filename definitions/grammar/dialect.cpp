@@ -76,7 +76,7 @@ struct DialectWord {
     Dialect dialect;
 };
 constexpr std::array kWords = {
-    DialectWord{"apptainer", kReference},
+    DialectWord{"apptainer", kApptainer},
     DialectWord{"ce", {Family::kSingularity, {4, 5, 1}}},
     DialectWord{"singularityce", {Family::kSingularity, {4, 5, 1}}},
     DialectWord{"singularity3", {Family::kSingularity, {3, 8, 4}}},

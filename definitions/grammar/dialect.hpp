@@ -36,7 +36,7 @@ struct Dialect {
 };
 
 /// The release that judges where none is named.
-inline constexpr Dialect kReference{Family::kApptainer, {1, 4, 5}};
+inline constexpr Dialect kApptainer{Family::kApptainer, {1, 4, 5}};
 
 /// The first release that has something; nothing: no release of that family has it.
 struct Since {

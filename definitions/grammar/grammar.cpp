@@ -55,7 +55,7 @@ constexpr std::array kHeaderKeys = {
     HeaderKey{"filename", "Filename", kBuildkit, kBuildkitAgents},
     HeaderKey{"buildargs", "BuildArgs", kBuildkit, kBuildkitAgents},
 };
-/// OtherURL1, OtherURL2 …; the table of the reference's parser spells it `otherurl&n`.
+/// OtherURL1, OtherURL2 …; the table of Apptainer's parser spells it `otherurl&n`.
 constexpr std::string_view kNumberedKey = "otherurl";
 constexpr std::string_view kNumberedSpelling = "OtherURL";
 

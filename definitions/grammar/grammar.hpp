@@ -22,7 +22,7 @@ struct HeaderKey {
 /// Whether a header key (lower case) says anything to a bootstrap agent.
 [[nodiscard]] bool agent_reads(std::string_view agent, std::string_view key);
 /// Whether a key (lower case) may stand in a header; `otherurl1`, `otherurl2` … too.
-[[nodiscard]] bool is_header_key(std::string_view key, const Dialect& dialect = kReference);
+[[nodiscard]] bool is_header_key(std::string_view key, const Dialect& dialect = kApptainer);
 /// "MirrorURL" for "mirrorurl".
 [[nodiscard]] std::string header_spelling(std::string_view key);
 
@@ -35,9 +35,9 @@ struct SectionName {
 /// Sections in the order in which a definition is printed; those of applications come last.
 [[nodiscard]] std::span<const SectionName> section_names();
 /// A section of the definition itself.
-[[nodiscard]] bool is_section(std::string_view name, const Dialect& dialect = kReference);
+[[nodiscard]] bool is_section(std::string_view name, const Dialect& dialect = kApptainer);
 /// %appinstall NAME and its like.
-[[nodiscard]] bool is_app_section(std::string_view name, const Dialect& dialect = kReference);
+[[nodiscard]] bool is_app_section(std::string_view name, const Dialect& dialect = kApptainer);
 
 /// A bootstrap agent; its name is case-sensitive.
 struct Agent {
@@ -45,7 +45,7 @@ struct Agent {
     Since since;
 };
 [[nodiscard]] std::span<const Agent> agents();
-[[nodiscard]] bool is_agent(std::string_view name, const Dialect& dialect = kReference);
+[[nodiscard]] bool is_agent(std::string_view name, const Dialect& dialect = kApptainer);
 
 /// Since when a word is known, or nothing where no release knows it.
 [[nodiscard]] const Since* header_since(std::string_view key);

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 constexpr std::string_view kWithoutMark = R"(remove it: sed -i '1s/^\xEF\xBB\xBF//' FILE)";
 
-/// Reads a header line by line; keeps what a continuation leaves open, as the reference does.
+/// Reads a header line by line; keeps what a continuation leaves open, as Apptainer does.
 class HeaderReader {
 public:
     HeaderReader(const Origin& origin, Stage& stage, Findings& findings)
@@ -53,7 +53,7 @@ void HeaderReader::line(std::size_t index, std::string_view text) {
                           fmt::format("the continued value of '{}' is followed by a {} line",
                                       printable(open_key_),
                                       trimmed.empty() ? "blank" : "comment"),
-                          "the reference stops with an internal error there",
+                          "Apptainer stops with an internal error there",
                           "put the rest of the value on the line after the backslash");
             open_key_.clear();
             open_value_.clear();
@@ -105,7 +105,7 @@ void HeaderReader::add(std::size_t index,
             findings_.add("CD009",
                           origin_.fault(index, text),
                           "the file begins with a byte order mark",
-                          "the reference reads its three bytes as a part of the first key",
+                          "Apptainer reads its three bytes as a part of the first key",
                           std::string(kWithoutMark));
             return;
         }
@@ -133,7 +133,7 @@ void parse_header(const Token& token, const Origin& origin, Stage& stage, Findin
     stage.header.clear();
     stage.header_lines.clear();
     HeaderReader reader(origin, stage, findings);
-    // The reference trims the whole header first, so blank lines at its ends end no continuation.
+    // Apptainer trims the whole header first, so blank lines at its ends end no continuation.
     const std::string_view all = token.text;
     const std::string_view inner = trim(all);
     std::size_t index = token.index;

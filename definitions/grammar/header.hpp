@@ -18,7 +18,7 @@ namespace cybele::definitions {
 struct Origin {
     std::string_view file;
     const StageText* stage = nullptr;
-    Dialect dialect = kReference;
+    Dialect dialect = kApptainer;
 
     [[nodiscard]] Fault fault(std::size_t index, std::string_view line) const {
         return fault_at(file, stage->line(index), line);
@@ -27,7 +27,7 @@ struct Origin {
 
 /// Reads `key: value` lines into the stage's header. `#` cuts a value anywhere; a value that ends
 /// in `\` goes on in the next line without its blanks; on the last line it drops the key, as in the
-/// reference. Where the reference panics (a comment or blank line after a continuation), a fault.
+/// old parser does. Where it panics (a comment or blank line after a continuation), a fault.
 void parse_header(const Token& token, const Origin& origin, Stage& stage, Findings& findings);
 
 } // namespace cybele::definitions

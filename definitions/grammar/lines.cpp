@@ -23,7 +23,7 @@ bool is_data(std::string_view trimmed) {
     return !trimmed.empty() && trimmed.front() != '#';
 }
 
-/// The blanks of the reference's regular expressions; a vertical tab is none.
+/// The blanks of Apptainer's regular expressions; a vertical tab is none.
 bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\f' || c == '\r';
 }

@@ -24,7 +24,7 @@ struct FileLine {
 
 /// The words of a %files line: blanks separate; double quotes protect them, and so do the braces of
 /// a template; other quotes do not. Words after the second mean nothing. Nothing where the line has
-/// no word (the reference panics).
+/// no word (Apptainer panics).
 [[nodiscard]] std::optional<std::pair<std::string, std::string>>
 split_file_line(std::string_view line);
 
@@ -36,7 +36,7 @@ struct FilesOrigin {
     enum class Kind {
         kHost,   ///< no argument
         kStage,  ///< two words: the second names the stage, whatever the first one is
-        kSkipped ///< anything else, blanks alone too: the reference passes such a section over
+        kSkipped ///< anything else, blanks alone too: Apptainer passes such a section over
     };
     Kind kind = Kind::kHost;
     std::string stage;
@@ -48,6 +48,6 @@ struct FilesOrigin {
 
 /// `key=value` lines of %arguments, both trimmed; a line that is none is passed over.
 [[nodiscard]] BuildArguments argument_lines(std::string_view text,
-                                            const Dialect& dialect = kReference);
+                                            const Dialect& dialect = kApptainer);
 
 } // namespace cybele::definitions

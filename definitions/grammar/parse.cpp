@@ -24,7 +24,7 @@ std::string_view first_line(std::string_view text) {
     return text.substr(0, text.find('\n'));
 }
 
-/// Whether the reference takes a stage without a header for no stage at all: what it holds leaves
+/// Whether Apptainer takes a stage without a header for no stage at all: what it holds leaves
 /// no trace in the parsed definition.
 bool leaves_no_trace(const std::vector<ParsedSection>& sections) {
     std::map<std::string_view, std::string_view> arguments; // the last one counts
@@ -54,7 +54,7 @@ void refuse_length(const Error& error, const Origin& origin, Findings& findings)
     }
 }
 
-/// A stage, or nothing where the reference passes it over; then findings tell whether it refuses.
+/// A stage, or nothing where Apptainer passes it over; then findings tell whether it refuses.
 std::optional<Stage> parse_stage(const Origin& origin, Findings& findings) {
     auto tokens = scan_sections(origin.stage->text);
     if (!tokens) {
@@ -173,7 +173,7 @@ void check_agent(const Stage& stage, const Stage* next, const Origin& origin, Fi
                               : fmt::format("did you mean '{}'?", near));
 }
 
-/// What the builder of the reference refuses before it builds anything, or once it copies files.
+/// What the builder of Apptainer refuses before it builds anything, or once it copies files.
 void check_stage(const std::vector<Stage>& stages,
                  std::size_t which,
                  const Origin& origin,
@@ -317,7 +317,7 @@ Result<void> as_error(const std::vector<Finding>& findings) {
 
 Result<Definition>
 parse_definition(std::string_view text, std::string_view file, const BuildArguments& arguments) {
-    ParseOutcome outcome = read_definition(text, file, {arguments, kReference});
+    ParseOutcome outcome = read_definition(text, file, {arguments, kApptainer});
     CYBELE_CHECK(as_error(outcome.refusals)
                      .map_error(during("reading the definition '" + printable(file) + "'")));
     return std::move(outcome.definition);

@@ -11,7 +11,7 @@
 /// The rules of the linter, one row a rule; everything that is said about them comes from here.
 namespace cybele::definitions {
 
-/// What the reference refuses is refused whatever the rule's severity.
+/// What Apptainer refuses is refused whatever the rule's severity.
 using lint::Rule;
 using lint::Severity;
 using lint::to_string;

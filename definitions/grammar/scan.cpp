@@ -10,10 +10,10 @@ namespace cybele::definitions {
 namespace {
 
 constexpr std::string_view kBootstrap = "bootstrap:";
-/// Size of the buffer of the reference's scanner.
+/// Size of the buffer of Apptainer's scanner.
 constexpr std::size_t kSectionLimit = 65536;
 
-/// The reference compares letters by Unicode's folding, in which U+017F is an `s`.
+/// Apptainer compares letters by Unicode's folding, in which U+017F is an `s`.
 constexpr std::string_view kLongS = "\xC5\xBF";
 
 bool begins_stage(std::string_view line) {
@@ -60,7 +60,7 @@ struct Growing {
     std::size_t bytes = 0;
 };
 
-/// Whether the reference's buffer holds the piece: with the section line that ends it, or, at the
+/// Whether Apptainer's buffer holds the piece: with the section line that ends it, or, at the
 /// end of the file, with one byte to spare.
 bool fits(const Growing& growing, std::string_view ending_line) {
     if (ending_line.ends_with('\n')) {

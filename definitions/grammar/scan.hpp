@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-/// The first passes over a definition file: stages, sections, templates. Rules: the reference
+/// The first passes over a definition file: stages, sections, templates. Rules: Apptainer
 /// parser's.
 namespace cybele::definitions {
 
@@ -34,7 +34,7 @@ struct Token {
 };
 
 /// Splits a stage at its section lines. A piece of 65 536 bytes or more with the section line that
-/// follows it is refused, as the reference does.
+/// follows it is refused, as Apptainer does.
 [[nodiscard]] Result<std::vector<Token>> scan_sections(std::string_view stage);
 
 /// The fault at a line of a file, with that line's text.

@@ -190,7 +190,7 @@ void check_files(const Section& section,
             findings.add("CD008",
                          origin.fault(index, text),
                          "this line of %files names no file",
-                         "the reference stops with an internal error there",
+                         "Apptainer stops with an internal error there",
                          "write 'SOURCE DESTINATION'");
         }
     }

@@ -19,7 +19,7 @@ struct ParsedSection {
 };
 
 /// The section of a token, or nothing (with a finding) where its name is unknown or its body unfit.
-/// `is_first`: nothing stands before it in its stage; the reference strips such a section's blanks.
+/// `is_first`: nothing stands before it in its stage; Apptainer strips such a section's blanks.
 [[nodiscard]] std::optional<ParsedSection>
 parse_section(const Token& token, bool is_first, const Origin& origin, Findings& findings);
 

@@ -46,7 +46,7 @@ std::optional<TemplateUse> next_template(std::string_view text, std::size_t from
     return std::nullopt;
 }
 
-/// Whether what stands before a template on its line makes it a comment to the reference.
+/// Whether what stands before a template on its line makes it a comment to Apptainer.
 bool is_commented(std::string_view before) {
     for (std::size_t hash = before.find('#'); hash != std::string_view::npos;
          hash = before.find('#', hash + 1)) {

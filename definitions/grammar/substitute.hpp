@@ -18,12 +18,12 @@ namespace cybele::definitions {
 struct TemplateValues {
     const BuildArguments& given;    ///< for all stages
     const BuildArguments& defaults; ///< of this stage's %arguments
-    Dialect dialect = kReference;
+    Dialect dialect = kApptainer;
 };
 
 /// Replaces `{{ name }}` in a stage: a value given to the build, else the default of %arguments; a
 /// value may use other arguments, one after the other. A template that has a `#` and one more
-/// character (not `!`) before it on its line is left, as the reference leaves comments. Undefined
+/// character (not `!`) before it on its line is left, as Apptainer leaves comments. Undefined
 /// names are findings (CD021). `used` gets the names that were replaced.
 [[nodiscard]] StageText substitute(const StageText& stage,
                                    std::string_view file,
@@ -36,7 +36,7 @@ struct TemplateUse {
     std::size_t begin = 0;
     std::size_t end = 0;
     std::string name;
-    bool is_commented = false; ///< the reference's newest releases leave it alone
+    bool is_commented = false; ///< Apptainer's newest releases leave it alone
 };
 /// The templates of a text, from left to right.
 [[nodiscard]] std::vector<TemplateUse> template_uses(std::string_view text);

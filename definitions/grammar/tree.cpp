@@ -14,7 +14,7 @@ TreeLine take_line(std::string_view& text) {
     const std::string_view line = text.substr(0, newline);
     TreeLine result{std::string(line), newline == std::string_view::npos ? "" : "\n"};
     if (result.text.ends_with('\r')) {
-        // The reference drops one carriage return at the end of a line, of the last one too.
+        // Apptainer drops one carriage return at the end of a line, of the last one too.
         result.text.pop_back();
         result.end.insert(0, "\r");
     }

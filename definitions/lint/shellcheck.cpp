@@ -24,7 +24,7 @@ namespace {
 constexpr std::string_view kExcluded = "SC1090,SC1091,SC2034,SC2148,SC2154,SC2164,SC3013";
 constexpr std::chrono::milliseconds kLimit{20000};
 
-/// The scripts of one name in a stage as the reference joins them, with each line's place.
+/// The scripts of one name in a stage as Apptainer joins them, with each line's place.
 struct Joined {
     std::string_view name;
     std::string text;

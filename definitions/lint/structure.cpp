@@ -90,7 +90,7 @@ void check_section(Lint& lint, const TreeBlock& block, std::map<std::string, std
                       {block.line, 0},
                       "this %files section is skipped",
                       trim(files.arguments).empty() ? "two spaces after %files are an argument to "
-                                                      "the reference"
+                                                      "Apptainer"
                                                     : "");
         } else if (files_origin(files).kind == FilesOrigin::Kind::kStage &&
                    !trim(files.arguments).starts_with("from")) {
@@ -98,7 +98,7 @@ void check_section(Lint& lint, const TreeBlock& block, std::map<std::string, std
                       {block.line, 0},
                       fmt::format("the first word of '%files {}' is not 'from'",
                                   printable(files.arguments)),
-                      "the reference reads the second of two words as a stage, whatever the first "
+                      "Apptainer reads the second of two words as a stage, whatever the first "
                       "one is");
         }
         return;
@@ -170,7 +170,7 @@ void stages_by_name(Lint& lint) {
     }
 }
 
-/// What older releases than the reference read otherwise, without refusing it.
+/// What older releases than Apptainer read otherwise, without refusing it.
 void dialect(Lint& lint) {
     const Dialect& target = lint.options().parse.dialect;
     const auto tell = [&](Feature feature, std::size_t line, std::string message) {

@@ -26,7 +26,7 @@ void bytes(Lint& lint) {
     }
 }
 
-/// Templates of which the reference's treatment surprises: names that are defined, but stay since a
+/// Templates of which Apptainer's treatment surprises: names that are defined, but stay since a
 /// `#` stands before them in code, or are replaced although the line is a comment.
 void templates(Lint& lint) {
     if (!has(lint.options().parse.dialect, Feature::kCommentsKeepTemplate)) {
@@ -50,7 +50,7 @@ void templates(Lint& lint) {
                     {i + 1, use.begin + 1},
                     fmt::format("'{{{{ {} }}}}' is replaced although this is a comment", use.name),
                     "only a # with another character between it and the braces is a comment "
-                    "to the reference",
+                    "to Apptainer",
                     "put a blank after the #");
             }
         }

@@ -101,7 +101,7 @@ Result<void> write_container(const std::filesystem::path& path, const NewContain
         image.id = random_id();
         image.time = container.build_time;
     }
-    // The reference's order (images notes 3.1).
+    // Apptainer's order (images notes 3.1).
     image.objects.push_back(definition_object(container.definition));
     CYBELE_TRY(auto inspection, inspect_object(root));
     image.objects.push_back(std::move(inspection));

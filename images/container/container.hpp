@@ -33,7 +33,7 @@ struct NewContainer {
 };
 
 /// A SIF as `apptainer build` writes it: definition (JSON labels, inspect metadata) and squashfs as
-/// the primary partition, in the reference's order.
+/// the primary partition, in Apptainer's order.
 [[nodiscard]] Result<void> write_container(const std::filesystem::path& path,
                                            const NewContainer& container);
 

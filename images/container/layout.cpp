@@ -11,7 +11,7 @@
 namespace cybele::images {
 namespace {
 
-// Without one of these the reference warns or refuses, depending on its configuration.
+// Without one of these Apptainer warns or refuses, depending on its configuration.
 constexpr std::array kDirectories = {
     "dev",
     "proc",
@@ -30,7 +30,7 @@ constexpr std::array kDirectories = {
 struct EtcFile {
     const char* path;
     std::string_view bytes;
-    bool is_of_reference = false; ///< which it makes, too
+    bool is_of_apptainer = false; ///< which it makes, too
 };
 // Targets of binds, so an empty file does; the user lists are read and extended by runtimes.
 constexpr std::array kEtcFiles = {
@@ -61,7 +61,7 @@ Result<void> write_fixed_files(const RootDirectory& root, EtcFiles files) {
         CYBELE_CHECK(root.make_directory(directory, 0755));
     }
     for (const auto& file : kEtcFiles) {
-        const bool is_wanted = files == EtcFiles::kAll || file.is_of_reference;
+        const bool is_wanted = files == EtcFiles::kAll || file.is_of_apptainer;
         if (is_wanted && !root.exists(file.path)) {
             CYBELE_CHECK(root.write(file.path, file.bytes, 0644));
         }

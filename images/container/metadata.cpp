@@ -105,7 +105,7 @@ Result<void> write_metadata(const std::filesystem::path& path, const Metadata& m
     CYBELE_TRY(const auto root, RootDirectory::open(path));
     CYBELE_CHECK(write_fixed_files( // again: %post may have removed some
         root,
-        metadata.names_apptainer ? EtcFiles::kReference : EtcFiles::kAll));
+        metadata.names_apptainer ? EtcFiles::kOfApptainer : EtcFiles::kAll));
     CYBELE_CHECK(write_scripts(root, metadata));
     CYBELE_CHECK(append_environment(root, metadata.environment));
     if (!metadata.help.empty()) {

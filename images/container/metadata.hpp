@@ -13,7 +13,7 @@
 namespace cybele::images {
 
 /// The version of Apptainer that is followed by its name.
-inline constexpr std::string_view kReferenceVersion = "1.4.5";
+inline constexpr std::string_view kApptainerVersion = "1.4.5";
 
 /// The metadata sections of a definition file that become files under /.singularity.d.
 struct Metadata {
@@ -37,8 +37,8 @@ struct Metadata {
     std::function<void(const std::string&)> on_warning; ///< told what is not taken over, and why
 };
 
-/// Which files below /etc are made: those of the reference, or all that a runtime looks for.
-enum class EtcFiles { kReference, kAll };
+/// Which files below /etc are made: those of Apptainer, or all that a runtime looks for.
+enum class EtcFiles { kOfApptainer, kAll };
 
 /// Makes the mount points, /etc files and links that a runtime expects, before %post runs.
 [[nodiscard]] Result<void> write_base_layout(const std::filesystem::path& root,

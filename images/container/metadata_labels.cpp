@@ -52,7 +52,7 @@ Labels automatic_labels(const std::string& architecture, const Metadata& metadat
     set("build-date", build_date(metadata.build_time));
     set("build-arch", architecture);
     set(metadata.names_apptainer ? "usage.apptainer.version" : "usage.cybelectl.version",
-        metadata.names_apptainer ? std::string(kReferenceVersion) : CYBELE_VERSION);
+        metadata.names_apptainer ? std::string(kApptainerVersion) : CYBELE_VERSION);
     if (!metadata.help.empty()) {
         set("usage", std::string(kHelpFile));
         set("usage.apptainer.runscript.help", std::string(kHelpFile));

@@ -22,7 +22,7 @@ struct LabelSources {
     std::string architecture; ///< in the format's words: amd64
 };
 
-/// The labels of an image by the reference's precedence: inherited, then those of %post, then the
+/// The labels of an image by Apptainer's precedence: inherited, then those of %post, then the
 /// automatic ones, each over the ones before; %labels only where there is none yet (else
 /// metadata.on_warning is told), but those named `cybelectl.…`, the facts that a launch believes,
 /// are always the new build's.

@@ -19,7 +19,7 @@ struct Attribute {
     const char* file;     ///< below /.singularity.d
     const char* app_file; ///< below /scif/apps/NAME/scif; null: apps have none
 };
-// In the order of the reference's struct, behind apps, environment and labels.
+// In the order of Apptainer's struct, behind apps, environment and labels.
 constexpr std::array kAttributes = {
     Attribute{"runscript", &Inspection::runscript, "runscript", "runscript"},
     Attribute{"test", &Inspection::test, "test", "test"},
@@ -80,12 +80,14 @@ std::string print_json(const OrderedJson& json, int tabs) {
 
 namespace {
 
-/// Those of a container or of an application, which have the start script in different places.
-OrderedJson attributes_json(const Inspection& inspection, bool is_app) {
+enum class Inspected { kContainer, kApp };
+
+/// A container and an application have the start script in different places.
+OrderedJson attributes_json(const Inspection& inspection, Inspected kind) {
     OrderedJson attributes = OrderedJson::object();
     OrderedJson apps = OrderedJson::object();
     for (const auto& [name, app] : inspection.apps) {
-        apps[name] = attributes_json(app, true);
+        apps[name] = attributes_json(app, Inspected::kApp);
     }
     if (!apps.empty()) {
         attributes["apps"] = std::move(apps);
@@ -107,7 +109,7 @@ OrderedJson attributes_json(const Inspection& inspection, bool is_app) {
         }
     };
     for (std::size_t at = 0; at < kAttributes.size(); ++at) {
-        if (at == 1 && is_app) {
+        if (at == 1 && kind == Inspected::kApp) {
             add(kAttributes.back());
         }
         add(kAttributes.at(at));
@@ -132,7 +134,7 @@ Inspection parse_attributes(const nlohmann::json& data) {
 
 OrderedJson inspection_json(const Inspection& inspection) {
     OrderedJson json;
-    json["data"]["attributes"] = attributes_json(inspection, false);
+    json["data"]["attributes"] = attributes_json(inspection, Inspected::kContainer);
     json["type"] = "container";
     return json;
 }

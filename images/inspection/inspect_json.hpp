@@ -34,7 +34,7 @@ inline constexpr auto kReplaceBadUtf8 = nlohmann::json::error_handler_t::replace
 [[nodiscard]] Result<Inspection> parse_inspection(std::string_view text);
 
 /// What /.singularity.d of a root file system says. Of env/ only 10-docker*.sh and
-/// 9*-environment.sh, as the reference shows.
+/// 9*-environment.sh, as Apptainer shows.
 [[nodiscard]] Result<Inspection> inspect_files(const FilePointer& root);
 [[nodiscard]] Result<Inspection> inspect_root(const RootDirectory& root);
 

@@ -21,7 +21,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-/// What the reference writes and reads; others could ask for more memory than there is.
+/// What sigstore writes and reads; others could ask for more memory than there is.
 constexpr std::uint64_t kCosts[] = {32768, 65536, 131072};
 constexpr std::uint32_t kBlock = 8;
 constexpr std::uint32_t kParallel = 1;

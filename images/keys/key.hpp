@@ -36,7 +36,7 @@ public:
     [[nodiscard]] const std::string& fingerprint() const {
         return fingerprint_;
     }
-    /// The fingerprint, or empty for P-224, for which the reference has no SSH form either.
+    /// The fingerprint, or empty for P-224, for which Apptainer has no SSH form either.
     [[nodiscard]] const std::string& envelope_id() const {
         return envelope_id_;
     }

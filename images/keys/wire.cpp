@@ -27,7 +27,7 @@ struct Curve {
     std::string_view ssh;
     std::string_view shown;
     std::size_t bytes;
-    bool is_known_to_ssh; ///< to the reference's SSH library
+    bool is_known_to_ssh; ///< to Apptainer's SSH library
 };
 constexpr Curve kCurves[] = {
     {"secp224r1", "1.3.132.0.33", "P-224", 28, false},

@@ -12,7 +12,7 @@ namespace cybele::images {
 struct KeyWire {
     std::string bytes;
     std::string algorithm;       ///< for people: "Ed25519", "ECDSA P-256", "RSA 3072"
-    bool is_known_to_ssh = true; ///< to the reference's SSH library
+    bool is_known_to_ssh = true; ///< to Apptainer's SSH library
 };
 
 /// Nothing for a key that SIF signatures do not take.

@@ -100,7 +100,11 @@ void read_notation(SignaturePacket& signature, Cursor content, bool is_critical)
     }
 }
 
-void read_subpacket(SignaturePacket& signature, unsigned kind, Cursor content, bool is_hashed) {
+/// The signature covers the hashed area alone.
+enum class Area { kHashed, kUnhashed };
+
+void read_subpacket(SignaturePacket& signature, unsigned kind, Cursor content, Area area) {
+    const bool is_hashed = area == Area::kHashed;
     const bool is_critical = (kind & kCritical) != 0;
     kind &= ~kCritical;
     if (kind == kNotation && is_hashed) {
@@ -119,8 +123,8 @@ void read_subpacket(SignaturePacket& signature, unsigned kind, Cursor content, b
     }
 }
 
-bool read_subpackets(SignaturePacket& signature, std::string_view area, bool is_hashed) {
-    Cursor cursor(area);
+bool read_subpackets(SignaturePacket& signature, std::string_view bytes, Area area) {
+    Cursor cursor(bytes);
     for (std::size_t count = 0; !cursor.at_end(); ++count) {
         std::size_t length = cursor.u8();
         if (length >= 192 && length < 255) {
@@ -136,7 +140,7 @@ bool read_subpackets(SignaturePacket& signature, std::string_view area, bool is_
         if (cursor.has_failed()) {
             return false;
         }
-        read_subpacket(signature, kind, Cursor(content), is_hashed);
+        read_subpacket(signature, kind, Cursor(content), area);
     }
     return !cursor.has_failed();
 }
@@ -188,8 +192,8 @@ Result<SignaturePacket> read_signature(std::string_view body) {
     signature.first_bits = cursor.u16();
     signature.numbers = cursor.rest();
     // What is not covered is read first, so that what is covered wins.
-    if (cursor.has_failed() || !read_subpackets(signature, unhashed, false) ||
-        !read_subpackets(signature, hashed, true)) {
+    if (cursor.has_failed() || !read_subpackets(signature, unhashed, Area::kUnhashed) ||
+        !read_subpackets(signature, hashed, Area::kHashed)) {
         return unusable_signature("its fields are cut short");
     }
     if (signature.created == 0) {

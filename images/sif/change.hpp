@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-/// Changes of an image that exists, with the reference's bytes as the result. Where the file system
+/// Changes of an image that exists, with Apptainer's bytes as the result. Where the file system
 /// can reflink, the change is made in a copy that replaces the image; elsewhere in the file itself,
 /// with a journal next to it (IMAGE.journal), so that the next change or recover_image() makes of
 /// what a killed process or a power cut left the image as it was before or as it was to be. One
@@ -35,7 +35,7 @@ struct DeleteOptions {
     bool compact = false; ///< cuts the file behind the last object that is left
 };
 
-/// Deletes objects, all or none. Without options only the table forgets them, as the reference
+/// Deletes objects, all or none. Without options only the table forgets them, as Apptainer
 /// does: their bytes stay in the file.
 [[nodiscard]] Result<void> delete_objects(const std::filesystem::path& path,
                                           const std::vector<std::uint32_t>& ids,

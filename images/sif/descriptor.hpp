@@ -16,7 +16,7 @@ namespace cybele::images {
 /// Marks a group number where it is stored: group 1 is 0xF0000001, no group 0xF0000000.
 inline constexpr std::uint32_t kGroupMask = 0xF0000000U;
 
-/// Stored for every time of a deterministic image: the zero time of the reference's language,
+/// Stored for every time of a deterministic image: the zero time of Go,
 /// 1 January of the year 1.
 inline constexpr std::int64_t kDeterministicTime = -62135596800;
 

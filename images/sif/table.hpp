@@ -13,8 +13,8 @@
 
 namespace cybele::images {
 
-/// Header and descriptor table of an image while it is written or changed; the rules are the
-/// reference's (docs/reference/sif-format.md, "Writing"). Objects' bytes go to the file at once,
+/// Header and descriptor table of an image while it is written or changed; the rules are
+/// Apptainer's (docs/reference/sif-format.md, "Writing"). Objects' bytes go to the file at once,
 /// where no object lies; header and table stay in memory.
 class Table {
 public:

@@ -10,7 +10,7 @@ namespace cybele::images {
 
 namespace {
 
-/// A number of the format and the reference's word for it.
+/// A number of the format and Apptainer's word for it.
 template <class Number>
 struct NumberWord {
     Number number;
@@ -87,7 +87,7 @@ std::string_view word(const NumberWord<Number> (&words)[kCount],
 
 struct Architecture {
     std::string_view code;
-    std::string_view name;    ///< the reference's word (Go's)
+    std::string_view name;    ///< Apptainer's word (Go's)
     std::string_view machine; ///< what uname -m says; empty: not told apart by it
 };
 

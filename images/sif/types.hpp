@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-/// The numbers of the Singularity Image Format, version 01, and the reference's words for them
+/// The numbers of the Singularity Image Format, version 01, and Apptainer's words for them
 /// (docs/reference/sif-format.md; reference: apptainer/sif, pkg/sif). A number that is not listed
 /// here may stand in a file: it is read, shown as "Unknown", and written back as it is.
 namespace cybele::images {
@@ -68,7 +68,7 @@ enum class SbomFormat : std::int32_t {
     kSyftJson = 8,
 };
 
-/// The word that `sif list` of the reference prints: "FS", "*System", "SHA-256", "spdx-json", …;
+/// The word that `sif list` of Apptainer prints: "FS", "*System", "SHA-256", "spdx-json", …;
 /// "Unknown" ("unknown" for an SBOM) for another number.
 [[nodiscard]] std::string_view data_type_name(DataType type);
 [[nodiscard]] std::string_view fs_type_name(FsType type);

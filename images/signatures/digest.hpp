@@ -11,7 +11,7 @@
 #include <string_view>
 #include <utility>
 
-/// Digests of what a SIF signature covers, in the reference's words: "sha256:<hex>".
+/// Digests of what a SIF signature covers, in Apptainer's words: "sha256:<hex>".
 namespace cybele::images {
 
 inline constexpr std::string_view kWrittenAlgorithm = "sha256";

@@ -33,7 +33,7 @@ struct Envelope {
 [[nodiscard]] std::string pre_authentication_encoding(std::string_view type,
                                                       std::string_view payload);
 
-/// Compact JSON in the reference's order, without a final newline.
+/// Compact JSON in Apptainer's order, without a final newline.
 [[nodiscard]] std::string write_envelope(const Envelope& envelope);
 
 /// Takes either alphabet of base64 and white space around the object. kInput: no such envelope, or

@@ -24,7 +24,7 @@ constexpr std::string_view kMark = "SIFHASH:\n";
 constexpr std::size_t kSignerAt = 4; ///< in a signature's `extra`, behind the hash type
 constexpr std::size_t kSignerSize = 20;
 
-/// Hash types of a signature's descriptor (sif, HashType) that the reference takes.
+/// Hash types of a signature's descriptor (sif, HashType) that Apptainer takes.
 struct HashRow {
     std::uint8_t number;
     const EVP_MD* (*get)();

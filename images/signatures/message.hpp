@@ -27,7 +27,7 @@ struct SignedMessage {
 /// Groups that have objects other than signatures, ascending.
 [[nodiscard]] std::vector<std::uint32_t> signable_groups(const Image& image);
 
-/// The used objects of a group, ascending by id; the reference counts signature objects that some
+/// The used objects of a group, ascending by id; Apptainer counts signature objects that some
 /// old writers put into a group.
 [[nodiscard]] std::vector<const Descriptor*> group_objects(const Image& image, std::uint32_t group);
 
@@ -37,7 +37,7 @@ struct SignedMessage {
                                                  ObjectDigests& digests,
                                                  const std::vector<std::uint32_t>& only = {});
 
-/// Compact JSON in the reference's order, to the byte.
+/// Compact JSON in Apptainer's order, to the byte.
 [[nodiscard]] std::string write_message(const SignedMessage& message);
 /// kInput: no such message, or a digest of an unknown algorithm.
 [[nodiscard]] Result<SignedMessage> parse_message(std::string_view text);

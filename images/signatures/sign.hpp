@@ -53,7 +53,7 @@ struct SignReport {
 };
 
 /// The signature objects for an open image, not yet in it: for NewImage::finish. kInput: an object
-/// without a group, a group or object that is not there, a mixture of kinds (the reference
+/// without a group, a group or object that is not there, a mixture of kinds (Apptainer
 /// verifies a group only by one kind) without `force`.
 [[nodiscard]] Result<std::vector<NewObject>> make_signatures(const Image& image,
                                                              const Signers& signers,

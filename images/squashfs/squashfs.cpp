@@ -29,7 +29,7 @@ struct Compression {
     SQFS_COMPRESSOR id;
     std::uint32_t level;
 };
-// zstd 4 is the least level at which an image has at most 5 % more bytes than by the reference's
+// zstd 4 is the least level at which an image has at most 5 % more bytes than by Apptainer's
 // gzip 9: 2.2 % of a Debian tree with compilers, 3.6 % of the bench's (zstd 3: 3.8 and 5.4 %), at a
 // 13th and an 18th of its processor time.
 constexpr std::array kCompressions = {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/job_parts.hpp"
 
+#include "launchers/documents/first_line.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -18,34 +19,6 @@ constexpr std::string_view kDialectsWithDirectives[] = {"slurm", "torque", "pbsp
 /// A script that one process reads, which is not a batch launch's.
 bool has_one_process(const Job& job) {
     return job.launch.kind == LaunchKind::kSerial || job.launch.kind == LaunchKind::kOpenmp;
-}
-
-/// The words of the script's first line `#!PROGRAM OPTION`, as the kernel separates them.
-std::vector<std::string> words_of_first_line(std::string_view script) {
-    if (!script.starts_with("#!")) {
-        return {};
-    }
-    constexpr std::string_view kBlanks = " \t";
-    const std::string_view line = text::trimmed(script.substr(2, script.find('\n') - 2));
-    const std::size_t end = std::min(line.find_first_of(kBlanks), line.size());
-    std::vector<std::string> words{std::string(line.substr(0, end))};
-    if (const auto option = text::trimmed(line.substr(end)); !option.empty()) {
-        words.emplace_back(option); // all of it is one word
-    }
-    return words;
-}
-
-/// `bash` of `#!/usr/bin/env -S bash -l`.
-std::string_view program_of(const std::vector<std::string>& words) {
-    std::string_view name = words.empty() ? std::string_view() : std::string_view(words.front());
-    if (name.substr(name.rfind('/') + 1) == "env" && words.size() > 1) {
-        name = words[words[1] == "-S" && words.size() > 2 ? 2 : 1];
-        if (name.starts_with("-S")) {
-            name = text::trimmed(name.substr(2));
-        }
-        name = name.substr(0, name.find_first_of(" \t"));
-    }
-    return name.substr(name.rfind('/') + 1);
 }
 
 /// Programs that read a text after `-c`, and its arguments after that.
@@ -76,7 +49,7 @@ void check_first_line(Reading& reading, const Job& job) {
     if (words.empty()) {
         return;
     }
-    const std::string_view program = program_of(words);
+    const std::string program = program_of_words(words);
     if (has_one_process(job) && !reads_text_after_c(program)) {
         reading.complain("script",
                          problem("first-line-program",
@@ -127,7 +100,7 @@ void check_script(Reading& reading, const View& root, const Job& job) {
 } // namespace
 
 bool Job::shell_has_name() const {
-    return !program_of(shell).starts_with("python");
+    return !program_of_words(shell).starts_with("python");
 }
 
 Directives read_directives(const View& view) {

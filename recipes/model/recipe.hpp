@@ -206,7 +206,7 @@ struct RenderOptions {
     std::string mirror;                ///< empty: `{{ mirror }}` stands in its place
     const LockVariant* lock = nullptr; ///< exact versions
     bool may_be_unverified = false;    ///< take pip packages that have no checksum
-    definitions::Dialect dialect = definitions::kReference;
+    definitions::Dialect dialect = definitions::kApptainer;
 };
 
 /// The definition file for a Recipe. Pure: same input, same bytes.

@@ -47,7 +47,7 @@ public:
     PackageCheck(const StageContext& context, Faults& faults)
         : context_(context), faults_(faults) {}
 
-    void all(bool may_be_unverified) {
+    void all(Checksums checksums) {
         if (context_.is_last || context_.fields->base) {
             base();
         }
@@ -57,7 +57,7 @@ public:
         needs();
         traps();
         installers();
-        if (!may_be_unverified) {
+        if (checksums == Checksums::kRequired) {
             pip();
         }
     }
@@ -387,8 +387,8 @@ private:
 
 } // namespace
 
-void check_packages(const StageContext& context, bool may_be_unverified, Faults& faults) {
-    PackageCheck(context, faults).all(may_be_unverified);
+void check_packages(const StageContext& context, Checksums checksums, Faults& faults) {
+    PackageCheck(context, faults).all(checksums);
 }
 
 } // namespace cybele::recipes

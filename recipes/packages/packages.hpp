@@ -62,7 +62,10 @@ struct CondaSpec {
 /// Whether the stage has the installer (`micromamba`, `spack`) as a source or in its base.
 [[nodiscard]] bool has_source(const StageFields& fields, std::string_view name);
 
+/// Whether a package of pip may be without a checksum.
+enum class Checksums { kRequired, kOptional };
+
 /// Faults of bases, GPUs, compilers and packages, each with its place.
-void check_packages(const StageContext& context, bool may_be_unverified, Faults& faults);
+void check_packages(const StageContext& context, Checksums checksums, Faults& faults);
 
 } // namespace cybele::recipes

@@ -14,7 +14,7 @@
 namespace cybele::recipes {
 namespace {
 
-/// The reference refuses a section of 64 KiB; room is left for what is written around a step.
+/// Apptainer refuses a section of 64 KiB; room is left for what is written around a step.
 constexpr std::size_t kLongestStep = 40'000;
 
 class RenderCheck {
@@ -36,9 +36,9 @@ public:
         }
     }
 
-    void stage(const StageContext& context, bool may_be_unverified) {
+    void stage(const StageContext& context, Checksums checksums) {
         const StageFields& fields = *context.fields;
-        check_packages(context, may_be_unverified, faults_);
+        check_packages(context, checksums, faults_);
         mpi(context);
         for (std::size_t i = 0; i < fields.files.size(); ++i) {
             file(fields.files[i], context.prefix + "files[" + std::to_string(i) + "]");
@@ -207,7 +207,8 @@ void check_renderable(const Recipe& recipe, const RenderOptions& options, Faults
     }
     RenderCheck check(recipe, faults);
     for (std::size_t i = 0; i <= recipe.stages.size(); ++i) {
-        check.stage(stage_context(recipe, i, options.lock), options.may_be_unverified);
+        check.stage(stage_context(recipe, i, options.lock),
+                    options.may_be_unverified ? Checksums::kOptional : Checksums::kRequired);
     }
     check.top(options.mirror);
     const bool has_probe_stage = !recipe.mpi.family.empty();

@@ -47,7 +47,7 @@ bool begins_bootstrap(std::string_view line) {
            });
 }
 
-/// The reference takes every Unicode blank before `%`; to be safe any byte that is no ASCII
+/// Apptainer takes every Unicode blank before `%`; to be safe any byte that is no ASCII
 /// printable counts as one.
 bool begins_section(std::string_view line) {
     for (const char c : line) {

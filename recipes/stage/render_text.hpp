@@ -18,7 +18,7 @@ using Environment = std::vector<std::pair<std::string, EnvironmentValue>>;
 [[nodiscard]] std::string definition_quote(std::string_view word);
 
 /// Whether a definition file carries the text as it is: no line that begins with `%` or
-/// `Bootstrap:`, no `{{ name }}`, no CR (facts of the reference parser).
+/// `Bootstrap:`, no `{{ name }}`, no CR (facts of Apptainer parser).
 [[nodiscard]] bool is_plain_payload(std::string_view text);
 
 /// `export NAME='value'` lines; prepend and append keep an unset variable from leaving an empty

@@ -247,7 +247,8 @@ Result<void> Connection::find_out(const Challenge& challenge) {
                 problem("registry-token-not-https",
                         printable(reference_.host) + " asks for a token of " + printable(realm)),
                 "a password is sent over https: only",
-                "ask the registry's administrator, or allow http: by --plain-http");
+                "ask the registry's administrator, or allow http: by " +
+                    access_.option_words.plain_http);
         }
         scheme_ = Scheme::kBearer;
         CYBELE_CHECK(load_token_login());
@@ -380,11 +381,12 @@ Error Connection::told(const Error& failure) const {
                 problem("registry-without-https", failure.message())
                     .about(failure.faults().front().subject),
                 "it does not speak https: it answers by plain HTTP, or is not a registry",
-                "add `--plain-http` if you trust the network between, or correct the port"};
+                "add " + access_.option_words.plain_http +
+                    " if you trust the network between, or correct the port"};
     }
     Fault fault = failure.faults().front();
     if (fault.id == "server-untrusted") {
-        fault.help = "name the certificates of its authority: --ca-file FILE";
+        fault.help = "name the certificates of its authority: " + access_.option_words.ca_file;
     }
     return Error(std::move(fault));
 }

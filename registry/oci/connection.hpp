@@ -17,15 +17,22 @@
 
 namespace cybele::registry {
 
+/// How the person at the command line gives a setting of Access; errors name it.
+struct OptionWords {
+    std::string plain_http = "`--plain-http`";
+    std::string ca_file = "`--ca-file FILE`";
+};
+
 /// How registries are reached.
 struct Access {
-    std::filesystem::path ca_file;       ///< PEM; empty: the system's
-    std::filesystem::path authfile;      ///< looked into first
-    std::optional<Login> login;          ///< this one, and no file is looked into
-    std::string token_server;            ///< HOST[:PORT] that is given `login`, too
-    bool is_plain = false;               ///< http: instead of https:
-    bool may_be_plain = false;           ///< where a private host does not speak https:
-    std::string library;                 ///< HOST[:PORT] of `library://` without a host
+    std::filesystem::path ca_file;  ///< PEM; empty: the system's
+    std::filesystem::path authfile; ///< looked into first
+    std::optional<Login> login;     ///< this one, and no file is looked into
+    std::string token_server;       ///< HOST[:PORT] that is given `login`, too
+    bool is_plain = false;          ///< http: instead of https:
+    bool may_be_plain = false;      ///< where a private host does not speak https:
+    std::string library;            ///< HOST[:PORT] of `library://` without a host
+    OptionWords option_words;
     unsigned attempts = 6;               ///< of what may go better another time
     std::chrono::seconds stall{30};      ///< without a byte of a download: it is asked for again
     std::function<std::int64_t()> clock; ///< Unix seconds

@@ -184,7 +184,7 @@ read_layout(LocalFiles& files, const OciRequest& request, const LocalReference& 
 
 namespace {
 
-/// The entry of a docker archive's manifest that the reference means.
+/// The entry of a docker archive's manifest that Apptainer means.
 Result<Json> chosen_entry(const Json& list, const OciRequest& request, const std::string& tag) {
     const Json* chosen = nullptr;
     std::vector<std::string> tags;

@@ -22,7 +22,7 @@ public:
             const Environment& environment,
             const Reference& reference);
 
-    /// What the reference names for an architecture. kInput: no such image, or one without a
+    /// What Apptainer names for an architecture. kInput: no such image, or one without a
     /// SHA-256; kVerification: the library has another image under the digest; kEnvironment: not
     /// reachable, not allowed.
     [[nodiscard]] Result<ContentDescriptor> image(const std::string& architecture);

@@ -36,13 +36,13 @@ fi
 export PROMPT_COMMAND
 )";
 
-/// What the shell that evaluates values has in the reference, and small shells lack.
+/// What the shell that evaluates values has in Apptainer, and small shells lack.
 constexpr std::string_view kShellsIds = R"([ -n "${UID:-}" ] || UID=$(id -u 2>/dev/null)
 [ -n "${EUID:-}" ] || EUID=$UID
 [ -n "${GID:-}" ] || GID=$(id -g 2>/dev/null)
 )";
 
-/// Of an image of Singularity before 2.3, as the reference reads it.
+/// Of an image of Singularity before 2.3, as Apptainer reads it.
 constexpr std::string_view kReadOldEnvironment = ". /environment\n";
 
 bool is_shells_own(const std::string& name) {
@@ -54,7 +54,7 @@ bool has_shell_words(const std::string& value) {
     return value.find_first_of("$`\\") != std::string::npos;
 }
 
-/// Between double quotes, where the shell evaluates it, as the reference does.
+/// Between double quotes, where the shell evaluates it, as Apptainer does.
 std::string evaluated(const std::string& value) {
     std::string quoted = "\"";
     for (const char c : value) {
@@ -283,7 +283,7 @@ std::string give_back_odd_names(const EnvironmentMap& host) {
 }
 
 /// The program gets its full path as argv[0]; one that is missing, or cannot be started, is told in
-/// the words of the reference.
+/// the words of Apptainer.
 constexpr std::string_view kNameByPath = R"(cybelectl_refuse() {
     printf 'FATAL:   %s\n' "$1" >&2
     exit 255
@@ -314,10 +314,10 @@ unset -f cybelectl_refuse
 unset cybelectl_path cybelectl_rest cybelectl_part
 )";
 
-/// Like in the reference, the rest of a file is left out where its syntax is wrong; a file that
+/// Like in Apptainer, the rest of a file is left out where its syntax is wrong; a file that
 /// ends the shell by another mistake, such as `${NAME:?}`, ends the start with 1, `exit 0` with
 /// 255.
-std::string read_files_as_reference() {
+std::string read_files_as_apptainer() {
     constexpr std::string_view kRead = "    . \"$cybele_file\"\n";
     std::string script(images::kReadEnvironmentFiles);
     const std::size_t at = script.find(kRead);
@@ -335,7 +335,7 @@ Program make_script(const std::vector<std::string>& action,
                     bool names_by_path) {
     Program program;
     program.environment = seen_by_files(layers);
-    // Like in the reference, where a file of the image leads elsewhere.
+    // Like in Apptainer, where a file of the image leads elsewhere.
     std::string tail = names_by_path ? "\n[ \"$(pwd)\" = \"$cybelectl_start\" ] || cd -- "
                                        "\"$cybelectl_start\" 2>/dev/null; unset "
                                        "cybelectl_start\n"
@@ -359,7 +359,7 @@ Program make_script(const std::vector<std::string>& action,
     if (layers.is_old_image) {
         script += kReadOldEnvironment;
     } else {
-        script += names_by_path ? read_files_as_reference() : images::kReadEnvironmentFiles;
+        script += names_by_path ? read_files_as_apptainer() : images::kReadEnvironmentFiles;
     }
     for (const auto& [name, value] : layers.host) {
         std::string line;

@@ -111,7 +111,7 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool f
             part = std::string(text::trimmed(part, " "));
         }
         while (follows_apptainer && !parts.empty() && parts[0].empty()) {
-            parts.erase(parts.begin()); // for the reference, ":/mnt" is "/mnt"
+            parts.erase(parts.begin()); // for Apptainer, ":/mnt" is "/mnt"
         }
         if (parts.empty()) {
             continue;
@@ -124,7 +124,7 @@ read_binds(std::string_view text, const std::filesystem::path& directory, bool f
         bind.source = (directory / parts[0]).lexically_normal();
         if (parts.size() > 1 && !parts[1].empty()) {
             bind.target = parts[1];
-        } else { // for the reference, a relative source is a relative target, too
+        } else { // for Apptainer, a relative source is a relative target, too
             bind.target = follows_apptainer ? std::filesystem::path(parts[0]) : bind.source;
         }
         if (parts.size() == 3) {

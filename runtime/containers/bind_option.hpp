@@ -12,7 +12,7 @@
 
 namespace cybele::runtime {
 
-/// The binds of the user that come by variables. As in the reference, SINGULARITY_X counts only
+/// The binds of the user that come by variables. As in Apptainer, SINGULARITY_X counts only
 /// where APPTAINER_X is not set.
 [[nodiscard]] std::vector<std::string> binds_of_variables(const Environment& environment);
 
@@ -28,7 +28,7 @@ struct BindOption {
 /// Reads "SRC[:DST[:OPTION[,OPTION]]]", several with commas, as Apptainer's -B, with the options
 /// ro, rw, image-src=PATH and id=N; a relative source counts from `directory`. A backslash takes
 /// the meaning from a following colon or comma. kUsage for what cannot be read;
-/// `follows_apptainer`: as the reference, which skips empty parts before the source.
+/// `follows_apptainer`: as Apptainer, which skips empty parts before the source.
 [[nodiscard]] Result<std::vector<BindOption>> read_binds(std::string_view text,
                                                          const std::filesystem::path& directory,
                                                          bool follows_apptainer = false);

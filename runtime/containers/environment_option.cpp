@@ -18,7 +18,7 @@ constexpr std::string_view kOperators = ";&|<>()";
 /// After one of them, a line may set several variables, or name those that exist. `export -p`
 /// writes declare -x.
 constexpr std::string_view kDeclarations[] = {"export", "declare"};
-/// As by the reference, which runs the file.
+/// As by Apptainer, which runs the file.
 constexpr std::string_view kDeclarationsOfShells[] = {"readonly", "typeset"};
 
 /// Reads a file word by word.
@@ -167,7 +167,7 @@ void AssignmentReader::read_word() {
     }
 }
 
-/// Takes a word that is not a plain assignment, where the file is read as the reference runs it.
+/// Takes a word that is not a plain assignment, where the file is read as Apptainer runs it.
 /// False: the word is something else.
 bool AssignmentReader::take_shell_word(std::size_t equals) {
     if (!is_like_shell()) {

@@ -28,7 +28,7 @@ std::filesystem::path usual_home(const Request& request, const Environment& envi
     return environment.home();
 }
 
-/// The reference gives a home directory of memory in place of one that does not exist.
+/// Apptainer gives a home directory of memory in place of one that does not exist.
 bool is_absent(const std::filesystem::path& folder) {
     std::error_code failed;
     return std::filesystem::status(folder, failed).type() == std::filesystem::file_type::not_found;
@@ -117,7 +117,7 @@ std::vector<std::filesystem::path> start_directories(const Request& request,
         return {request.program.directory};
     }
     const bool is_contained = request.isolation.contain || request.isolation.containall;
-    if (request.global.follows_apptainer && is_contained) { // as in the reference
+    if (request.global.follows_apptainer && is_contained) { // as in Apptainer
         return {home, "/"};
     }
     const std::filesystem::path gone =

@@ -26,7 +26,7 @@ struct Caller {
 /// becomes `home`.
 [[nodiscard]] std::string
 merge_passwd(const std::string& image, const Caller& caller, const std::filesystem::path& home);
-/// The image's group(5) with the groups that it lacks; with `adds_all`, like the reference, with
+/// The image's group(5) with the groups that it lacks; with `adds_all`, like Apptainer, with
 /// all of the caller's, each once.
 [[nodiscard]] std::string
 merge_group(const std::string& image, const Caller& caller, bool adds_all = false);

@@ -36,7 +36,7 @@ private:
         UniqueFd root;
     };
     [[nodiscard]] static Result<Part> open_part(const namespaces::Mount& mount);
-    /// What the reference warns of, where a part cannot be written and was not bound read-only.
+    /// What Apptainer warns of, where a part cannot be written and was not bound read-only.
     static void warn_of_reading(const Part& part, const namespaces::Mount& mount);
     [[nodiscard]] Part* find(const namespaces::Mount& mount);
 

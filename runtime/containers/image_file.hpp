@@ -35,8 +35,8 @@ struct ImageFile {
     UniqueFd fd;                ///< of the file; of a directory O_PATH
     std::uint64_t offset = 0;   ///< of the squashfs in the file
     std::uint64_t size = 0;
-    /// Overlay partitions of the same SIF and group, the lowest first: they lie over it, as the
-    /// reference mounts them.
+    /// Overlay partitions of the same SIF and group, the lowest first: they lie over it, as
+    /// Apptainer mounts them.
     std::vector<SquashfsPlace> overlays;
     /// The ext3 overlay partition of the same SIF, above those; written with --writable.
     std::optional<SquashfsPlace> extended;

@@ -104,18 +104,27 @@ std::string capability_name(std::string word) {
     return word.starts_with("CAP_") ? word : "CAP_" + word;
 }
 
-/// The words that are no capabilities are left out, with a warning, as by the reference.
-std::string known_capabilities(const Request& request, const std::string& text, bool is_dropped) {
+struct CapabilityOption {
+    const char* name;
+    const char* verb;
+};
+constexpr CapabilityOption kAddCaps{"--add-caps", "add"};
+constexpr CapabilityOption kDropCaps{"--drop-caps", "drop"};
+
+/// By Apptainer's name, words that are not capabilities are left out with a warning.
+std::string known_capabilities(const Request& request,
+                               const std::string& text,
+                               const CapabilityOption& option) {
     std::string known;
     for (const std::string& word : list_words({text})) {
         if (read_capabilities(word, "")) {
             known += (known.empty() ? "" : ",") + word;
         } else if (!request.global.is_quiet) {
             warn(request.global.follows_apptainer
-                     ? std::string("won't ") + (is_dropped ? "drop" : "add") +
+                     ? std::string("won't ") + option.verb +
                            " unknown capability: " + printable(capability_name(word))
-                     : std::string(is_dropped ? "--drop-caps" : "--add-caps") +
-                           ": unknown capability '" + printable(word) + "' is ignored");
+                     : std::string(option.name) + ": unknown capability '" + printable(word) +
+                           "' is ignored");
         }
     }
     return known;
@@ -124,17 +133,17 @@ std::string known_capabilities(const Request& request, const std::string& text, 
 Result<std::vector<int>> added_capabilities(const Request& request) {
     const std::string& text = request.user.add_caps;
     return read_capabilities(
-        request.global.follows_apptainer ? known_capabilities(request, text, false) : text,
-        "--add-caps");
+        request.global.follows_apptainer ? known_capabilities(request, text, kAddCaps) : text,
+        kAddCaps.name);
 }
 
 Result<void> drop_capabilities(const Request& request, std::vector<int>& capabilities) {
     const std::string& text = request.user.drop_caps;
     CYBELE_TRY(const std::vector<int> dropped,
                read_capabilities(request.global.follows_apptainer
-                                     ? known_capabilities(request, text, true)
+                                     ? known_capabilities(request, text, kDropCaps)
                                      : text,
-                                 "--drop-caps"));
+                                 kDropCaps.name));
     std::erase_if(capabilities, [&](int number) { return contains(dropped, number); });
     return {};
 }
@@ -249,7 +258,7 @@ Result<void> check_isolation(const Request& request, bool is_root) {
                     "leave one of them out");
     }
     if (!request.global
-             .follows_apptainer) { // as the reference, which warns of names that it does not know
+             .follows_apptainer) { // as Apptainer, which warns of names that it does not know
         CYBELE_CHECK(read_capabilities(request.user.add_caps, "--add-caps"));
         CYBELE_CHECK(read_capabilities(request.user.drop_caps, "--drop-caps"));
     }

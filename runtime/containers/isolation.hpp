@@ -23,16 +23,16 @@ namespace cybele::runtime {
 /// user on the host.
 [[nodiscard]] Result<void> check_range_of_root(const Request& request);
 
-/// What the reference says of --security uid:N where root names a user that the host lacks.
+/// What Apptainer says of --security uid:N where root names a user that the host lacks.
 void warn_of_unknown_user(const std::optional<uid_t>& uid);
 
-/// As open_sources(), with what the reference says of a source that is missing where the image
+/// As open_sources(), with what Apptainer says of a source that is missing where the image
 /// lacks the mount point, too (of a SIF, which is not mounted yet: at a place that most images
 /// lack).
 [[nodiscard]] Result<std::vector<UniqueFd>>
 open_sources_for(const ImageFile& file, std::vector<namespaces::Mount>& mounts);
 
-/// What the reference says before the error of a mount point that a writable image lacks.
+/// What Apptainer says before the error of a mount point that a writable image lacks.
 void warn_of_missing_place(const Error& error);
 
 /// The IPC, UTS and network namespaces of the request, with the host name and the loopback

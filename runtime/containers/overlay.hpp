@@ -25,7 +25,7 @@ struct Overlay {
 
 /// Reads PATH[:ro] of each option. kInput, a message each: a missing path, a file that is no
 /// squashfs, SIF or ext3 file system, several writable ones; kUsage: an empty path. A directory's
-/// `upper` and `work` are made where it is writable, as the reference does. With `has_tmpfs`
+/// `upper` and `work` are made where it is writable, as Apptainer does. With `has_tmpfs`
 /// (--writable-tmpfs) none may be writable. With a demand each must be a SIF whose signatures hold,
 /// as the image itself.
 [[nodiscard]] Result<std::vector<Overlay>> open_overlays(const std::vector<std::string>& options,

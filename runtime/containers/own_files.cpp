@@ -33,7 +33,7 @@ bool may_add_accounts(const HostView& host) {
     return host.is_changing && host.caller.uid == 0;
 }
 
-/// What the reference says of files that an image lacks.
+/// What Apptainer says of files that an image lacks.
 void tell_missing_files(int root, bool may_lack_passwd, bool may_lack_group) {
     if (may_lack_passwd && !namespaces::open_in_root(root, "/etc/passwd")) {
         warn_as_apptainer("passwd file doesn't exist in container, not updating");
@@ -43,7 +43,7 @@ void tell_missing_files(int root, bool may_lack_passwd, bool may_lack_group) {
     }
 }
 
-/// Like in the reference, the host's folders for temporary files are not made in an image.
+/// Like in Apptainer, the host's folders for temporary files are not made in an image.
 void leave_out_temporary(std::vector<Mount>& mounts, int root) {
     for (const std::string target : {"/tmp", "/var/tmp"}) {
         const auto found = std::ranges::find_if(mounts, [&](const Mount& one) {

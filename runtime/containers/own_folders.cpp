@@ -68,7 +68,7 @@ Result<Mount> own_folder(const Request& request,
 
 namespace {
 
-/// Like in the reference, a scratch directory above the home has an empty directory at its place.
+/// Like in Apptainer, a scratch directory above the home has an empty directory at its place.
 Result<void> add_home_below(std::vector<Mount>& mounts,
                             const Request& request,
                             const Home& home,

@@ -38,7 +38,7 @@ struct PayloadEnvironment {
 /// PREPEND_PATH, APPEND_PATH and PATH of the user, done to a PATH.
 void change_path(std::string& path, const PayloadEnvironment& layers);
 
-/// As the reference, of variables with the prefix of its earlier name.
+/// As Apptainer, of variables with the prefix of its earlier name.
 void tell_old_names(const Request& request, const Environment& environment);
 
 } // namespace cybele::runtime

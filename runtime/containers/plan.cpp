@@ -62,7 +62,7 @@ void add_system(std::vector<Mount>& mounts, const Request& request) {
     const bool is_contained = request.isolation.contain || request.isolation.containall;
     if (is_contained || request.site.has_small_devices) {
         namespaces::add_small_devices(mounts, namespaces::Terminal::kShared);
-        if (request.global.follows_apptainer) { // the reference lacks it
+        if (request.global.follows_apptainer) { // Apptainer lacks it
             std::erase_if(mounts, [](const Mount& one) { return one.target == "/dev/full"; });
         }
         if (is_contained && (request.isolation.ipc || request.isolation.containall)) {
@@ -166,7 +166,7 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
         mounts.back().is_named = !request.files.home.empty();
     }
     // A home directory that the user names is not undone by the real one, where the caller is in
-    // it. As in the reference, a directory below the place of another one comes back.
+    // it. As in Apptainer, a directory below the place of another one comes back.
     const bool is_covered = request.global.follows_apptainer && home.source != home.target;
     const bool is_below_home = lies_in(directory, home.target) && directory != home.target;
     const bool is_in_named_home = has_home && !request.files.home.empty() &&
@@ -192,7 +192,7 @@ Result<void> add_user_folders(std::vector<Mount>& mounts,
     return {};
 }
 
-/// Whether --scratch hides /tmp or /var/tmp, and this directory with it. The reference brings back
+/// Whether --scratch hides /tmp or /var/tmp, and this directory with it. Apptainer brings back
 /// no such directory.
 bool is_hidden_temporary(const std::filesystem::path& directory,
                          const std::vector<std::string>& scratch) {
@@ -214,7 +214,7 @@ public:
 
     Result<void> add(const BindOption& one) {
         const std::filesystem::path target = one.target.lexically_normal();
-        if (one.target == "/" && follows_apptainer_) { // as the reference, whose own root hides it
+        if (one.target == "/" && follows_apptainer_) { // as Apptainer, whose own root hides it
             return {};
         }
         CYBELE_CHECK(check_libraries(one, target));
@@ -256,7 +256,7 @@ public:
         }
         return {};
     }
-    /// As the reference, where a bind or --scratch lies over a directory above the working
+    /// As Apptainer, where a bind or --scratch lies over a directory above the working
     /// directory: that comes back, unless the home directory shows it. The place of the home
     /// directory is made.
     void uncover(std::vector<Mount>& planned,
@@ -309,7 +309,7 @@ public:
     }
 
 private:
-    /// As the reference, which binds single files there only.
+    /// As Apptainer, which binds single files there only.
     [[nodiscard]] Result<void> check_libraries(const BindOption& one,
                                                const std::filesystem::path& target) const {
         std::error_code failed;
@@ -325,7 +325,7 @@ private:
                     "this directory holds the libraries of the host, which are files",
                     "bind it elsewhere, and set LD_LIBRARY_PATH by --env");
     }
-    /// As the reference, which makes the place for a bind in a directory of the host that is bound
+    /// As Apptainer, which makes the place for a bind in a directory of the host that is bound
     /// read-only. What cannot be made is reported when it is mounted.
     void make_inner_targets() const {
         for (const Mount& outer : mounts_) {

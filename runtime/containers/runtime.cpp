@@ -88,7 +88,7 @@ Result<Preparation> prepare(const Request& request, const Environment& environme
     return all;
 }
 
-/// "no such file or directory", as the reference writes it.
+/// "no such file or directory", as Apptainer writes it.
 std::string go_error_text(int number) {
     std::string text = std::generic_category().message(number);
     text.front() = static_cast<char>(std::tolower(static_cast<unsigned char>(text.front())));
@@ -120,7 +120,7 @@ ImageTraits traits_of_this_root(Action action, const std::string& app) {
     return traits;
 }
 
-/// As the reference: PWD is where the program starts, whatever the caller's was. A directory that
+/// As Apptainer: PWD is where the program starts, whatever the caller's was. A directory that
 /// is not the one meant is told.
 void set_pwd(Sandbox& inside, bool is_quiet) {
     bool is_there = chdir(inside.directory.c_str()) == 0;
@@ -301,7 +301,7 @@ void tell_unpacking(const Request& request, const ImageFile& file) {
     }
 }
 
-/// With what the reference says of a mount point that a writable image lacks.
+/// With what Apptainer says of a mount point that a writable image lacks.
 namespaces::ExecFailure exec_with_warning(const Sandbox& sandbox, bool is_image_writable) {
     auto ended = namespaces::exec_in_sandbox(sandbox);
     if (is_image_writable) {
@@ -416,7 +416,7 @@ Result<int> end_with(const Request& request, const namespaces::ExecFailure& ende
         ended.error.faults().front().id == "image-without-shell") {
         const std::string line = "ERROR:   " + ended.error.message() + '\n';
         (void)!write(STDERR_FILENO, line.data(), line.size());
-        return 1; // as the reference
+        return 1; // as Apptainer
     }
     const bool is_of_program = ended.code == 126 || ended.code == 127;
     if (!is_of_program || request.global.follows_apptainer) {

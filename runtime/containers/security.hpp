@@ -23,8 +23,8 @@ struct Security {
     }
 };
 
-/// Reads "uid:N", "gid:N" and "seccomp:FILE". kUsage for a wrong word (where it is compatible, the
-/// reference ignores that), kEnvironment for what is not supported (apparmor, selinux), kInput for
+/// Reads "uid:N", "gid:N" and "seccomp:FILE". kUsage for a wrong word (where it is compatible,
+/// Apptainer ignores that), kEnvironment for what is not supported (apparmor, selinux), kInput for
 /// a profile that cannot be used.
 [[nodiscard]] Result<Security> read_security(const std::vector<std::string>& words,
                                              bool follows_apptainer = false);

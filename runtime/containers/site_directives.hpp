@@ -18,7 +18,7 @@ struct SiteDirective {
     [[nodiscard]] bool accepts(std::string_view value) const;
 };
 
-/// Those that the reference knows. `site_settings` says which of them have an effect here.
+/// Those that Apptainer knows. `site_settings` says which of them have an effect here.
 inline constexpr SiteDirective kSiteDirectives[] = {
     {"allow setuid", "yes", SiteDirective::Kind::kSwitch},
     {"allow ipc ns", "yes", SiteDirective::Kind::kSwitch},

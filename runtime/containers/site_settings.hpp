@@ -34,7 +34,7 @@ using SiteSettings = std::map<std::string, std::vector<std::string>, std::less<>
                                                Request& request,
                                                std::vector<std::string>& warnings);
 
-/// The warnings where users may bind nothing; as the reference, one for each bind.
+/// The warnings where users may bind nothing; as Apptainer, one for each bind.
 [[nodiscard]] std::vector<std::string> forbidden_binds(const Request& request);
 
 /// The execution control list of Apptainer, which says whose SIF files may be started.

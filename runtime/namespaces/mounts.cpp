@@ -103,12 +103,12 @@ Result<RootBuilder> RootBuilder::start(const Sandbox& sandbox) {
     return RootBuilder(std::move(root));
 }
 
-Result<UniqueFd> RootBuilder::target_of(const Mount& mount, bool directory) const {
+Result<UniqueFd> RootBuilder::target_of(const Mount& mount, TargetKind kind) const {
     if (auto fd = open_in_root(root_.get(), mount.target)) {
         return std::move(*fd);
     }
     Making making;
-    making.is_directory = directory;
+    making.is_directory = kind == TargetKind::kDirectory;
     making.may_make_in = [this, &mount](int parent, bool passed_link) {
         const std::uint64_t id = mount_id(parent);
         if (!mount.make_target && id == own_mounts_.front()) {
@@ -167,7 +167,7 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
     }
     CYBELE_TRY(const unsigned long flags, flags_of_options(mount.options));
     const bool directory = is_directory(source);
-    auto found = target_of(mount, directory);
+    auto found = target_of(mount, directory ? TargetKind::kDirectory : TargetKind::kFile);
     if (!found) {
         std::vector<Fault> faults = found.error().faults();
         faults.front().subject = mount.source.native();
@@ -209,7 +209,7 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
 
 Result<void> RootBuilder::add_file_system(const Mount& mount) {
     const auto* system = std::ranges::find(kFileSystems, mount.kind, &FileSystem::kind);
-    CYBELE_TRY(const UniqueFd target, target_of(mount, true));
+    CYBELE_TRY(const UniqueFd target, target_of(mount, TargetKind::kDirectory));
     if (!target.valid()) {
         return {};
     }
@@ -238,7 +238,7 @@ Result<void> RootBuilder::add_file_system(const Mount& mount) {
 }
 
 Result<void> RootBuilder::add_same(const Mount& mount) {
-    CYBELE_TRY(const UniqueFd target, target_of(mount, true));
+    CYBELE_TRY(const UniqueFd target, target_of(mount, TargetKind::kDirectory));
     if (!target.valid()) {
         return {};
     }

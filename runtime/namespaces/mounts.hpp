@@ -12,6 +12,9 @@
 namespace cybele::namespaces {
 
 /// The new root while it is filled: mounts go onto descriptors that were resolved inside it.
+/// What a mount needs as its target.
+enum class TargetKind { kFile, kDirectory };
+
 class RootBuilder {
 public:
     /// Binds the directory of the sandbox over itself, so that it is a mount of its own.
@@ -25,7 +28,7 @@ public:
 private:
     explicit RootBuilder(UniqueFd root);
     /// The target's descriptor; invalid where it is missing and the mount is optional.
-    [[nodiscard]] Result<UniqueFd> target_of(const Mount& mount, bool is_directory) const;
+    [[nodiscard]] Result<UniqueFd> target_of(const Mount& mount, TargetKind kind) const;
     /// Remembers that targets may be made in what was bound.
     void note_host(const Mount& mount, int bound);
     [[nodiscard]] bool is_host_folder(int fd) const;

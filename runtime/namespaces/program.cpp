@@ -36,7 +36,7 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
     return all;
 }
 
-/// As the shell by which the reference starts programs: a text without a #! line is a script, a
+/// As the shell by which Apptainer starts programs: a text without a #! line is a script, a
 /// program of another processor is not. errno stays where nothing is started.
 void run_by_shell(const std::string& script,
                   const std::vector<char*>& arguments,

@@ -241,7 +241,7 @@ std::optional<Conversion> convert_typed(const Explanation& explanation,
     line("image", launch->image.empty() ? "" : yaml::double_quoted(launch->image));
     line("command", launch->command.empty() ? "" : flow_list(launch->command));
     line("launch", launch_text(*launch));
-    line("shell", launch->shell.empty() ? "" : shell_text(explanation.script, true));
+    line("shell", launch->shell.empty() ? "" : shell_text(explanation.script));
     line("modules", launch->modules.empty() ? "" : flow_list(launch->modules));
     line("binds", launch->binds.empty() ? "" : flow_list(launch->binds));
     text += launch->environment.empty() ? "" : "environment:\n";

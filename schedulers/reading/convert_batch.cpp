@@ -320,9 +320,9 @@ std::string body_of(const BatchScript& script) {
     return body;
 }
 
-std::string shell_text(const BatchScript& script, bool says_bash) {
+std::string shell_text(const BatchScript& script) {
     std::vector<std::string> words = shell_words_of(script);
-    if (words.empty() || (!says_bash && words == std::vector<std::string>{"/bin/bash"})) {
+    if (words.empty()) {
         return {};
     }
     if (words.front() == "/bin/bash" || words.front() == "/bin/sh") {
@@ -461,7 +461,8 @@ Result<Conversion> convert_to_batch(const Explanation& explanation, const std::s
         options.fields.erase(found);
     }
     text += "launch: batch\n";
-    if (const std::string shell = shell_text(script, false); !shell.empty()) {
+    const bool is_usual = shell_words_of(script) == std::vector<std::string>{"/bin/bash"};
+    if (const std::string shell = shell_text(script); !shell.empty() && !is_usual) {
         text += fmt::format("shell: {}\n", shell);
     }
     write_fields(options.fields, text);

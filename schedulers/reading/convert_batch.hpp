@@ -34,8 +34,8 @@ enum class LaunchOf { kTyped, kBatch };
 /// The name that the batch system gives the job where the script has none: that of its file.
 [[nodiscard]] std::string own_name(const BatchScript& script);
 
-/// The value of `shell`, programs of /bin by their names alone; empty: bash, unless it is said.
-[[nodiscard]] std::string shell_text(const BatchScript& script, bool says_bash);
+/// The value of `shell`, programs of /bin by their names alone; empty: the script names none.
+[[nodiscard]] std::string shell_text(const BatchScript& script);
 
 /// What a typed launch has of the script and a reader should look at: secrets, and words of the
 /// directives that belong to no option.

@@ -1,57 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/script_shell.hpp"
 
-#include <algorithm>
+#include "launchers/documents/first_line.hpp"
 
 namespace cybele::schedulers {
-namespace {
-
-constexpr std::string_view kLineBlanks = " \t";
-
-std::string_view without_blanks(std::string_view text) {
-    text.remove_prefix(std::min(text.find_first_not_of(kLineBlanks), text.size()));
-    const std::size_t last = text.find_last_not_of(kLineBlanks);
-    return text.substr(0, last == std::string_view::npos ? 0 : last + 1);
-}
-
-std::string_view name_of(std::string_view path) {
-    return path.substr(path.rfind('/') + 1);
-}
-
-} // namespace
 
 std::vector<std::string> shell_words_of(const BatchScript& script) {
     const std::string first = script.lines.empty() ? std::string() : script.lines.front();
-    if (!first.starts_with("#!")) {
-        const Directive* const named = script.find("shell");
-        // `-S /bin/bash@host`: the first of a list
-        return named == nullptr ? std::vector<std::string>()
-                                : std::vector<std::string>{
-                                      named->value.substr(0, named->value.find_first_of(",@"))};
+    if (first.starts_with("#!")) {
+        return launchers::words_of_first_line(first);
     }
-    const std::string_view line = without_blanks(std::string_view(first).substr(2));
-    const std::size_t end = std::min(line.find_first_of(kLineBlanks), line.size());
-    std::vector<std::string> words{std::string(line.substr(0, end))};
-    if (const auto option = without_blanks(line.substr(end)); !option.empty()) {
-        words.emplace_back(option); // all of it is one word
-    }
-    return words;
+    const Directive* const named = script.find("shell");
+    // `-S /bin/bash@host`: the first of a list
+    return named == nullptr
+               ? std::vector<std::string>()
+               : std::vector<std::string>{named->value.substr(0, named->value.find_first_of(",@"))};
 }
 
 std::string shell_name_of(const BatchScript& script) {
-    const std::vector<std::string> words = shell_words_of(script);
-    if (words.empty()) {
-        return {};
-    }
-    const std::string_view name = name_of(words.front());
-    if (name != "env" || words.size() < 2) {
-        return std::string(name);
-    }
-    std::string_view rest = words.back(); // `env -S bash -l` too
-    while (rest.starts_with('-')) {
-        rest = without_blanks(rest.substr(std::min(rest.find_first_of(kLineBlanks), rest.size())));
-    }
-    return std::string(name_of(rest.substr(0, rest.find_first_of(kLineBlanks))));
+    return launchers::program_of_words(shell_words_of(script));
 }
 
 bool is_of_pbs(const BatchScript& script) {

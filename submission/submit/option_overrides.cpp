@@ -21,53 +21,82 @@ namespace {
 using launchers::Job;
 
 constexpr std::array kOptionOverrides{
-    OptionOverride{"-G,--gpus", "--gpus", "resources.gpus", "number of GPUs of the job, or TYPE:N"},
+    OptionOverride{
+        "-G,--gpus", "--gpus", "resources.gpus", "number of GPUs of the job, or TYPE:N", "2"},
     OptionOverride{"--gpus-per-node",
                    "--gpus-per-node",
                    "resources.gpus-per-node",
-                   "number of GPUs per node, or TYPE:N"},
+                   "number of GPUs per node, or TYPE:N",
+                   "2"},
     OptionOverride{"--gpus-per-task",
                    "--gpus-per-task",
                    "resources.gpus-per-task",
-                   "number of GPUs per task, or TYPE:N"},
+                   "number of GPUs per task, or TYPE:N",
+                   "1"},
     OptionOverride{
-        "--cpus-per-gpu", "--cpus-per-gpu", "resources.cpus-per-gpu", "batch: cores per GPU"},
-    OptionOverride{
-        "--mem-per-gpu", "--mem-per-gpu", "resources.memory-per-gpu", "memory per GPU, e.g. 16G"},
+        "--cpus-per-gpu", "--cpus-per-gpu", "resources.cpus-per-gpu", "batch: cores per GPU", "8"},
+    OptionOverride{"--mem-per-gpu",
+                   "--mem-per-gpu",
+                   "resources.memory-per-gpu",
+                   "memory per GPU, e.g. 16G",
+                   "16G"},
     OptionOverride{"--reservation", "--reservation", "reservation", "reservation to use"},
-    OptionOverride{"-w,--nodelist", "--nodelist", "resources.hosts", "nodes that the job must get"},
-    OptionOverride{
-        "-x,--exclude", "--exclude", "resources.exclude", "nodes that the job must not get"},
+    OptionOverride{"-w,--nodelist",
+                   "--nodelist",
+                   "resources.hosts",
+                   "nodes that the job must get",
+                   "node1,node2"},
+    OptionOverride{"-x,--exclude",
+                   "--exclude",
+                   "resources.exclude",
+                   "nodes that the job must not get",
+                   "node1,node2"},
     OptionOverride{"--threads-per-core",
                    "--threads-per-core",
                    "resources.threads-per-core",
-                   "hardware threads used per core"},
-    OptionOverride{"-L,--licenses", "--licenses", "resources.licenses", "licences: NAME[:N],…"},
+                   "hardware threads used per core",
+                   "1"},
     OptionOverride{
-        "--gres", "--gres", "resources.gres", "other resources of each node: NAME[:N],…"},
+        "-L,--licenses", "--licenses", "resources.licenses", "licences: NAME[:N],…", "matlab:2"},
+    OptionOverride{"--gres",
+                   "--gres",
+                   "resources.gres",
+                   "other resources of each node: NAME[:N],…",
+                   "lscratch:100"},
     OptionOverride{"--requeue",
                    "--requeue",
                    "requeue",
                    "permission to start again after a failure of a node",
+                   "",
                    true},
     OptionOverride{"--no-requeue",
                    "--no-requeue",
                    "requeue",
                    "no second start after a failure of a node",
+                   "",
                    true},
-    OptionOverride{
-        "--open-mode", "--open-mode", "append-output", "mode of opening the output files"},
-    OptionOverride{"-b,--begin", "--begin", "begin", "earliest start, e.g. 2026-11-26T22:00"},
+    OptionOverride{"--open-mode",
+                   "--open-mode",
+                   "append-output",
+                   "mode of opening the output files",
+                   "append"},
+    OptionOverride{"-b,--begin",
+                   "--begin",
+                   "begin",
+                   "earliest start, e.g. 2026-11-26T22:00",
+                   "2026-11-26T22:00"},
     OptionOverride{"--comment", "--comment", "comment", "comment that the batch system stores"},
     OptionOverride{"--oversubscribe",
                    "--oversubscribe",
                    "launch.oversubscribe",
                    "let ranks or threads share cores",
+                   "",
                    true},
 };
 
 /// Of one option while it is applied: its value, and what is wrong with it.
 struct Applied {
+    const OptionOverride& option;
     const std::string& value;
     Job& job;
     document::ValueFault complaint{};
@@ -76,30 +105,23 @@ struct Applied {
         complaint = {std::move(because), std::move(help)};
         return false;
     }
+    /// With the option's example as help.
+    bool refuse(std::string because) {
+        return refuse(std::move(because), "write for example " + with(option.example));
+    }
+    bool refuse_for(std::string because, std::string_view corrected) {
+        return refuse(std::move(because), "write " + with(corrected));
+    }
+    bool refuse_at_all(std::string because) {
+        return refuse(std::move(because), fmt::format("leave `{}` out", option.option));
+    }
+
+private:
+    [[nodiscard]] std::string with(std::string_view text) const {
+        return fmt::format("`{} {}`", option.option, printable(text));
+    }
 };
 using Put = bool (*)(Applied& applied);
-
-constexpr std::string_view kLeaveOut = "leave the option out";
-
-/// The help of a value as words of the command line: `--gpus 2` for "write for example 2".
-std::string help_with_option(const std::string& help, std::string_view option) {
-    if (help == kLeaveOut) {
-        return "leave `" + std::string(option) + "` out";
-    }
-    for (const std::string_view begin : {"write for example ", "write "}) {
-        if (!help.starts_with(begin)) {
-            continue;
-        }
-        std::string value = help.substr(begin.size());
-        if (value.starts_with('`')) {
-            value = value.substr(1, value.find('`', 1) - 1);
-        }
-        return value.starts_with("--")
-                   ? help
-                   : std::string(begin) + "`" + std::string(option) + " " + printable(value) + "`";
-    }
-    return help;
-}
 
 std::optional<std::uint32_t> count_of_text(std::string_view text) {
     const auto count = text::number(text);
@@ -117,10 +139,11 @@ bool put_gpu_count(Applied& applied) {
     if (!count) {
         const bool is_swapped =
             colon != std::string::npos && count_of_text(applied.value.substr(0, colon));
-        return applied.refuse("it is [TYPE:]COUNT, and the count 1 or more",
-                              is_swapped ? "write " + applied.value.substr(colon + 1) + ":" +
-                                               applied.value.substr(0, colon)
-                                         : "write for example 2");
+        constexpr const char* kForm = "it is [TYPE:]COUNT, and the count 1 or more";
+        return is_swapped ? applied.refuse_for(kForm,
+                                               applied.value.substr(colon + 1) + ":" +
+                                                   applied.value.substr(0, colon))
+                          : applied.refuse(kForm);
     }
     resources.gpus_per_node = resources.gpus = resources.gpus_per_task = 0;
     resources.gpu_form.reset(); // as the Site says of the queue
@@ -134,30 +157,32 @@ template <std::optional<std::uint32_t> launchers::Resources::*kMember>
 bool put_number(Applied& applied) {
     const auto count = count_of_text(applied.value);
     if (!count) {
-        return applied.refuse("it is a count of 1 or more", "write for example 2");
+        return applied.refuse("it is a count of 1 or more");
     }
     applied.job.resources.*kMember = count;
     return true;
 }
 
-/// `16 giga` is 16G.
-std::string help_for_size(const std::string& text) {
+/// `16 giga` is 16G; empty: it is not known what is meant.
+std::string corrected_size(const std::string& text) {
     constexpr std::string_view kUnits = "KMGT";
     const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const std::size_t unit = std::min(text.find_first_not_of(' ', digits), text.size());
     if (digits == 0 || unit == text.size()) {
-        return "write for example 16G";
+        return {};
     }
     const auto letter = static_cast<char>(std::toupper(static_cast<unsigned char>(text[unit])));
     return kUnits.find(letter) == std::string_view::npos
-               ? "write for example 16G"
-               : "write " + text.substr(0, digits) + std::string(1, letter);
+               ? std::string()
+               : text.substr(0, digits) + std::string(1, letter);
 }
 
 bool put_gpu_memory(Applied& applied) {
     const auto bytes = schedulers::slurm_memory(applied.value);
     if (!bytes || *bytes == 0) {
-        return applied.refuse("it is a size, as for sbatch", help_for_size(applied.value));
+        constexpr const char* kForm = "it is a size, as for sbatch";
+        const std::string corrected = corrected_size(applied.value);
+        return corrected.empty() ? applied.refuse(kForm) : applied.refuse_for(kForm, corrected);
     }
     launchers::Resources& resources = applied.job.resources;
     resources.memory_per_node_bytes.reset();
@@ -187,7 +212,7 @@ bool put_hosts(Applied& applied) {
     const std::vector<std::string> hosts = hosts_of(applied.value);
     for (const std::string& host : hosts) {
         if (const auto complaint = launchers::check_host(host); !complaint.because.empty()) {
-            return applied.refuse(complaint.because, "write for example node1,node2");
+            return applied.refuse(complaint.because);
         }
     }
     applied.job.resources.*kMember = hosts;
@@ -205,10 +230,10 @@ bool put_counts(Applied& applied) {
         const std::string name(item.substr(0, colon));
         const auto complaint = kCheck(name);
         if (!complaint.because.empty()) {
-            return applied.refuse(complaint.because, complaint.help);
+            return applied.refuse(complaint.because);
         }
         if (!number) {
-            return applied.refuse("each item is NAME[:COUNT]", "write for example matlab:2");
+            return applied.refuse("each item is NAME[:COUNT]");
         }
         counts[name] = *number;
     }
@@ -229,7 +254,7 @@ bool put_no_requeue(Applied& applied) {
 bool put_open_mode(Applied& applied) {
     const bool appends = applied.value == "append";
     if (!appends && applied.value != "truncate") {
-        return applied.refuse("it is `append` or `truncate`", "write --open-mode=append");
+        return applied.refuse("it is `append` or `truncate`");
     }
     applied.job.append_output = appends;
     return true;
@@ -237,7 +262,7 @@ bool put_open_mode(Applied& applied) {
 
 bool put_begin(Applied& applied) {
     if (const auto complaint = launchers::check_begin(applied.value); !complaint.because.empty()) {
-        return applied.refuse(complaint.because, complaint.help);
+        return applied.refuse(complaint.because);
     }
     applied.job.begin = applied.value;
     return true;
@@ -249,8 +274,7 @@ bool put_oversubscribe(Applied& applied) {
     constexpr std::array kSharing{
         LaunchKind::kMpi, LaunchKind::kMpiBind, LaunchKind::kHorovod, LaunchKind::kOpenmp};
     if (!contains(kSharing, applied.job.launch.kind)) {
-        return applied.refuse("only ranks of MPI and threads of OpenMP share cores",
-                              std::string(kLeaveOut));
+        return applied.refuse_at_all("only ranks of MPI and threads of OpenMP share cores");
     }
     applied.job.launch.oversubscribe = true;
     return true;
@@ -259,7 +283,7 @@ bool put_oversubscribe(Applied& applied) {
 template <std::string Job::*kMember>
 bool put_text(Applied& applied) {
     applied.job.*kMember = applied.value;
-    return !applied.value.empty() || applied.refuse("it is empty", std::string(kLeaveOut));
+    return !applied.value.empty() || applied.refuse_at_all("it is empty");
 }
 
 struct Putter {
@@ -317,9 +341,8 @@ void apply_options(const GivenOptions& given, Job& job, Faults& faults) {
             continue;
         }
         const auto* const putter = std::ranges::find(kPutters, row.option, &Putter::option);
-        Applied applied{found->second, job};
+        Applied applied{row, found->second, job};
         if (!putter->put(applied)) {
-            applied.complaint.help = help_with_option(applied.complaint.help, row.option);
             faults.add(option_usage_fault(
                 problem(
                     "option-value",

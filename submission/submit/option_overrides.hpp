@@ -12,10 +12,11 @@ namespace cybele::submission {
 
 /// An option of sbatch that replaces a field of the Job for one submission.
 struct OptionOverride {
-    const char* names;       ///< `-G,--gpus`
-    const char* option;      ///< `--gpus`
-    const char* field;       ///< `resources.gpus`
-    const char* description; ///< for the help
+    const char* names;        ///< `-G,--gpus`
+    const char* option;       ///< `--gpus`
+    const char* field;        ///< `resources.gpus`
+    const char* description;  ///< for the help
+    const char* example = ""; ///< a value of it, for errors
     bool is_flag = false;
 };
 [[nodiscard]] std::span<const OptionOverride> option_overrides();

@@ -85,7 +85,7 @@ END
     refute_output --partial 'definition'
 }
 
-@test "values of a definition's arguments: from the line and a file; unknown ones are refused as by the reference" {
+@test "values of a definition's arguments: from the line and a file; unknown ones are refused as by Apptainer" {
     printf '%s\n' 'Bootstrap: localimage' 'From: base.sif' '%arguments' 'version=1' 'word=none' '%post' \
         "echo '{{ version }} {{ word }}' >/version" >args.def
     printf '%s\n' 'version=2' 'no argument' 'word = from the file' >values
@@ -165,7 +165,7 @@ END
     assert_output --partial '|   From: none.sif'
 }
 
-@test "an image becomes the base of one: a SIF, a folder, an archive; words in the reference's order are refused" {
+@test "an image becomes the base of one: a SIF, a folder, an archive; words in Apptainer's order are refused" {
     run -0 "$CYBELECTL" build base.sif -o copy.sif
     run -0 "$CYBELECTL" exec copy.sif sh -c 'echo $NINE'
     assert_output 91

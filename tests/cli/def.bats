@@ -20,7 +20,7 @@ teardown() {
     assert_output "good.def: no problems found"
 }
 
-@test "what the reference refuses ends with 3, with place, line, caret and remedy" {
+@test "what Apptainer refuses ends with 3, with place, line, caret and remedy" {
     run "$CYBELECTL" def check bad.def
     assert_equal "$status" 3
     assert_line "error[CD004]: '%enviroment' is not a section"
@@ -158,7 +158,7 @@ assert run["results"] and all(r["ruleId"] in known for r in run["results"])'
 
 @test "def check never reports an error and exits with 0, nor the other way round: every rule, in every form" {
     cp "$repo"/tests/cases/rules/*.def .
-    { printf 'Bootstrap: localimage\nFrom: /b\n%%post\n' && yes ': a line of a section that is longer than the reference reads' | head -1200; } >CD007.def
+    { printf 'Bootstrap: localimage\nFrom: /b\n%%post\n' && yes ': a line of a section that is longer than Apptainer reads' | head -1200; } >CD007.def
     printf 'Bootstrap: localimage\nFrom: /b\n%%post\necho a\0b\n' >CD011.def
     printf 'Bootstrap: localimage\nFrom: /b\n%%post\necho {{ a }}\n%%arguments\na=1\n' >CD027.def
     printf 'Bootstrap: localimage\nFrom: /b\n%%post\nexport A=$(f "a b" c)\necho $A\n' >CD107.def

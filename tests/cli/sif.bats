@@ -25,7 +25,7 @@ number_at() {
     od -An -t "u$3" -j "$2" -N "$3" "$1" | tr -d ' '
 }
 
-@test "list prints the reference's table" {
+@test "list prints Apptainer's table" {
     make_image
     run "$CYBELECTL" sif list app.sif
     assert_success

@@ -21,7 +21,7 @@ setup() {
 }
 teardown_file() { leave_place; }
 
-@test "the program lists an image of the reference" {
+@test "the program lists an image of Apptainer" {
     run ./made/list-and-verify reference.sif
     assert_success
     assert_line --regexp '^[0-9]+ FS [0-9]+ '

@@ -65,7 +65,7 @@ Bootstrap: scratch
     test -x bin/hello-app
 
 %appinstall tool-2
-    umask 022 # the reference's is 0002
+    umask 022 # Apptainer's is 0002
     pwd >where
 
 %runscript
@@ -79,7 +79,7 @@ files() {
         sha256sum "$f"; stat -c %a "$f"; done; find scif -type d | sort'
 }
 
-@test "the files of applications are the reference's, to the byte" {
+@test "the files of applications are Apptainer's, to the byte" {
     files theirs.sif >theirs.txt
     files ours.sif >ours.txt
     run diff theirs.txt ours.txt

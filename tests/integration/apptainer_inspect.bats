@@ -82,7 +82,7 @@ same() {
     same -l -d -r
 }
 
-# Our own builder does not make SCIF apps yet: an image of the reference with two of them.
+# Our own builder does not make SCIF apps yet: an image of Apptainer with two of them.
 @test "apps are shown as it shows them" {
     cat >>app.def <<'END'
 

@@ -84,7 +84,7 @@ seen() {
         grep -Ev '^(APT_CONFIG|PIP_[A-Z]*|[A-Za-z_]*(CA_BUNDLE|CAINFO|CA_CERTS|CERT_FILE)|[A-Za-z]*_(proxy|PROXY)|PROMPT_COMMAND|PS1|SHLVL|TERM|_)='
 }
 
-@test "%post sees what the base sets, as with the reference" {
+@test "%post sees what the base sets, as with Apptainer" {
     local file
     for file in /post /second-post; do
         seen theirs.sif "$file" >theirs.txt
@@ -130,7 +130,7 @@ flags() {
     "$CYBELECTL" exec ours-joined.sif cat /flags
 }
 
-@test "the shell of several %post is the last one that is named, as with the reference" {
+@test "the shell of several %post is the last one that is named, as with Apptainer" {
     assert_equal "$(flags '%post -c /bin/sh -u' '%post')" u
     assert_equal "$(flags '%post' '%post -c /bin/sh -u')" u
     assert_equal "$(flags '%post -c /bin/sh -u' '%post -c /bin/sh -f')" f

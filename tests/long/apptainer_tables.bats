@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# cybelectl by the name of Apptainer: the rows of the reference's own tables, by both programs.
+# cybelectl by the name of Apptainer: the rows of Apptainer's own tables, by both programs.
 # shellcheck disable=SC2030,SC2031,SC2154 # each case has a registry of its own; serve sets its port
 load ../parts/cases.bash
 
@@ -34,7 +34,7 @@ load ../parts/cases.bash
     compare more definitions
 }
 
-@test "both programs do the same: reported faults of the reference, mounts that are left out" {
+@test "both programs do the same: reported faults of Apptainer, mounts that are left out" {
     compare more 'regressions|mounts'
 }
 
@@ -128,7 +128,7 @@ load ../parts/cases.bash
     compare outside 'apps|words'
 }
 
-@test "both programs do the same: what a further reading of the reference's suites found" {
+@test "both programs do the same: what a further reading of Apptainer's suites found" {
     compare outside finds
 }
 

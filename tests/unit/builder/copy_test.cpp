@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of %files, as they were seen with the reference.
+// The rules of %files, as they were seen with Apptainer.
 #include "builder/files/copy.hpp"
 #include "support/encoding.hpp"
 #include "temporary.hpp"

@@ -53,7 +53,7 @@ const std::map<std::string, std::string> kShown = {
 /// What no agent of ours obeys: each is refused with the agents that read it.
 const std::set<std::string> kRefused = {
     "product", "user", "regcode", "productpgp", "registerurl", "modules", "confurl"};
-/// Refused by the parser: newer than the reference.
+/// Refused by the parser: newer than Apptainer.
 const std::set<std::string> kUnknown = {"target", "frontend", "filename", "buildargs"};
 /// Refused with an agent that cannot obey them.
 const std::set<std::string> kDeciding = {"fingerprints", "registry", "namespace"};
@@ -124,7 +124,7 @@ TEST_CASE("each header key has an effect, is refused, or a warning says that it 
     CHECK(numbered.said.find("'OtherURL1' has no effect") != std::string::npos);
 }
 
-TEST_CASE("what no agent of ours obeys is refused by those that the reference has read it") {
+TEST_CASE("what no agent of ours obeys is refused by those that Apptainer has read it") {
     Bench bench;
     for (const std::string& name : kRefused) {
         CAPTURE(name);

@@ -388,7 +388,7 @@ TEST_CASE("every rule of the table is used by a test") {
     CHECK(find_rule("CD999") == nullptr);
 }
 
-TEST_CASE("a build argument that nothing uses is refused, as the reference does") {
+TEST_CASE("a build argument that nothing uses is refused, as Apptainer does") {
     LintOptions options;
     options.parse.arguments = {{"a", "1"}};
     CHECK(find(lint_of(kLintHead, options), "CD027") != nullptr);

@@ -56,7 +56,7 @@ TEST_CASE("header values: comments, continuations, the last of equal keys") {
               .empty());
 }
 
-TEST_CASE("what panics in the reference is refused with its place") {
+TEST_CASE("what panics in Apptainer is refused with its place") {
     const Fault fault = first_fault("Bootstrap: localimage\nFrom: /a\\\n# note\n%post\n");
     CHECK(fault.where->line == 3);
     CHECK(first_fault("Bootstrap: localimage\nFrom: /a\\\n\nStage: x\n").where->line == 3);
@@ -117,7 +117,7 @@ TEST_CASE("stages: split anywhere, names, files from") {
     CHECK(d.stages[1].line == 6);
     CHECK(files_origin(d.stages[1].sections[0]).stage == "one");
     CHECK(first_fault(two + "%files from two\n /a\n").where->line == 7);
-    // The reference looks among all stages, this one and later ones too, whatever the first word.
+    // Apptainer looks among all stages, this one and later ones too, whatever the first word.
     CHECK(parse_definition(two + "Stage: me\n%files from me\n /a\n", "x"));
     CHECK_FALSE(parse_definition(two + "%files frm two\n /a\n", "x"));
     CHECK(parsed(two + "%files from a b\n /a\n").stages.size() == 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The reference's verdicts on recorded definition files (tests/cases/definitions).
+// Apptainer's verdicts on recorded definition files (tests/cases/definitions).
 #include "definitions/grammar/definition.hpp"
 #include "support/file.hpp"
 
@@ -11,7 +11,7 @@
 
 using namespace cybele;
 
-TEST_CASE("the parser agrees with the reference on every recorded definition file") {
+TEST_CASE("the parser agrees with Apptainer on every recorded definition file") {
     const std::filesystem::path cases = CYBELE_TESTS_DIR "/cases/definitions";
     const auto table = read_file(cases / "verdicts.tsv");
     REQUIRE(table);

@@ -56,7 +56,7 @@ Image opened_container(const fs::path& path) {
 
 } // namespace
 
-TEST_CASE("a container has the reference's objects in its order") {
+TEST_CASE("a container has Apptainer's objects in its order") {
     const auto dir = scratch();
     const auto container = make_root(dir.path() / "root");
     const auto path = dir.path() / "image.sif";

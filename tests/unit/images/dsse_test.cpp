@@ -14,7 +14,7 @@ TEST_CASE("the signed bytes are those of the protocol's own example") {
     CHECK(pre_authentication_encoding("", "") == "DSSEv1 0  0 ");
 }
 
-TEST_CASE("an envelope is written in the reference's order, and read again") {
+TEST_CASE("an envelope is written in Apptainer's order, and read again") {
     Envelope envelope;
     envelope.payload_type = kSifMetadataType;
     envelope.payload = "{}";

@@ -8,7 +8,7 @@
 using namespace cybele;
 using namespace cybele::images;
 
-TEST_CASE("the metadata object is printed as the reference prints it") {
+TEST_CASE("the metadata object is printed as Apptainer prints it") {
     Inspection inspection;
     inspection.labels = {{"b", "2"}, {"a", "<1> & \xE2\x80\xA8"}};
     inspection.definition = "Bootstrap: x\n\n";

@@ -150,7 +150,7 @@ TEST_CASE("by the name of Apptainer, the label of the builder is Apptainer's") {
     metadata.names_apptainer = true;
     root.write(metadata);
     const auto labels = root.labels();
-    CHECK(labels.at("org.label-schema.usage.apptainer.version") == kReferenceVersion);
+    CHECK(labels.at("org.label-schema.usage.apptainer.version") == kApptainerVersion);
     CHECK_FALSE(labels.contains("org.label-schema.usage.cybelectl.version"));
 }
 

@@ -61,7 +61,7 @@ void flip_in_file(const std::filesystem::path& path, std::uint64_t offset) {
 
 } // namespace
 
-TEST_CASE("the six legacy images of the reference are judged as it does") {
+TEST_CASE("the six legacy images of Apptainer are judged as it does") {
     const openpgp::Keyring keyring = signers();
     for (const Case& known : kCases) {
         CAPTURE(known.name);

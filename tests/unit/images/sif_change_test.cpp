@@ -187,7 +187,7 @@ TEST_CASE("entries that others left as they are keep their bytes") {
     CHECK(content(path) == bytes);
     REQUIRE(add_objects(path, {definition()}, kChangedAt).has_value());
     CHECK(content(path).substr(entry(5), 585) == bytes.substr(entry(5), 585));
-    CHECK(content(path)[entry(1) + kUsed] == 1); // as the reference writes it back
+    CHECK(content(path)[entry(1) + kUsed] == 1); // as Apptainer writes it back
 }
 
 TEST_CASE("another hard link sees the change, the mode stays") {

@@ -84,7 +84,7 @@ TEST_CASE("a link is to an object, to a group, or to nothing") {
     }
 }
 
-TEST_CASE("numbers have the reference's words, unknown ones too") {
+TEST_CASE("numbers have Apptainer's words, unknown ones too") {
     CHECK(data_type_name(DataType::kCryptoMessage) == "Cryptographic Message");
     CHECK(data_type_name(static_cast<DataType>(0x4fff)) == "Unknown");
     CHECK(fs_type_name(FsType::kEncryptedSquashfs) == "Encrypted squashfs");

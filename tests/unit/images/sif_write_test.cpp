@@ -27,7 +27,7 @@ std::vector<std::uint8_t> text_extra(const std::string& text) {
     return {text.begin(), text.end()};
 }
 
-/// As the generator of the reference's test images makes them.
+/// As the generator of Apptainer's test images makes them.
 NewImage reference(std::vector<NewObject> objects) {
     NewImage image;
     image.launch_script.clear();
@@ -61,7 +61,7 @@ NewImage one_group() {
     return reference({raw, root});
 }
 
-/// The reference's ext3 file, of which nearly all is zero: its length, then runs of bytes, each
+/// Apptainer's ext3 file, of which nearly all is zero: its length, then runs of bytes, each
 /// with its place and how often it is repeated; all in hexadecimal.
 std::string ext3() {
     std::istringstream runs(content(data("root.ext3.runs")));
@@ -96,7 +96,7 @@ NewImage with_digest(DataType type, const char* file) {
 
 } // namespace
 
-TEST_CASE("images come out as the reference writes them, to the byte") {
+TEST_CASE("images come out as Apptainer writes them, to the byte") {
     const struct {
         const char* sha256;
         std::function<NewImage()> make;
@@ -163,7 +163,7 @@ TEST_CASE("images come out as the reference writes them, to the byte") {
     }
 }
 
-TEST_CASE("adding an object gives the bytes that the reference gives") {
+TEST_CASE("adding an object gives the bytes that Apptainer gives") {
     const auto place = directory();
     const fs::path path = place.path() / "a.sif";
     write(path, one_group());

@@ -56,7 +56,7 @@ TEST_CASE("the first bytes of a file show whether the image is signed") {
     CHECK_FALSE(is_signed(std::string_view()));
 }
 
-TEST_CASE("the signed message is the reference's, to the byte") {
+TEST_CASE("the signed message is Apptainer's, to the byte") {
     const auto opened = Image::open(data("one-group-signed-dsse.sif"));
     REQUIRE(opened.has_value());
     const auto envelope = parse_envelope(opened->read_object(opened->descriptors()[2]).value());
@@ -65,7 +65,7 @@ TEST_CASE("the signed message is the reference's, to the byte") {
     CHECK(write_message(make_message(*opened, 1, digests).value()) == envelope->payload);
 }
 
-TEST_CASE("an image that the reference signed with two keys is verified with each") {
+TEST_CASE("an image that Apptainer signed with two keys is verified with each") {
     const fs::path path = data("one-group-signed-dsse.sif");
     for (const char* const key : {"ed25519-public.pem", "rsa-public.pem"}) {
         const auto verification = verify_image(path, {data(key)});
@@ -345,7 +345,7 @@ TEST_CASE("an envelope of another kind, an OpenPGP signature and rubbish do not 
     }
 }
 
-TEST_CASE("messages with other hashes of the reference are understood") {
+TEST_CASE("messages with other hashes of Apptainer are understood") {
     for (const char* const algorithm : {"sha224", "sha384", "sha512", "sha512_224", "sha512_256"}) {
         CAPTURE(algorithm);
         const auto opened = Image::open(data("one-group-signed-dsse.sif"));

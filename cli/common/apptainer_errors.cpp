@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/common/reference_errors.hpp"
+#include "cli/common/apptainer_errors.hpp"
 
 #include "support/quote.hpp"
 
@@ -14,8 +14,6 @@ namespace cybele::cli {
 
 namespace {
 
-enum class Verbs { kAny, kStart };
-
 /// Of the fault: `{detail}`, `{subject}`, `{other}`, `{message}`; `{abs}`, `{absother}`: subject
 /// and other as absolute paths. Of the subject: `{scheme}`, before its first colon; `{noscheme}`,
 /// after its `://`; `{part1}`, `{part2}`, before and after the colon, the first one made absolute;
@@ -28,7 +26,7 @@ struct KnownError {
     std::string_view detail = {}; ///< of the fault; empty: any
 };
 
-/// Without systemd as process 1 the reference has no cgroups.
+/// Without systemd as process 1 Apptainer has no cgroups.
 constexpr std::string_view kNoSystemd =
     "container creation failed: while applying cgroups config: cannot use cgroups - cannot use "
     "systemd cgroups manager, systemd not running as init on this host";
@@ -250,6 +248,17 @@ std::string filled(const KnownError& row, const Fault& fault) {
     return text;
 }
 
+/// Apptainer ends its commands for keys by an error that is not fatal.
+bool is_of_keys(std::string_view words) {
+    constexpr std::string_view kBegins[] = {"key import command failed",
+                                            "key export command failed",
+                                            "pull failed: ",
+                                            "push failed: ",
+                                            "search failed: "};
+    return std::ranges::any_of(
+        kBegins, [words](std::string_view begin) { return words.starts_with(begin); });
+}
+
 bool has_systemd() {
     std::error_code ignored;
     return std::filesystem::is_directory("/run/systemd/system", ignored);
@@ -257,16 +266,23 @@ bool has_systemd() {
 
 } // namespace
 
-std::optional<std::string> reference_error_text(const Fault& fault, bool is_start) {
+std::optional<ApptainerError> apptainer_error_of(const Fault& fault, Verbs verbs) {
     if (fault.is_warning) {
         return std::nullopt;
     }
     const auto* const row = std::ranges::find_if(kKnownErrors, [&](const KnownError& one) {
-        return one.id == fault.id && (one.verbs == Verbs::kAny || is_start) &&
+        return one.id == fault.id && (one.verbs == Verbs::kAny || verbs == Verbs::kStart) &&
                (one.detail.empty() || one.detail == fault.detail) &&
                (one.words != kNoSystemd || !has_systemd());
     });
-    return row == std::end(kKnownErrors) ? std::nullopt : std::optional(filled(*row, fault));
+    if (row == std::end(kKnownErrors)) {
+        return std::nullopt;
+    }
+    ApptainerError error;
+    error.words = filled(*row, fault);
+    error.is_fatal = !is_of_keys(error.words);
+    error.is_of_build = row->words.starts_with("While performing build");
+    return error;
 }
 
 std::string

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/key/reference_words.hpp"
+#include "cli/key/apptainer_words.hpp"
 
-#include "cli/common/reference_signatures.hpp"
+#include "cli/common/apptainer_signatures.hpp"
 #include "images/sif/types.hpp"
 #include "support/find.hpp"
 #include "support/json.hpp"
@@ -77,12 +77,12 @@ std::string key_material(const std::vector<std::string>& keys,
                         : "key material from '" + printable(keys.front()) + "'";
 }
 
-std::string reference_text(const images::Verification& verification,
+std::string apptainer_text(const images::Verification& verification,
                            const images::Image& image,
                            const std::vector<std::uint32_t>& asked) {
-    const std::string reason = reference_reason(verification);
+    const std::string reason = apptainer_reason(verification);
     if (!verification.is_verified &&
-        (reason == kReferenceLacksKey || reason == kReferenceLacksIssuer)) {
+        (reason == kApptainerLacksKey || reason == kApptainerLacksIssuer)) {
         return {};
     }
     std::string text;
@@ -109,7 +109,7 @@ std::string reference_text(const images::Verification& verification,
     return text;
 }
 
-std::string reference_json(const images::Verification& verification,
+std::string apptainer_json(const images::Verification& verification,
                            const images::Image* image,
                            const std::vector<std::uint32_t>& asked) {
     std::set<std::uint32_t> signatures;
@@ -145,7 +145,7 @@ std::string reference_json(const images::Verification& verification,
     return text;
 }
 
-Error reference_error(std::string_view failed, const Error& error) {
+Error apptainer_error(std::string_view failed, const Error& error) {
     std::vector<Fault> faults = error.faults();
     Fault& first = faults.front();
     const std::string begin = std::string(failed) + ": ";

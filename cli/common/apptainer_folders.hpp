@@ -12,7 +12,7 @@ namespace cybele::cli {
 
 /// Images of URIs, and what builds reuse, go into the folder of APPTAINER_CACHEDIR. Like there, a
 /// folder that cannot be written is not used. Nothing is changed by our own name.
-void use_reference_cache(Session& session);
+void use_apptainer_cache(Session& session);
 
 /// For a build by the name of Apptainer whose cache or store cannot be written: like there, it has
 /// one of its own, which goes with the result. Nothing where the usual cache serves.

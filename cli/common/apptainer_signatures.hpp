@@ -11,14 +11,14 @@
 /// What commands say of signatures by the name of Apptainer.
 namespace cybele::cli {
 
-/// What the reference finds before it reads signatures.
-inline constexpr std::string_view kReferenceLacksKey =
+/// What Apptainer finds before it reads signatures.
+inline constexpr std::string_view kApptainerLacksKey =
     "key material not provided for DSSE envelope signature";
-inline constexpr std::string_view kReferenceLacksIssuer =
+inline constexpr std::string_view kApptainerLacksIssuer =
     "x509: certificate signed by unknown authority";
 
 /// Why the image is not verified.
-[[nodiscard]] std::string reference_reason(const images::Verification& verification);
+[[nodiscard]] std::string apptainer_reason(const images::Verification& verification);
 
 /// Warns of a base whose signatures the keyring does not confirm; the build continues. Nothing is
 /// said of one without signatures.

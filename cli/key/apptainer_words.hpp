@@ -18,15 +18,15 @@ namespace cybele::cli {
 
 /// The signers, then a table of the objects (of `asked`, where it names some), or why the image is
 /// not verified.
-[[nodiscard]] std::string reference_text(const images::Verification& verification,
+[[nodiscard]] std::string apptainer_text(const images::Verification& verification,
                                          const images::Image& image,
                                          const std::vector<std::uint32_t>& asked);
 /// `image`: null where it cannot be read.
-[[nodiscard]] std::string reference_json(const images::Verification& verification,
+[[nodiscard]] std::string apptainer_json(const images::Verification& verification,
                                          const images::Image* image,
                                          const std::vector<std::uint32_t>& asked);
 
 /// "Failed to sign container: integrity: object not found".
-[[nodiscard]] Error reference_error(std::string_view failed, const Error& error);
+[[nodiscard]] Error apptainer_error(std::string_view failed, const Error& error);
 
 } // namespace cybele::cli

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/common/reference_signatures.hpp"
+#include "cli/common/apptainer_signatures.hpp"
 
 #include "images/sif/sif.hpp"
 #include "images/signatures/signed.hpp"
@@ -12,15 +12,15 @@
 
 namespace cybele::cli {
 
-std::string reference_reason(const images::Verification& verification) {
+std::string apptainer_reason(const images::Verification& verification) {
     const auto lacks = [&verification](images::SignerGap gap) {
         return contains(verification.groups, gap, &images::GroupState::gap);
     };
     if (lacks(images::SignerGap::kAnyPemKey)) {
-        return std::string(kReferenceLacksKey);
+        return std::string(kApptainerLacksKey);
     }
     if (lacks(images::SignerGap::kIssuer)) {
-        return std::string(kReferenceLacksIssuer);
+        return std::string(kApptainerLacksIssuer);
     }
     for (const images::SignatureState& state : verification.signatures) {
         if (!state.is_valid && state.gap == images::SignerGap::kPgpKey) {
@@ -46,13 +46,13 @@ void warn_of_signatures(const Session& session, const std::filesystem::path& bas
     request.now = Session::clock();
     request.use_default_keyrings = true;
     const auto trust = images::load_trust(request, session.environment);
-    std::string reason(kReferenceLacksKey);
+    std::string reason(kApptainerLacksKey);
     if (trust) {
         const auto found = images::verify_signatures(*image, *trust, images::Selection(), {});
         if (found && found->is_verified) {
             return;
         }
-        reason = found ? reference_reason(*found) : found.error().faults().front().message;
+        reason = found ? apptainer_reason(*found) : found.error().faults().front().message;
     }
     session.warn_as_apptainer("integrity: " + reason);
     session.warn_as_apptainer("Bootstrap image could not be verified, but build will continue.");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/common/reference_folders.hpp"
+#include "cli/common/apptainer_folders.hpp"
 
 #include "cli/common/image_store.hpp"
 #include "registry/cache/cache.hpp"
@@ -13,7 +13,7 @@ namespace cybele::cli {
 
 namespace fs = std::filesystem;
 
-void use_reference_cache(Session& session) {
+void use_apptainer_cache(Session& session) {
     if (!session.is_apptainer()) {
         return;
     }

@@ -11,11 +11,11 @@
 
 namespace cybele::cli {
 
-/// What a build by the name of Apptainer reports: the reference's lines, in its order.
-class ReferenceBuild {
+/// What a build by the name of Apptainer reports: Apptainer's lines, in its order.
+class ApptainerBuild {
 public:
     /// `updated`: the sandbox that is updated, if any.
-    ReferenceBuild(const Session& session,
+    ApptainerBuild(const Session& session,
                    bool makes_sandbox,
                    std::string updated,
                    bool fixes_permissions)

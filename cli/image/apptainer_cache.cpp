@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/image/reference_cache.hpp"
+#include "cli/image/apptainer_cache.hpp"
 
 #include "cli/common/date_text.hpp"
 #include "cli/common/image_store.hpp"
@@ -137,19 +137,20 @@ bool is_image_type(std::string_view type) {
            std::ranges::any_of(kCacheTypes, [&](const auto& row) { return row.type == type; });
 }
 
-std::vector<std::string>
-read_cache_types(const Session& session, const std::vector<std::string>& lists, bool warns) {
+std::vector<std::string> read_cache_types(const Session& session,
+                                          const std::vector<std::string>& lists,
+                                          UnknownTypes unknown) {
     std::vector<std::string> types;
     for (const std::string& list : lists) {
         for (const std::string_view type : text::split_terminated(list, ',')) {
-            if (warns && !is_image_type(type) && type != kBlobs) {
+            if (unknown == UnknownTypes::kWarned && !is_image_type(type) && type != kBlobs) {
                 Fault fault;
                 fault.code = ErrorCode::kInput;
                 fault.set(problem("cache-type-unknown",
                                   "the cache has no type '" + printable(std::string(type)) + "'"));
                 fault.because = "the types are library, oci-tmp, shub, blob, net, oras and all";
                 fault.help = "leave out --type for all of them";
-                fault.is_warning = true; // as with the reference, such a type is empty
+                fault.is_warning = true; // as with Apptainer, such a type is empty
                 session.note({fault});
             }
             types.emplace_back(type);
@@ -158,7 +159,7 @@ read_cache_types(const Session& session, const std::vector<std::string>& lists, 
     return types;
 }
 
-Result<void> check_reference_cache(const Session& session) {
+Result<void> check_apptainer_cache(const Session& session) {
     const std::string chosen = session.environment.get_or(
         "APPTAINER_CACHEDIR", session.environment.get_or("SINGULARITY_CACHEDIR", ""));
     std::error_code failed;
@@ -173,7 +174,7 @@ Result<void> check_reference_cache(const Session& session) {
 }
 
 Result<int>
-list_reference_cache(const Session& session, bool is_long, const std::vector<std::string>& types) {
+list_apptainer_cache(const Session& session, bool is_long, const std::vector<std::string>& types) {
     CYBELE_TRY(const auto images, uri_images(session, types));
     CYBELE_TRY(const Cache cache, open_cache(session));
     const bool has_parts = has_cache_type(types, kBlobs);
@@ -230,8 +231,8 @@ list_reference_cache(const Session& session, bool is_long, const std::vector<std
 
 namespace {
 
-/// Where the reference keeps its files; the names of ours are another matter.
-fs::path reference_cache_folder(const Session& session) {
+/// Where Apptainer keeps its files; the names of ours are another matter.
+fs::path apptainer_cache_folder(const Session& session) {
     const std::string chosen = session.environment.get_or(
         "APPTAINER_CACHEDIR", session.environment.get_or("SINGULARITY_CACHEDIR", ""));
     return (chosen.empty() ? session.environment.home() / ".apptainer" : fs::path(chosen)) /
@@ -241,7 +242,7 @@ fs::path reference_cache_folder(const Session& session) {
 } // namespace
 
 Result<void>
-tell_reference_cleaning(const Session& session, int days, const std::vector<std::string>& types) {
+inform_of_cleaning(const Session& session, int days, const std::vector<std::string>& types) {
     std::vector<std::string> parts = types;
     if (types.empty() || contains(types, "all")) {
         parts = {kBlobs.data(), "library", "oci-tmp", "shub", "oras", "net"};
@@ -270,7 +271,7 @@ tell_reference_cleaning(const Session& session, int days, const std::vector<std:
         if (is_empty) {
             session.inform_as_apptainer(
                 "No cached files to remove at " +
-                printable((reference_cache_folder(session) / type).native()));
+                printable((apptainer_cache_folder(session) / type).native()));
         }
         for (const std::string& entry : entries) {
             session.inform_as_apptainer(fmt::format("Removing {} cache entry: {}", type, entry));
@@ -280,7 +281,7 @@ tell_reference_cleaning(const Session& session, int days, const std::vector<std:
 }
 
 Result<void>
-clean_reference_images(const Session& session, int days, const std::vector<std::string>& types) {
+clean_apptainer_images(const Session& session, int days, const std::vector<std::string>& types) {
     CYBELE_TRY(const auto images, uri_images(session, types));
     const std::int64_t now = Session::clock();
     std::string last;
@@ -296,7 +297,7 @@ clean_reference_images(const Session& session, int days, const std::vector<std::
     return {};
 }
 
-Result<void> clean_reference_layers(const Session& session, int days) {
+Result<void> clean_apptainer_layers(const Session& session, int days) {
     CYBELE_TRY(const auto layers, stored_layers(session));
     const std::int64_t now = Session::clock();
     for (const registry::LayerFile& one : layers) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "cli/common/reference_build.hpp"
+#include "cli/common/apptainer_build.hpp"
 
-#include "cli/common/reference_signatures.hpp"
+#include "cli/common/apptainer_signatures.hpp"
 #include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -17,18 +17,18 @@ namespace cybele::cli {
 
 namespace {
 
-/// The lines of a build that the reference has, too: a row for each kind of step.
-struct ReferenceLine {
+/// The lines of a build that Apptainer has, too: a row for each kind of step.
+struct ApptainerLine {
     std::string_view step; ///< how ours begins
     std::string_view text;
 };
-constexpr ReferenceLine kScripts[] = {{"%pre", "Running pre scriptlet"},
+constexpr ApptainerLine kScripts[] = {{"%pre", "Running pre scriptlet"},
                                       {"%setup", "Running setup scriptlet"},
                                       {"%post", "Running post scriptlet"},
                                       {"%appinstall", "Running post scriptlet"},
                                       {"%test", "Running testscript"}};
-/// In the order in which the reference adds them.
-constexpr ReferenceLine kMetadata[] = {{"help", "Adding help info"},
+/// In the order in which Apptainer adds them.
+constexpr ApptainerLine kMetadata[] = {{"help", "Adding help info"},
                                        {"labels", "Adding labels"},
                                        {"environment", "Adding environment to container"},
                                        {"startscript", "Adding startscript"},
@@ -58,7 +58,7 @@ void tell_build_starts(const Session& session) {
     is_told = true;
 }
 
-void ReferenceBuild::phase(const std::string& name, const std::string& value) {
+void ApptainerBuild::phase(const std::string& name, const std::string& value) {
     if (name != "planned" || !session_->prints_info) {
         return;
     }
@@ -90,11 +90,11 @@ void ReferenceBuild::phase(const std::string& name, const std::string& value) {
     enter(0);
 }
 
-bool ReferenceBuild::is_updated() const {
+bool ApptainerBuild::is_updated() const {
     return !updated_.empty() && at_ + 1 == stages_.size();
 }
 
-void ReferenceBuild::enter(std::size_t stage) {
+void ApptainerBuild::enter(std::size_t stage) {
     at_ = stage;
     has_base_ = false;
     has_metadata_ = false;
@@ -118,13 +118,13 @@ void ReferenceBuild::enter(std::size_t stage) {
 }
 
 /// As it is written; of an image that is named on the command line its path there.
-std::string ReferenceBuild::shown_base() const {
+std::string ApptainerBuild::shown_base() const {
     const std::string& from = stages_[at_].from;
     const std::string& word = session_->words.empty() ? from : session_->words.back();
     return word.ends_with("/" + from) ? word : from;
 }
 
-void ReferenceBuild::tell_base() {
+void ApptainerBuild::tell_base() {
     if (has_base_ || at_ >= stages_.size()) {
         return;
     }
@@ -144,7 +144,7 @@ void ReferenceBuild::tell_base() {
     }
 }
 
-void ReferenceBuild::tell_metadata() {
+void ApptainerBuild::tell_metadata() {
     if (has_metadata_ || at_ >= stages_.size()) {
         return;
     }
@@ -157,7 +157,7 @@ void ReferenceBuild::tell_metadata() {
     }
 }
 
-void ReferenceBuild::tell_copies(std::string_view step) {
+void ApptainerBuild::tell_copies(std::string_view step) {
     for (const PlannedStep& one : stages_[at_].steps) {
         for (const std::string& copy : one.name == step ? one.copies : std::vector<std::string>()) {
             session_->inform_as_apptainer("Copying " + printable(copy));
@@ -165,7 +165,7 @@ void ReferenceBuild::tell_copies(std::string_view step) {
     }
 }
 
-bool ReferenceBuild::runs_scripts() const {
+bool ApptainerBuild::runs_scripts() const {
     return std::ranges::any_of(stages_, [](const PlannedStage& stage) {
         const auto has = [&stage](std::string_view section) {
             return contains(stage.sections, section);
@@ -174,12 +174,12 @@ bool ReferenceBuild::runs_scripts() const {
     });
 }
 
-void ReferenceBuild::tell_pack() {
+void ApptainerBuild::tell_pack() {
     session_->inform_as_apptainer(makes_sandbox_ ? "Creating sandbox directory..."
                                                  : "Creating SIF file...");
 }
 
-void ReferenceBuild::tell_rest() {
+void ApptainerBuild::tell_rest() {
     for (; at_ < stages_.size(); enter(at_ + 1)) {
         tell_base();
         for (const PlannedStep& one : stages_[at_].steps) {
@@ -190,7 +190,7 @@ void ReferenceBuild::tell_rest() {
     tell_pack();
 }
 
-void ReferenceBuild::step(const builder::StepEvent& event) {
+void ApptainerBuild::step(const builder::StepEvent& event) {
     using Kind = builder::StepEvent::Kind;
     if (!session_->prints_info || stages_.empty() || event.kind == Kind::kNote) {
         return;
