@@ -306,7 +306,7 @@ private:
                  node.mark,
                  problem("field-missing", "'" + name + "' is missing"),
                  "'" + std::string(table.title) + "' needs it: " + std::string(field->description),
-                 "add `" + name + ": " + example_of(*field->shape) + "`");
+                 "add `" + name + ": " + example_of(*field) + "`");
         }
     }
 

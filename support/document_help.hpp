@@ -12,6 +12,7 @@ namespace cybele::document {
 
 /// A value of that shape, as it may be written.
 [[nodiscard]] std::string example_of(const Shape& shape);
+[[nodiscard]] std::string example_of(const Field& field);
 
 /// What to write in place of a value of another kind: a text for a list, a list for a map, …
 [[nodiscard]] std::string

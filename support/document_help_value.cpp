@@ -53,13 +53,13 @@ std::string example_map(const Table& table, std::string_view first) {
         }
         const bool is_given = !first.empty() && text.empty();
         text += (text.empty() ? "" : ", ") + std::string(field->name) + ": " +
-                (is_given ? std::string(first) : example_of(*field->shape));
+                (is_given ? std::string(first) : example_of(*field));
     }
     if (text.empty() && table.rest != nullptr) {
         return "{name: " + example_of(*table.rest) + "}";
     }
     if (text.empty() && !table.fields.empty()) {
-        text = std::string(table.fields[0].name) + ": " + example_of(*table.fields[0].shape);
+        text = std::string(table.fields[0].name) + ": " + example_of(table.fields[0]);
     }
     return "{" + text + "}";
 }
@@ -292,6 +292,11 @@ std::string example_of(const Shape& shape) {
         return "[echo, hello]";
     }
     return {};
+}
+
+std::string example_of(const Field& field) {
+    const bool is_folder = field.shape->type == Type::kPath && field.name.ends_with("dir");
+    return is_folder ? "path/to/folder" : example_of(*field.shape);
 }
 
 std::string

@@ -149,7 +149,16 @@ namespace {
 /// Seconds of a unit by another name, "minutes", "Hours", "day", "sec"; 0: it is none.
 std::int64_t seconds_of(std::string_view rest) {
     constexpr std::pair<std::string_view, std::int64_t> kNames[] = {
-        {"sec", 1}, {"min", 60}, {"h", 3600}, {"d", 86400}, {"w", 604800}, {"m", 60}, {"s", 1}};
+        {"sec", 1},
+        {"min", 60},
+        {"h", 3600},
+        {"d", 86400},
+        {"w", 604800},
+        {"mo", 0}, // months and milliseconds: not known here
+        {"ms", 0},
+        {"mil", 0},
+        {"m", 60},
+        {"s", 1}};
     skip_blanks(rest);
     const std::string lower = text::lowered(rest);
     if (lower.find_first_not_of("abcdefghijklmnopqrstuvwxyz") != std::string::npos) {

@@ -48,6 +48,11 @@ Result<Poll> whole_queue(Cluster& cluster) {
     return poll;
 }
 
+/// Whether the object exists, also where the Bridge serves its namespace no longer.
+Result<bool> has_object(ServerSession& server, const RecordOwner& record, const SeenJob& job) {
+    return record.object.empty() ? Result<bool>(false) : server.exists(record.object, job.token);
+}
+
 /// Jobs of one account, of which a record below one of its work folders says whose they are.
 Result<void> add_orphans(const ServiceRequest& request,
                          const launchers::BridgeAccount& row,
@@ -66,14 +71,10 @@ Result<void> add_orphans(const ServiceRequest& request,
         if (!may_be_orphan(record, self)) {
             continue;
         }
-        if (!record.object
-                 .empty()) { // it may exist, although the Bridge serves its namespace no longer
-            CYBELE_TRY(const bool is_there, server.exists(record.object, job.token));
-            if (is_there) {
-                continue;
-            }
+        CYBELE_TRY(const bool is_there, has_object(server, record, job));
+        if (!is_there) {
+            orphans.push_back({job.id, job.owner, job.token, record.object, job.native});
         }
-        orphans.push_back({job.id, job.owner, job.token, record.object, job.native});
     }
     return {};
 }

@@ -92,13 +92,14 @@ Value queue_value(const Rendering& rendering) {
         return {};
     }
     const bool is_good = is_carried(rendering, queue);
+    const bool are_several = queue.find(',') != std::string::npos;
     if (!is_good) {
-        rendering.faults.add(
-            launchers::fault_at_queue(*rendering.input.job,
-                                      rendering.input.site,
-                                      problem("directive-quotes", refusal(rendering, queue)),
-                                      std::string(kNoQuotes),
-                                      std::string(kPlainWords)));
+        rendering.faults.add(launchers::fault_at_queue(
+            *rendering.input.job,
+            rendering.input.site,
+            problem("directive-quotes", refusal(rendering, queue)),
+            are_several ? "only Slurm chooses among several queues" : std::string(kNoQuotes),
+            are_several ? "name one queue" : std::string(kPlainWords)));
     }
     return {is_good ? grouped(rendering, queue) : std::string()};
 }

@@ -101,10 +101,10 @@ Result<void> resolve_dependencies(JobInput& input,
             kept.push_back({entry->id, after.when});
         }
     }
+    all = std::move(kept); // without those in error, which a further check would report again
     if (faults.has_errors()) {
         return fail(faults.take());
     }
-    all = std::move(kept);
     return {};
 }
 

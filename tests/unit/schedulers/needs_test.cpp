@@ -341,6 +341,23 @@ TEST_CASE("values that a directive cannot carry are refused, in Slurm blanks are
           std::string::npos);
 }
 
+TEST_CASE("several queues are Slurm's alone, and the help of the others says so") {
+    launchers::Job job = job_of(std::string(kNeedsHead));
+    job.queue = "short,long";
+    RenderInput input;
+    input.job = &job;
+    input.image = "a.sif";
+    input.dialect = "slurm";
+    CHECK(render_script(input)->text.find("#SBATCH --partition=short,long\n") != std::string::npos);
+    for (const char* dialect : {"torque", "pbspro", "slurm-torque"}) {
+        CAPTURE(dialect);
+        input.dialect = dialect;
+        const auto script = render_script(input);
+        REQUIRE_FALSE(script.has_value());
+        CHECK(script.error().faults().front().help == "name one queue");
+    }
+}
+
 TEST_CASE(
     "an output below the home is refused where a directive names it, else the shell finds it") {
     launchers::Job job = job_of(std::string(kNeedsHead));

@@ -65,6 +65,10 @@ TEST_CASE("a name stands for the job that was submitted last under it") {
     CHECK(place.ids(place.input("", "afternotok:prepare:other,after:9")) ==
           "failed:12 failed:13 started:9 ");
     CHECK(place.ids(place.input("after: [{job: none}]\n")) == "no job of this name was submitted");
+    auto unknown = place.input("after: [{job: none}, {job: prepare}]\n");
+    CHECK_FALSE(submission::resolve_dependencies(
+        unknown, place.environment, submission::read_connection("").value()));
+    CHECK(unknown.job.after.size() == 1); // a later check has nothing to say of the other one
     CHECK(place.ids(place.input("after: [{job: prepare}]\n"), "elsewhere") ==
           "no job of this name was submitted");
 }

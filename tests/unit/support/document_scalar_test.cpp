@@ -56,8 +56,17 @@ TEST_CASE("durations") {
     CHECK(suggest_duration("1-12:30") == "1 d 12 h 30 min");
     CHECK(suggest_duration("00:00:90") == "1 min 30 s");
     CHECK(suggest_duration("1:90:00") == "2 h 30 min");
-    for (const char* text :
-         {"30", "1:30", "soon", "1.5", "00:00:00", "-1", "1-2-3", "999999999:00:00", "0.01 s"}) {
+    for (const char* text : {"30",
+                             "1:30",
+                             "soon",
+                             "1.5",
+                             "00:00:00",
+                             "-1",
+                             "1-2-3",
+                             "999999999:00:00",
+                             "0.01 s",
+                             "5 ms",
+                             "1 month"}) {
         CAPTURE(text);
         CHECK(suggest_duration(text).empty());
     }
