@@ -68,10 +68,13 @@ function(cybele_inline_sparingly)
     endif()
 endfunction()
 
-# cybele_single(AREA TARGET): without optimization and warnings where tests/mutate changes one source after the other.
+# cybele_single(AREA TARGET): without optimization and warnings, and the headers of libraries compiled once, where tests/mutate
+# changes one source after the other.
 function(cybele_single area target)
     if(area STREQUAL CYBELE_SINGLE)
         target_compile_options(${target} PRIVATE -O0 -w)
+        target_precompile_headers(${target} PRIVATE <algorithm> <array> <charconv> <chrono> <filesystem> <fmt/format.h>
+            <functional> <map> <memory> <optional> <set> <span> <string> <string_view> <tl/expected.hpp> <vector>)
     endif()
 endfunction()
 
