@@ -142,16 +142,21 @@ Result<void> ServerSession::each_of(const std::string& path,
     return {};
 }
 
-Result<Object> ServerSession::object(const std::string& place) {
-    const std::string plain = without_kind(place);
-    if (!is_place_text(plain)) {
-        return fail(ErrorCode::kUsage,
-                    problem("bridge-object-name-invalid",
-                            "'" + printable(place) + "' is not the name of an object"),
-                    "an object is named as NAMESPACE/NAME, an ordinary Job also as "
-                    "job/NAMESPACE/NAME",
-                    "write it like physics/lolcow");
+Result<void> check_place(const std::string& place) {
+    if (is_place_text(without_kind(place))) {
+        return {};
     }
+    return fail(ErrorCode::kUsage,
+                problem("bridge-object-name-invalid",
+                        "'" + printable(place) + "' is not the name of an object"),
+                "an object is named as NAMESPACE/NAME, an ordinary Job also as "
+                "job/NAMESPACE/NAME",
+                "write it like physics/lolcow");
+}
+
+Result<Object> ServerSession::object(const std::string& place) {
+    CYBELE_CHECK(check_place(place));
+    const std::string plain = without_kind(place);
     const bool is_job = plain != place;
     const std::size_t slash = plain.find('/');
     for (const std::string& path : collections(plain.substr(0, slash))) {

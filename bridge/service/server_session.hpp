@@ -61,5 +61,7 @@ inline constexpr std::string_view kOrdinaryJob = "job/";
 
 /// Whether the text is NAMESPACE/NAME of an object.
 [[nodiscard]] bool is_place_text(const std::string& text);
+/// kUsage for a text that names no object; `job/NAMESPACE/NAME` is an ordinary Job.
+[[nodiscard]] Result<void> check_place(const std::string& place);
 
 } // namespace cybele::bridge

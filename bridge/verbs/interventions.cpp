@@ -14,6 +14,7 @@
 namespace cybele::bridge {
 
 Result<void> accept_object(const ServiceRequest& request, const std::string& place) {
+    CYBELE_CHECK(check_place(place));
     CYBELE_TRY(const std::unique_ptr<ServerSession> server, ServerSession::open(request));
     CYBELE_TRY(const Object object, server->object(place));
     const Condition* accepted = object.status.find("Accepted");
@@ -40,6 +41,7 @@ Result<void> accept_object(const ServiceRequest& request, const std::string& pla
 }
 
 Result<Object> forget_object(const ServiceRequest& request, const std::string& place) {
+    CYBELE_CHECK(check_place(place));
     CYBELE_TRY(const std::unique_ptr<ServerSession> server, ServerSession::open(request));
     CYBELE_TRY(Object object, server->object(place));
     if (object.deleted == 0) {

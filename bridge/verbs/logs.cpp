@@ -202,6 +202,7 @@ Result<launchers::BridgeAccount> row_of(const ServiceRequest& service, const Obj
 }
 
 Result<void> show_logs(const ServiceRequest& service, const LogsRequest& request) {
+    CYBELE_CHECK(check_place(request.place));
     CYBELE_TRY(const std::unique_ptr<ServerSession> server, ServerSession::open(service));
     CYBELE_TRY(Object object, server->object(request.place));
     return show_logs_of(*server, service, request, std::move(object));

@@ -73,17 +73,14 @@ struct RunPlace {
     fs::path record;
     std::string output;
     std::string errors;           ///< empty: they are in `output`
-    const Entry* entry = nullptr; ///< what the journal knows of it
+    const Entry* entry = nullptr; ///< what the journal and the record of its element say of it
 };
 
 void add_record(const RunPlace& place, Run& run) {
     const auto record = read_exit_record(place.record).value_or(std::optional<ExitRecord>());
-    const std::string told =
-        place.entry == nullptr ? "unknown" : std::string(state_text(place.entry->state));
-    const std::string code = place.entry == nullptr || place.entry->code < 0
-                                 ? std::string()
-                                 : std::to_string(place.entry->code);
-    run.values.emplace_back("state", record ? record->state : told);
+    const Entry& known = *place.entry;
+    const std::string code = known.code < 0 ? std::string() : std::to_string(known.code);
+    run.values.emplace_back("state", record ? record->state : std::string(state_text(known.state)));
     run.values.emplace_back("code", record ? std::to_string(record->code) : code);
     run.values.emplace_back("wall", record ? std::to_string(record->end - record->start) : "");
 }
@@ -296,8 +293,12 @@ Result<std::vector<Run>> runs_of(const Entry& job, const std::vector<Entry>& ele
     }
     const KnownSweep sweep = sweep_of(job);
     std::vector<RunPlace> places;
+    const std::vector<Entry> rows = packed_rows(job);
     if (sweep.pack > 0) {
         places = packed_places(job, sweep);
+        for (std::size_t at = 0; at < places.size(); ++at) {
+            places[at].entry = &rows[at];
+        }
     } else {
         for (const Entry& element : elements) {
             const std::string row = element.is_element ? std::to_string(element.index) : "";

@@ -4,6 +4,7 @@
 #include "submission/submit/runs.hpp"
 #include "support/file.hpp"
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -88,6 +89,30 @@ TEST_CASE("runs: a printed key with the name of a column has one of its own") {
     REQUIRE(alone);
     CHECK(alone->front().value("row").empty());
     CHECK(alone->front().value("printed.row") == "5");
+}
+
+TEST_CASE("runs: a packed row without a record has the state that `--elements` shows") {
+    const TempDirectory directory = TempDirectory::make("/tmp", "cybele-test").value();
+    REQUIRE(
+        write_file(directory.path() / "job.json",
+                   R"({"sweep": {"names": ["lr"], "rows": [["1"], ["2"], ["3"]], "pack": 3}})"));
+    REQUIRE(std::filesystem::create_directories(directory.path() / "0"));
+    REQUIRE(write_file(directory.path() / "0" / "output", "out-0\n")); // it began
+    Entry job;
+    job.id = "7";
+    job.scheduler = "slurm";
+    job.record = directory.path().native();
+    job.state = submission::State::kFailed;
+    job.ended = 100;
+    const auto runs = runs_of(job, {job});
+    REQUIRE(runs);
+    REQUIRE(runs->size() == 3);
+    const auto rows = submission::packed_rows(job);
+    for (std::size_t at = 0; at < rows.size(); ++at) {
+        CHECK((*runs)[at].value("state") == submission::state_text(rows[at].state));
+    }
+    CHECK(runs->front().value("state") == "lost");
+    CHECK(runs->back().value("state") == "failed");
 }
 
 TEST_CASE("runs: a table has every column in the order of its first appearance") {
