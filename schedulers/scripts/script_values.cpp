@@ -220,7 +220,9 @@ void add_launch(const Rendering& rendering, Values& values) {
     values["launcher"] = wrapped(words, 14);
     values["once-a-node"] = command_of(once_a_node(plan, *plan.starter));
     values["hosts-option"] = is_openmpi ? "--hostfile" : "-f";
-    values["checks-nodes"] = plan.nodes > 1 && rendering.input.job->image.has_value();
+    // The probe starts in the image on each node: where there is one, it is the check.
+    values["checks-nodes"] =
+        plan.nodes > 1 && rendering.input.job->image.has_value() && plan.probe.empty();
     values["probe"] = plan.probe.empty() ? Value() : Value(plan.probe);
 }
 

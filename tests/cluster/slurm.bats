@@ -87,6 +87,24 @@ EOF
     assert_file_contains blind.txt 'its environment was cleared'
 }
 
+@test "an image that the second node does not have stops the job before any rank" {
+    local launcher
+    cp hello-mpi.sif /tmp/first.sif
+    slurm ssh n1 "cp '$place/hello-mpi.sif' /tmp/first.sif" # each node has its own /tmp
+    for launcher in mpirun srun; do
+        mpi_job "first-$launcher" ", launcher: $launcher"
+        sed -i 's|^image: .*|image: /tmp/first.sif|' "first-$launcher.yaml"
+        "$CYBELECTL" job render "first-$launcher.yaml" --scheduler slurm -o "first-$launcher.sh"
+        run slurm sbatch --ignore-pbs --wait "first-$launcher.sh"
+        assert_equal "$status" 1
+        cat "first-$launcher"-*.out "first-$launcher"-*.err >first.txt
+        cat first.txt
+        assert_file_contains first.txt '^error: the container did not start on a node'
+        assert_file_contains first.txt "^because: .*/tmp/first.sif"
+        assert_equal "$(grep -c '^rank ' first.txt)" 0
+    done
+}
+
 @test "sbatch --wait gives the program's exit code" {
     write_job three 'command: [sh, -c, exit 3]' 'resources: {time: 1 min}' 'queue: batch'
     "$CYBELECTL" job render three.yaml --scheduler slurm -o three.sh

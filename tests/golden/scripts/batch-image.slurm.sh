@@ -32,22 +32,21 @@ END-OF-SCRIPT
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the job was submitted there' 'submit from a shared file system'
-    [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # jobs that this one submits have their own
+    [ -z "${CYBELE_JOB:-$2}" ] || : "${record:=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}}"
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not for jobs that this one submits
 }
 
 start_once() { # ID of the job
     local first file=$record/started/id # with `set -C` only the first job can create it
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
+    [ -n "${CYBELE_JOB:+$1}" ] && (umask 077 && mkdir -p -- "$record/started") || return 0
     (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
-    read -r first <"$file" || : # still empty: the disk was full, and the job runs
-    if [ "${first:-$1}" != "$1" ]; then
-        echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
-        record='' && exit 0 # the first one runs, and writes the record
-    fi
+    read -r first <"$file" || : # still empty: the disk was full
+    [ "${first:-$1}" != "$1" ] || return 0
+    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
+    record='' && exit 0 # the first one writes the record
 }
 
-use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that is here
+use_image() { # FILE PROGRAM...: the first program that is here is the runtime
     image=$1
     runtime=$(command -v "${@:2}" | head -n 1) || refuse "there is no container runtime on $here" \
         "looked for ${*:2}" 'install one, or name it in the Site (runtime)'
@@ -55,7 +54,7 @@ use_image() { # FILE PROGRAM...: sets image, and runtime: the first program that
         'it is not there, or not readable' 'move it to a shared file system'
 }
 
-set_variables() { # NAME=VALUE...: for this script, and by options for the container
+set_variables() { # NAME=VALUE...: here and in the container
     export "${@?}" # the ? is for shellcheck
     options+=("${@/#/--env=}")
 }
@@ -104,9 +103,10 @@ fi
 # Ranks in user namespaces of their own may not copy from each other's memory (cma), or open each
 # other's files by /proc (PROC_LINK).
 if [ "$(id -u)" -ne 0 ] && [ "${cybele_runtime##*/}" != cybelectl ]; then
+    set -a # export what is set here
     : "${OMPI_MCA_btl_vader_single_copy_mechanism:=none}" "${UCX_TLS:=^cma}" \
         "${UCX_POSIX_USE_PROC_LINK:=n}"
-    export OMPI_MCA_btl_vader_single_copy_mechanism UCX_TLS UCX_POSIX_USE_PROC_LINK
+    set +a
 fi
 if [ "$#" -eq 0 ] && [ "${#cybele_inside[@]}" -eq 0 ]; then
     exec "$cybele_runtime" run "${cybele_options[@]}" "$cybele_image"
@@ -146,11 +146,11 @@ END-OF-GUARD
     chmod 700 -- "$CYBELE_CONTAINER" "$CYBELE_GUARD"
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
+launch() { # PROGRAM ARGUMENT...: in the background, not ignoring INT and QUIT
     (trap - INT QUIT; declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'; "$@") \
         <&0 {idle}<&- &
     local seen count=0 turns=0; payload=$! code=0
-    while read -r seen 2>/dev/null <"/proc/$payload/stat" && # `wait` may lose the code at a signal
+    while read -r seen 2>/dev/null <"/proc/$payload/stat" && # `wait` may lose it at a signal
         [[ $seen != *') Z '* || $((count++)) -eq 0 ]]; do # bash 5.2 may not hear of the end
         read -r -t "0.0$((turns < 180 ? turns++ / 20 : 9))1" -u "$idle" || : # 1 to 91 ms
     done
@@ -163,7 +163,7 @@ finish_job() {
     set +e; for payload in $(jobs -p); do kill "$payload" 2>/dev/null; done
     rm -rf -- "$private"
     [ -n "$record" ] && umask 077 && { [ -d "$record" ] || mkdir -p -- "$record"; } || exit "$code"
-    [ "$code" -ne 0 ] || state='done' # below, time -2 is the script's start, -1 is now
+    [ "$code" -ne 0 ] || state='done' # time -2 is the start, -1 is now
     [ "$ended" = no ] || [ "$ended" = "$code" ] || state=cancelled
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
@@ -176,18 +176,19 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
-cybele_own=''; for cybele_name in $(compgen -e -X '*[^[:lower:]_]*'); do # this script may use them:
-    [[ $cybele_name == *_proxy* ]] || # programs get these values back
+cybele_own='' # for programs: variables whose names this script may use
+for cybele_name in $(compgen -e -X '*[^[:lower:]_]*'); do
+    [[ $cybele_name == *_proxy* ]] ||
         cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "; done
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=batch-image ended=no payload='' && read -r here </proc/sys/kernel/hostname
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}} private=''
-exec {idle}<> <(:) # never has a line: to read it is to wait
+exec {idle}<> <(:) # to read it is to wait
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' TERM
 for signal in HUP INT QUIT; do # a script that ends with 0 after one of these is done
     trap -- "ended=0; [ \$payload ] || exit 143; kill -$signal \$payload 2>/dev/null || :" "$signal"
 done
-for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # else some end it with code 0
+for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # some end it with code 0
     trap -- "kill -s $signal \"\$payload\" 2>/dev/null || :" "$signal"
 done
 trap finish_job EXIT

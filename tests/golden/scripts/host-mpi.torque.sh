@@ -12,7 +12,7 @@ main() {
     # From here on. What else is written goes into the file of the batch system (-j oe).
     exec >host-mpi-"$job_number".out 2>host-mpi-"$job_number".err
     start_once "${PBS_JOBID:-}"
-    need_cpus 2 1 # of each node: ranks, threads of each
+    need_cpus 2 1 # per node: ranks, threads of each
 
     exported=() # over ssh
     set_variables {OMP,MKL,OPENBLAS,BLIS,NUMEXPR}_NUM_THREADS=1
@@ -30,8 +30,8 @@ main() {
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the job was submitted there' 'submit from a shared file system'
-    [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # jobs that this one submits have their own
+    [ -z "${CYBELE_JOB:-$2}" ] || : "${record:=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}}"
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not for jobs that this one submits
 }
 
 need_torque_job() { # NODES: job_number is the same for the elements of an array
@@ -47,13 +47,12 @@ need_torque_job() { # NODES: job_number is the same for the elements of an array
 
 start_once() { # ID of the job
     local first file=$record/started/id # with `set -C` only the first job can create it
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
+    [ -n "${CYBELE_JOB:+$1}" ] && (umask 077 && mkdir -p -- "$record/started") || return 0
     (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
-    read -r first <"$file" || : # still empty: the disk was full, and the job runs
-    if [ "${first:-$1}" != "$1" ]; then
-        echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
-        record='' && exit 0 # the first one runs, and writes the record
-    fi
+    read -r first <"$file" || : # still empty: the disk was full
+    [ "${first:-$1}" != "$1" ] || return 0
+    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
+    record='' && exit 0 # the first one writes the record
 }
 
 need_cpus() { # RANKS THREADS
@@ -68,7 +67,7 @@ set_variables() { # NAME=VALUE...
     exported+=("${@%%=*}")
 }
 
-check_launcher() { # [LAUNCHER OPTION...]
+check_launcher() {
     [ "$EUID" -ne 0 ] || refuse 'mpirun does not start programs as root' \
         'the Job does not allow it' 'set launch.allow-root if root is meant'
     command -v "${launcher[0]}" >/dev/null || refuse "there is no ${launcher[0]} on $here" \
@@ -84,11 +83,11 @@ name_hosts() { # of the allocation, and the variables that they need
     launcher=("${launcher[0]}" "${hosts[@]}" "${launcher[@]:1}")
 }
 
-launch() { # PROGRAM ARGUMENT...: in the background, where bash would ignore INT and QUIT
+launch() { # PROGRAM ARGUMENT...: in the background, not ignoring INT and QUIT
     (trap - INT QUIT; declare -F -- "$1" >/dev/null || eval "$cybele_own"'exec "$@"'; "$@") \
         {idle}<&- &
     local seen count=0 turns=0; payload=$! code=0
-    while read -r seen 2>/dev/null <"/proc/$payload/stat" && # `wait` may lose the code at a signal
+    while read -r seen 2>/dev/null <"/proc/$payload/stat" && # `wait` may lose it at a signal
         [[ $seen != *') Z '* || $((count++)) -eq 0 ]]; do # bash 5.2 may not hear of the end
         read -r -t "0.0$((turns < 180 ? turns++ / 20 : 9))1" -u "$idle" || : # 1 to 91 ms
     done
@@ -100,9 +99,9 @@ finish_job() {
     trap '' HUP INT QUIT TERM ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ
     set +e; for payload in $(jobs -p); do kill "$payload" 2>/dev/null; done
     [ -n "$record" ] && umask 077 && { [ -d "$record" ] || mkdir -p -- "$record"; } || exit "$code"
-    [ "$code" -ne 0 ] || state='done' # below, time -2 is the script's start, -1 is now
+    [ "$code" -ne 0 ] || state='done' # time -2 is the start, -1 is now
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout # its time limit less 2 s
+    [ "$ended" = no ] || [ "$SECONDS" -lt 3598 ] || state=timeout # 2 s before the limit
     printf '{"uuid":"%s","state":"%s","code":%d,"signal":%d,"start":%(%s)T,"end":%(%s)T,%s}\n' \
         "${CYBELE_JOB:-}" "$state" "$code" "$((code > 128 && code < 193 ? code - 128 : 0))" \
         -2 -1 "\"host\":\"$here\"" >"$new" && mv -f -- "$new" "$record/exit.json"
@@ -114,16 +113,17 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
-cybele_own=''; for cybele_name in $(compgen -e -X '*[^[:lower:]_]*'); do # this script may use them:
-    [[ $cybele_name == *_proxy* ]] || # programs get these values back
+cybele_own='' # for programs: variables whose names this script may use
+for cybele_name in $(compgen -e -X '*[^[:lower:]_]*'); do
+    [[ $cybele_name == *_proxy* ]] ||
         cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "; done
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=host-mpi ended=no payload='' && read -r here </proc/sys/kernel/hostname
 record=${CYBELE_JOB:+${CYBELE_JOB_DIR:-}}
-exec {idle}<> <(:) # never has a line: to read it is to wait
+exec {idle}<> <(:) # to read it is to wait
 trap 'ended=yes; [ -n "$payload" ] || exit 143; kill "$payload" 2>/dev/null || :' HUP INT QUIT
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # sent to each process of the job
-for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # else some end it with code 0
+for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # some end it with code 0
     trap -- "kill -s $signal \"\$payload\" 2>/dev/null || :" "$signal"
 done
 trap finish_job EXIT

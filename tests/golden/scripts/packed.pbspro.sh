@@ -16,7 +16,7 @@ main() {
     exec >learn-"$job_number-$array_index".out 2>learn-"$job_number-$array_index".err
     be_element
     start_once "${PBS_JOBID:-}"
-    need_cpus 2 3 # of each node: ranks, threads of each
+    need_cpus 2 3 # per node: ranks, threads of each
     run_rows
 }
 
@@ -32,8 +32,8 @@ run_row() {
 enter_folder() { # FOLDER of submission, NUMBER of the job
     cd -- "$1" || refuse "cannot enter '$1' on $here" \
         'the job was submitted there' 'submit from a shared file system'
-    [ -n "$record" ] || [ -z "${CYBELE_JOB:-$2}" ] || record=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}
-    export -n CYBELE_JOB CYBELE_JOB_DIR # jobs that this one submits have their own
+    [ -z "${CYBELE_JOB:-$2}" ] || : "${record:=$PWD/.cybelectl/${CYBELE_JOB:-$name-$2}}"
+    export -n CYBELE_JOB CYBELE_JOB_DIR # not for jobs that this one submits
 }
 
 need_pbs_job() { # job_number is the same for the elements of an array
@@ -52,13 +52,12 @@ be_element() {
 
 start_once() { # ID of the job
     local first file=$record/started/id # with `set -C` only the first job can create it
-    [ -n "${CYBELE_JOB:-}" ] && [ -n "$1" ] && (umask 077 && mkdir -p -- "${file%/*}") || return 0
+    [ -n "${CYBELE_JOB:+$1}" ] && (umask 077 && mkdir -p -- "$record/started") || return 0
     (set -C && { echo "$1" || :; } >"$file") 2>/dev/null || [ -s "$file" ] || sleep 1
-    read -r first <"$file" || : # still empty: the disk was full, and the job runs
-    if [ "${first:-$1}" != "$1" ]; then
-        echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
-        record='' && exit 0 # the first one runs, and writes the record
-    fi
+    read -r first <"$file" || : # still empty: the disk was full
+    [ "${first:-$1}" != "$1" ] || return 0
+    echo "cybelectl: job $CYBELE_JOB was submitted two times; this second one ends" >&2
+    record='' && exit 0 # the first one writes the record
 }
 
 choose_row() { # NUMBER: the values of the sweep's row
@@ -261,7 +260,7 @@ write_record() { # CODE [ROW]: of the job, or of a row without a further process
     [ -d "$record" ] || mkdir -p -- "$record" || return "$code"
     [ "$code" -ne 0 ] || state='done'
     [ "$ended" = no ] || state=cancelled
-    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # its time limit less 2 s
+    [ "$ended" = no ] || [ "$SECONDS" -lt 598 ] || state=timeout # 2 s before the limit
     times >&"$meter" # a file that is cut for each row waits for the disk
     read -r -u "$meter" used && read -r -u "$meter" more && used="$used $more"
     used=${used//[.,s]/} # such as 1m2.345s four times
@@ -285,8 +284,9 @@ refuse() { # WHAT BECAUSE HELP
     exit 1
 }
 
-cybele_own=''; for cybele_name in $(compgen -e -X '*[^[:lower:]_]*'); do # this script may use them:
-    [[ $cybele_name == *_proxy* ]] || # programs get these values back
+cybele_own='' # for programs: variables whose names this script may use
+for cybele_name in $(compgen -e -X '*[^[:lower:]_]*'); do
+    [[ $cybele_name == *_proxy* ]] ||
         cybele_own+="unset -v $cybele_name; export $cybele_name=${!cybele_name@Q}; "; done
 [[ ${CYBELE_JOB:-} != *[!0-9a-f-]* ]] || unset -v CYBELE_JOB
 name=learn ended=no payload='' && read -r here </proc/sys/kernel/hostname
@@ -295,7 +295,7 @@ exec {idle}<> <(:); meter=$idle
 printf -v start '%(%s)T' -2
 trap 'ended=yes; [ -n "$payload" ] || exit 143; forward_signal TERM' HUP INT QUIT
 trap 'ended=yes; [ -n "$payload" ] || exit 143' TERM # sent to each process of the job
-for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # else some end it with code 0
+for signal in ALRM PROF URG USR1 USR2 VTALRM WINCH XCPU XFSZ; do # some end it with code 0
     trap -- "forward_signal $signal" "$signal"
 done
 trap finish_job EXIT

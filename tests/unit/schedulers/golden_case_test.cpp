@@ -150,11 +150,15 @@ TEST_CASE(
     struct Row {
         const char* name;
         std::size_t most;
+        std::size_t most_bytes;
     };
-    for (const Row& row : {Row{"serial", 90}, Row{"hybrid", 160}, Row{"spark", 300}}) {
+    for (const Row& row :
+         {Row{"serial", 90, 4200}, Row{"hybrid", 160, 8000}, Row{"spark", 300, 13300}}) {
         CAPTURE(row.name);
-        std::istringstream lines(
-            read_file(golden_folder() / (std::string(row.name) + ".slurm.sh")).value());
+        const std::string text =
+            read_file(golden_folder() / (std::string(row.name) + ".slurm.sh")).value();
+        CHECK(text.size() <= row.most_bytes);
+        std::istringstream lines(text);
         std::size_t count = 0;
         std::size_t directives = 0;
         std::size_t launch = 0;

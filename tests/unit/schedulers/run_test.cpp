@@ -363,6 +363,18 @@ TEST_CASE("an image that one node cannot read stops the job before any rank") {
     CHECK(outcome.code == 1);
     CHECK(outcome.output.empty());
     CHECK(holds(outcome.errors, "cannot be read on every node"));
+    bench.facts.mpi = "openmpi 4.1.4";
+    bench.facts.mpi_probe = "/probe"; // is started in the image on each node: the same check
+    bench.has_facts = true;
+    bench.program("srun",
+                  "[[ \" $* \" == *' /probe '* ]] || exec echo rank\n"
+                  "echo 'FATAL:   could not open image a.sif' >&2\nexit 255\n");
+    const auto probed = bench.run("image: a.sif\nlaunch: {kind: mpi, launcher: srun}\n"
+                                  "resources: {nodes: 2}\n",
+                                  "slurm");
+    CHECK(probed.code == 1);
+    CHECK(probed.output.empty());
+    CHECK(holds(probed.errors, "because: could not open image a.sif\n"));
 }
 
 TEST_CASE("an image is relative to the folder of submission, whatever `workdir` is") {
