@@ -80,6 +80,7 @@ void take_gres(AskedReading& reading, const Directive& directive) {
         if (item == "gpu" || item.starts_with("gpu:")) {
             item.remove_prefix(std::min<std::size_t>(4, item.size()));
             take_gpu_text(reading, directive, item);
+            reading.asked.lines["resources.gpus-per-node"] = directive.line;
             continue;
         }
         std::string& others = reading.asked.options["resources.gres"];

@@ -138,6 +138,9 @@ std::string explanation_text(const Explanation& explanation) {
             "{}  {} {}\n", place_text(line_of(broken)), broken.rule, broken.fault.message);
         text += fmt::format("      help: {}\n", broken.fault.help);
     }
+    if (!breaks.empty()) {
+        text += fmt::format("\nmore: cybelectl explain {}\n", breaks.front().rule);
+    }
     return text;
 }
 

@@ -164,11 +164,11 @@ void judge_guard(const RuleContext& judging) {
     const ShellCommand* launch = mpi_in_containers(judging);
     const bool has_guard = judging.script.source.text().find("mpi-probe") != std::string::npos;
     if (launch != nullptr && !has_guard) {
-        judging.tell(
-            "D3",
-            launch->line,
-            "7 of 20 measured pairs end with 0 and N jobs of one rank; nothing here would notice",
-            "ask the image's MPI for its size first, as a rendered script does");
+        judging.tell("D3",
+                     launch->line,
+                     "7 of 20 tested MPI pairings ran as N separate one-rank jobs with exit code "
+                     "0; nothing here would notice",
+                     "ask the image's MPI for its size first, as a rendered script does");
     }
 }
 

@@ -68,8 +68,10 @@ void take_node_list(AskedReading& reading, const Directive& directive) {
             slots = *count;
         } else if (key == "gpus" && count) {
             reading.asked.gpus_per_node = *count;
+            reading.asked.lines["resources.gpus-per-node"] = directive.line;
         } else if (value.empty()) {
             reading.asked.constraint.emplace_back(key);
+            reading.asked.lines["resources.constraint"] = directive.line;
         } else {
             reading.leave(
                 directive, "a Job has no field for '" + std::string(key) + "'", "drop it");
@@ -93,12 +95,15 @@ void take_select(AskedReading& reading, const Directive& directive) {
         const auto count = whole_number(value);
         if (key == "ncpus" && count) {
             cpus = *count;
+            reading.asked.lines["resources.cpus-per-task"] = directive.line;
         } else if (key == "mpiprocs" && count) {
             processes = *count;
         } else if (key == "ngpus" && count) {
             reading.asked.gpus_per_node = *count;
+            reading.asked.lines["resources.gpus-per-node"] = directive.line;
         } else if (key == "mem") {
             reading.asked.memory_per_node = pbs_memory(value);
+            reading.asked.lines["resources.memory-per-node"] = directive.line;
         } else if (key != "ompthreads") {
             reading.leave(
                 directive, "a Job has no field for '" + std::string(key) + "'", "drop it");
