@@ -89,6 +89,8 @@ inline constexpr std::array kSigns{
     Sign{"wrong-architecture", {"exec format error", "", ""}},
     Sign{"image-missing", {"could not open image", "no such file", ""}},
     Sign{"mount-failed", {"container creation failed", "mount", ""}},
+    Sign{"image-incomplete", {"container creation failed", "mount", "bad superblock"}},
+    Sign{"image-incomplete", {"bad superblock", "", ""}},
     Sign{"not-in-path", {"executable file not found in $path", "", ""}},
     Sign{"not-in-path", {": exec: ", ": not found", ""}},
     Sign{"glibc-too-new", {"version `glibc_", "not found", ""}},

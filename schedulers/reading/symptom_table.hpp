@@ -136,6 +136,11 @@ inline constexpr std::array kSymptoms{
             "the image's path does not exist on the node that starts it",
             "use an absolute path on a file system that all nodes share; check the name",
             "seen"},
+    Symptom{"image-incomplete",
+            "the image file is incomplete, or this kernel cannot read its compression (lz4, zstd)",
+            "`cybelectl sif list IMAGE` reports a file that ends too early: copy it again; else "
+            "build it with `image: {compression: gzip}`",
+            "apptainer #2121"},
     Symptom{"mount-failed",
             "a folder or file that the container should see does not exist, or cannot be mounted",
             "check source and destination of the bind that it names, on the node where it failed",
