@@ -157,6 +157,11 @@ constexpr std::array kOthers{
              "cluster/slurm.bats: the guard stops a job whose ranks cannot find each other",
              "the same job without the cleared environment",
              "Slurm 22.05, Open MPI 4.1.4"},
+    OtherRow{"B7",
+             "cluster/slurm.bats: an image that the second node does not have stops the job before "
+             "any rank",
+             "the same job with an image that both nodes read",
+             "Slurm 22.05, Open MPI 4.1.4"},
     OtherRow{"D7",
              "cluster/torque_rules.bats: mpirun over ssh: four ranks on two nodes",
              "… without the node file all ranks are on the first node",

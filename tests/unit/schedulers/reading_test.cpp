@@ -392,6 +392,13 @@ std::string symptoms_in(std::string_view log) {
     return names;
 }
 
+TEST_CASE("an image whose squashfs cannot be mounted is not reported as a wrong bind") {
+    CHECK(symptoms_in("FATAL: container creation failed: mount x error: kernel reported a bad "
+                      "superblock for squashfs image partition\n") == "image-incomplete ");
+    CHECK(symptoms_in("FATAL: container creation failed: mount /data->/data error\n") ==
+          "mount-failed ");
+}
+
 TEST_CASE("an exit code is found in each form that batch systems and launchers write") {
     CHECK(symptoms_in("job 7 exited with code 137\n") == "exit-137 ");
     CHECK(symptoms_in("  Exit code:    139\n") == "exit-139 ");
