@@ -191,7 +191,9 @@ builder::BuildRequest builder_request(const ImageBuild& request, ImagePlan plan)
     build.stages_at_once = settings.stages_at_once;
     build.steps = request.steps;
     // A Recipe says what its image is, whatever the image below it was.
-    build.steps.replaces_labels = request.force || plan.is_recipe;
+    const bool is_update = !request.definition.update.empty(); // which is forced here
+    build.steps.replaces_labels =
+        (request.force && !(is_update && request.definition.follows_apptainer)) || plan.is_recipe;
     if (request.definition.follows_apptainer) {
         follow_apptainer(request, build.steps);
     }

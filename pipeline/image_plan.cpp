@@ -15,8 +15,10 @@
 #include "support/encoding.hpp"
 #include "support/file.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <iterator>
 #include <memory>
 #include <optional>
@@ -277,6 +279,24 @@ Result<void> check_unused(const ImageBuild& request,
     return {};
 }
 
+/// By the name of Apptainer, a line of %arguments that is none is skipped with a warning.
+void warn_of_arguments(const definitions::Definition& definition) {
+    for (const definitions::Stage& stage : definition.stages) {
+        const std::string all = stage.joined("arguments");
+        for (const std::string_view line : text::split_terminated(all, '\n')) {
+            const std::string shown = printable(std::string(text::trimmed(line)));
+            if (!shown.empty() && shown.front() != '#' && shown.find('=') + 1 <= 1) {
+                const std::string why = shown.front() == '='
+                                            ? "missing key portion in \"" + shown + "\""
+                                            : "\"" + shown + "\" is not a key=value pair";
+                const std::string warned =
+                    "WARNING: Skipping \"" + shown + "\" in 'arguments' section: " + why + "\n";
+                (void)std::fwrite(warned.data(), 1, warned.size(), stderr);
+            }
+        }
+    }
+}
+
 Result<ImagePlan>
 plan_definition(const ImageBuild& request, const fs::path& source, const Environment& environment) {
     if (source == "-" && request.output.empty()) {
@@ -299,6 +319,9 @@ plan_definition(const ImageBuild& request, const fs::path& source, const Environ
     const std::string& file = source.native();
     definitions::ParseOutcome outcome = definitions::read_definition(text, file, options);
     CYBELE_CHECK(definitions::as_error(outcome.refusals));
+    if (request.definition.follows_apptainer) {
+        warn_of_arguments(outcome.definition);
+    }
     CYBELE_CHECK(check_unused(
         request,
         definitions::unused_arguments(request.definition.arguments, outcome, text, file),

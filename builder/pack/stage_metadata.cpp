@@ -63,7 +63,9 @@ write_stage_metadata(const StageContext& context, const StagePlan& plan, const f
         metadata.header_labels[key] = value;
     }
     metadata.on_warning = [&context](const std::string& text) {
-        context.report("warning: " + text);
+        context.report(context.request.steps.follows_apptainer
+                           ? StepEvent(StepEvent::Kind::kWarning, text)
+                           : StepEvent("warning: " + text));
     };
     metadata.build_time = context.request.time.now;
     return images::write_metadata(root, metadata);

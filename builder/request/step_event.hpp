@@ -15,6 +15,7 @@ struct StepEvent {
         kReused = 'r',    ///< `step` is cached
         kUnchanged = 'i', ///< no step is carried out: the image is there
         kPack = 'p',
+        kWarning = 'w', ///< of a build that follows Apptainer, in its words
     };
     Kind kind = Kind::kNote;
     std::string line;

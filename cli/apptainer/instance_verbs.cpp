@@ -15,6 +15,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -315,11 +316,15 @@ Result<int> start_with_instance(const Session& session, const StartOptions& opti
                runtime::start_instance(
                    options.request, session.environment, options.request.instance.name));
     inform(session, "instance started successfully");
-    if (!options.pid_file.empty()) {
-        if (const auto written = write_file(options.pid_file, std::to_string(started.pid) + "\n");
-            !written) {
-            session.note(written.error().faults());
-        }
+    const std::string& file = options.pid_file;
+    if (!file.empty() && !write_file(file, std::to_string(started.pid) + "\n")) {
+        std::error_code failed;
+        const std::filesystem::path folder = std::filesystem::path(file).parent_path();
+        session.warn_as_apptainer("Failed to write pid file: could not create pid file: open " +
+                                  printable(file) +
+                                  (folder.empty() || std::filesystem::exists(folder, failed)
+                                       ? ": permission denied"
+                                       : ": no such file or directory"));
     }
     return 0;
 }

@@ -38,7 +38,13 @@ std::string shown_name(const std::string& name) {
                : name.substr(0, address) + " ()" + name.substr(address);
 }
 
-std::string listing_of(const pgp::Keyring& ring) {
+/// In another form where the keys are those to sign with.
+std::string listing_of(const pgp::Keyring& ring, bool is_for_signing = false) {
+    constexpr std::string_view kUsual = "{:<4}User:              {}\n"
+                                        "    Creation time:     {}\n"
+                                        "    Fingerprint:       {}\n"
+                                        "    Length (in bits):  {}\n\n";
+    constexpr std::string_view kSigning = "{} U: {}\n   C: {}\n   F: {}\n   L: {}\n   --------\n";
     std::string text;
     std::size_t number = 0;
     for (const pgp::Certificate& certificate : ring.certificates()) {
@@ -46,11 +52,8 @@ std::string listing_of(const pgp::Keyring& ring) {
         if (state.keys.empty()) {
             continue;
         }
-        text += fmt::format("{}User:              {}\n"
-                            "    Creation time:     {}\n"
-                            "    Fingerprint:       {}\n"
-                            "    Length (in bits):  {}\n\n",
-                            fmt::format("{:<4}", fmt::format("{})", number++)),
+        text += fmt::format(fmt::runtime(is_for_signing ? kSigning : kUsual),
+                            fmt::format("{})", number++),
                             printable(shown_name(state.name())),
                             readable_time(state.keys.front().created),
                             state.keys.front().fingerprint,
@@ -131,7 +134,7 @@ Result<std::string> ask_for_key(const Session& session, KeyFor use) {
     std::string line = "0";
     if (is_export || ring.certificates().size() > 1) {
         line.clear();
-        Session::print(listing_of(ring));
+        Session::print(listing_of(ring, !is_export));
         Session::print(
             fmt::format("Enter # of {} key to use : ", is_secret ? "private" : "public"));
         std::getline(std::cin, line);

@@ -7,6 +7,7 @@
 #include "support/file.hpp"
 
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -35,6 +36,23 @@ Result<std::string> signing_key(const Session& session, const OtherCall& call) {
     return fingerprint;
 }
 
+/// In Apptainer's colours, which do not depend on the terminal.
+void warn_of_old_flags(const OtherCall& call) {
+    struct OldFlag {
+        const char* name;
+        const char* instead;
+    };
+    constexpr OldFlag kOldFlags[] = {{"--all", "now the default behavior"},
+                                     {"--groupid", "use '--group-id'"},
+                                     {"--id", "use '--sif-id'"}};
+    for (const auto& [name, instead] : kOldFlags) {
+        if (call.has(name) && (name != kOldFlags[0].name || call.verb->verb == "sign")) {
+            (void)std::fprintf(
+                stderr, "\x1b[33mWARNING:\x1b[0m Flag %s has been deprecated, %s\n", name, instead);
+        }
+    }
+}
+
 /// What a user id is made of, where no flag says it.
 void ask_for_name(const OtherCall& call, std::vector<std::string>& words) {
     struct Question {
@@ -61,9 +79,12 @@ void ask_for_name(const OtherCall& call, std::vector<std::string>& words) {
 
 Result<OwnWords> sign_or_verify(const Session& session, const OtherCall& call) {
     std::vector<std::string> words = call.own_words();
-    if (call.has("--all") && call.verb->verb == "sign") {
-        (void)std::fputs("WARNING: Flag --all has been deprecated, now the default behavior\n",
-                         stderr);
+    warn_of_old_flags(call);
+    const bool has_key = call.has("--key") || call.has("--certificate") || call.has("--local");
+    if (call.has("--url") && !has_key) { // without effect, else
+        return fail(ErrorCode::kEnvironment,
+                    problem("apptainer-option-not-supported", "--url is not supported"),
+                    "no key server is asked; import the signer's key by `key import`");
     }
     if (call.has("--keyidx") || (call.verb->verb == "sign" && !call.has("--key"))) {
         CYBELE_TRY(const std::string fingerprint, signing_key(session, call));
@@ -88,7 +109,17 @@ Result<OwnWords> sign_or_verify(const Session& session, const OtherCall& call) {
 Result<OwnWords> key_new(Session& session, const OtherCall& call) {
     std::vector<std::string> words = call.own_words();
     words.emplace_back("--pgp");
-    const std::string bits = call.has("--bit-length") ? call.value("--bit-length") : "4096";
+    const std::string given = call.has("--bit-length") ? call.value("--bit-length") : "0";
+    const std::string bits = given == "0" ? "4096" : given;
+    constexpr int kFewestBits = 1024;
+    if (std::atoi(bits.c_str()) < kFewestBits) { // a number, as the table of flags says
+        constexpr int kNoKey = 2;                // Apptainer's code
+        Session::print("Generating Entity and OpenPGP Key Pair... \n");
+        (void)std::fputs("ERROR:   creating newpair failed: openpgp: invalid argument: bits must "
+                         "be >= 1024\n",
+                         stderr);
+        return OwnWords{{}, kNoKey};
+    }
     if (bits != "3072" && bits != "4096") { // Apptainer makes weaker ones, too
         session.warn_as_apptainer("RSA keys have 3072 or 4096 bits here; this one has 4096.");
     }

@@ -26,6 +26,7 @@
 #include "cli/image/start_image.hpp"
 #include "images/inspection/contents.hpp"
 #include "images/sif/sif.hpp"
+#include "pipeline/image_source.hpp"
 #include "support/file.hpp"
 #include "support/passphrase.hpp"
 #include "support/process.hpp"
@@ -98,10 +99,15 @@ Result<void> check_temporary(const OtherCall& call) {
         "make it: `mkdir -p " + shell_quote(folder) + "`");
 }
 
-/// A definition that comes through a pipe is read once, into memory.
+/// A definition that comes through a pipe is read once, into memory. Like there, any folder is an
+/// image, but one without files.
 Result<std::string> seekable_source(const std::string& source) {
     std::error_code failed;
     const fs::file_status status = fs::status(source, failed);
+    if (fs::is_directory(status)) {
+        const bool is_plain = !pipeline::image_source(source) && !fs::is_empty(source, failed);
+        return is_plain ? "localimage://" + source : source;
+    }
     if (failed ||
         (!fs::is_fifo(status) && !fs::is_character_file(status) && source != "/dev/stdin")) {
         return source;
@@ -117,6 +123,7 @@ Result<std::string> seekable_source(const std::string& source) {
 }
 
 Result<OwnWords> build(Session& session, const OtherCall& call) {
+    CYBELE_TRY(const bool has_cache, has_apptainer_cache(session));
     CYBELE_TRY(const std::string architecture, read_architecture(call));
     CYBELE_CHECK(check_temporary(call));
     CYBELE_CHECK(check_gpu_flags(session, call));
@@ -124,6 +131,9 @@ Result<OwnWords> build(Session& session, const OtherCall& call) {
     add_login(session, call);
     std::vector<std::string> words = call.own_words();
     words.insert(words.begin(), "--quiet");
+    if (!has_cache) {
+        words.emplace_back("--no-cache");
+    }
     if (!architecture.empty()) {
         words.push_back("--arch=" + architecture);
     }
@@ -162,7 +172,8 @@ Result<OwnWords> pull(Session& session, const OtherCall& call) {
     }
     wish.is_forced = call.has("--force");
     wish.is_sandbox = call.has("--sandbox");
-    wish.options.has_no_cache = call.has("--disable-cache");
+    CYBELE_TRY(const bool has_cache, has_apptainer_cache(session));
+    wish.options.has_no_cache = !has_cache || call.has("--disable-cache");
     wish.options.has_plain_http = call.has("--no-https");
     wish.options.authfile = call.value("--authfile");
     session.action = [&session, wish] {
@@ -245,7 +256,7 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
                                 "\" for \"-D, --days\" flag: strconv.ParseInt: parsing \"" +
                                 printable(text) + "\": invalid syntax"));
     }
-    CYBELE_CHECK(check_apptainer_cache(session));
+    CYBELE_TRY(const bool has_cache, has_apptainer_cache(session));
     const auto types = read_cache_types(session, call.values("--type"), UnknownTypes::kIgnored);
     if (!call.has("--force") && !call.has("--dry-run")) {
         CYBELE_TRY(const bool is_wanted, ask_before_cleaning());
@@ -256,9 +267,14 @@ Result<OwnWords> cache_clean(const Session& session, const OtherCall& call) {
     }
     if (call.has("--dry-run")) {
         Session::print("User requested a dry run. Not actually deleting any data!\n");
-        return inform_of_cleaning(session, days, types).map([] { return OwnWords{{}, 0}; });
+        return inform_of_cleaning(session, has_cache, days, types).map([] {
+            return OwnWords{{}, 0};
+        });
     }
-    CYBELE_CHECK(inform_of_cleaning(session, days, types));
+    CYBELE_CHECK(inform_of_cleaning(session, has_cache, days, types));
+    if (!has_cache) {
+        return OwnWords{{}, 0};
+    }
     CYBELE_CHECK(clean_apptainer_images(session, days, types));
     if (!has_cache_type(types, "blob")) {
         return OwnWords{{}, 0};
@@ -345,11 +361,8 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
     if (verb == "sif info") {
         auto shown = show_object(call);
         if (!shown) { // as Apptainer, with the usage
-            return fail(Error(
-                ErrorCode::kUsage,
-                shown.error().faults().front().id == "sif-object-missing"
-                    ? problem("apptainer-command-line", "object not found")
-                    : problem("apptainer-command-line", shown.error().faults().front().message)));
+            return fail(ErrorCode::kUsage,
+                        problem("apptainer-command-line", shown.error().faults().front().message));
         }
         return OwnWords{{}, *shown};
     }
@@ -390,11 +403,12 @@ Result<OwnWords> translate(Session& session, const OtherCall& call) {
             });
     }
     if (verb == "cache list") {
-        CYBELE_CHECK(check_apptainer_cache(session));
+        CYBELE_TRY(const bool has_cache, has_apptainer_cache(session));
         const auto types = read_cache_types(session, call.values("--type"), UnknownTypes::kWarned);
-        return list_apptainer_cache(session, call.has("--verbose"), types).map([](int code) {
-            return OwnWords{{}, code};
-        });
+        return list_apptainer_cache(session, has_cache, call.has("--verbose"), types)
+            .map([](int code) {
+                return OwnWords{{}, code};
+            });
     }
     if (verb == "cache clean") {
         return cache_clean(session, call);

@@ -18,6 +18,7 @@
 #include <charconv>
 #include <cstdio>
 #include <filesystem>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -133,27 +134,28 @@ Result<void> check_number(const OtherVerb& verb, const OtherFlag& flag, const Fl
         std::string_view verb;
         std::string_view name;
     };
-    constexpr Row kNumbers[] = {{"sign", "--keyidx"},
-                                {"sign", "--group-id"},
-                                {"sign", "--sif-id"},
-                                {"verify", "--group-id"},
-                                {"verify", "--sif-id"},
-                                {"key newpair", "--bit-length"},
-                                {"overlay create", "--size"},
-                                {"sif add", "--alignment"},
-                                {"sif add", "--groupid"},
-                                {"sif add", "--link"},
-                                {"instance stop", "--timeout"}};
+    constexpr Row kNumbers[] = {{"sign", "--keyidx"},         {"sign", "--group-id"},
+                                {"sign", "--groupid"},        {"sign", "--id"},
+                                {"sign", "--sif-id"},         {"verify", "--group-id"},
+                                {"verify", "--groupid"},      {"verify", "--id"},
+                                {"verify", "--sif-id"},       {"key newpair", "--bit-length"},
+                                {"overlay create", "--size"}, {"sif add", "--alignment"},
+                                {"sif add", "--datatype"},    {"sif add", "--groupid"},
+                                {"sif add", "--link"},        {"sif add", "--partarch"},
+                                {"sif add", "--partfs"},      {"sif add", "--parttype"},
+                                {"sif add", "--signhash"},    {"instance stop", "--timeout"}};
     const bool is_number = std::ranges::any_of(
         kNumbers, [&](const Row& row) { return row.verb == verb.verb && flag.has_name(row.name); });
-    const bool is_signed = flag.has_name("--keyidx") || flag.has_name("--bit-length") ||
-                           flag.has_name("--alignment") || flag.has_name("--size") ||
-                           flag.has_name("--timeout");
+    constexpr std::string_view kUnsigned[] = {
+        "--group-id", "--groupid", "--id", "--link", "--sif-id"};
+    const bool is_signed = std::none_of(
+        std::begin(kUnsigned), std::end(kUnsigned), [&](auto name) { return flag.has_name(name); });
     int number = 0;
     const std::string value = word.value.value_or("");
     const char* const last = value.data() + value.size();
     const auto read = std::from_chars(value.data(), last, number);
-    if (!is_number || (read.ec == std::errc() && read.ptr == last)) {
+    const bool is_whole = read.ec == std::errc() && read.ptr == last;
+    if (!is_number || (is_whole && (is_signed || number >= 0))) {
         return {};
     }
     return fail(ErrorCode::kUsage,
@@ -286,7 +288,11 @@ Result<OwnWords> other_words(Session& session, const GlobalFlags& flags, const O
     }
     CYBELE_CHECK(add_variables(session, *call));
     const bool has_flags = call->has("--docker-username") && call->has("--docker-password");
-    if (!verb.verb.starts_with("registry") && has_login(session, has_flags)) {
+    std::error_code failed; // like there, a missing file of logins has none
+    const bool is_missing =
+        call->has("--authfile") && !std::filesystem::exists(call->value("--authfile"), failed);
+    const bool writes_logins = verb.verb.starts_with("registry") || verb.verb.starts_with("remote");
+    if (!writes_logins && (is_missing || has_login(session, has_flags))) {
         std::erase_if(call->flags,
                       [](const auto& one) { return one.first->has_name("--authfile"); });
     }

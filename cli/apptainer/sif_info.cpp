@@ -83,31 +83,11 @@ InfoLines lines_about(const images::Descriptor& object) {
 
 Result<int> show_object(const OtherCall& call) {
     const std::string& word = call.words.front();
-    std::uint32_t id = 0;
-    const auto read = std::from_chars(word.data(), word.data() + word.size(), id);
-    if (read.ec != std::errc() || read.ptr != word.data() + word.size()) {
-        return fail(ErrorCode::kUsage,
-                    problem("object-number-invalid",
-                            "while converting id: strconv.ParseUint: parsing \"" + printable(word) +
-                                "\": invalid syntax"));
-    }
-    const auto as_usage = [](const Error& error) { // Apptainer's code of it
-        Fault fault = error.faults().front();
-        fault.code = ErrorCode::kUsage;
-        return fail(std::move(fault));
-    };
-    const auto image = images::Image::open(call.words.back());
-    if (!image) {
-        return as_usage(image.error());
-    }
-    if (image->descriptors().empty()) {
-        return fail(ErrorCode::kUsage, problem("apptainer-command-line", "no objects in image"));
-    }
-    const auto object = image->object(id);
-    if (!object) {
-        return as_usage(object.error());
-    }
-    const InfoLines lines = lines_about(*object);
+    std::uint32_t id = 0; // check_sif_words() has refused what is not one
+    (void)std::from_chars(word.data(), word.data() + word.size(), id);
+    CYBELE_TRY(const auto image, images::Image::open(call.words.back()));
+    CYBELE_TRY(const images::Descriptor object, image.object(id));
+    const InfoLines lines = lines_about(object);
     std::size_t width = 0;
     for (const auto& [name, value] : lines) {
         width = std::max(width, name.size());

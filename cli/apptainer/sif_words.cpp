@@ -33,6 +33,7 @@ std::optional<std::uint32_t> number_of(const std::string& word) {
 Result<void> check_added(const OtherCall& call) {
     constexpr std::uint32_t kPartition = 4;
     constexpr std::uint32_t kSignature = 5;
+    constexpr std::uint32_t kSbom = 9;
     constexpr std::uint32_t kLast = 11;
     const auto type = number_of(call.value("--datatype"));
     if (!call.has("--datatype") || (type && (*type == 0 || *type > kLast))) {
@@ -47,6 +48,9 @@ Result<void> check_added(const OtherCall& call) {
     if (type == kPartition && !is_whole) {
         return refuse_words(
             "with partition datatype, --partfs, --parttype and --partarch must be passed");
+    }
+    if (type == kSbom && !call.has("--sbomformat")) {
+        return refuse_words("with SBOM datatype, --sbomformat must be passed");
     }
     if (type == kSignature && !call.has("--signhash")) {
         return refuse_words("invalid hash type: 0");
@@ -64,23 +68,38 @@ check_object(const std::string& file, const std::string& number, std::string_vie
         return refuse_words("while converting id: strconv.ParseUint: parsing \"" +
                             printable(number) + "\": invalid syntax");
     }
+    if (*id == 0) {
+        return refuse_words("invalid object ID");
+    }
     const auto image = images::Image::open(file);
     const auto object = image ? image->object(*id) : tl::unexpected<Error>(image.error());
     if (image && !object) {
-        return refuse_words(verb == "sif dump" && image->descriptors().empty()
+        return refuse_words((verb == "sif dump" || verb == "sif info") &&
+                                    image->descriptors().empty()
                                 ? "no objects in image"
                                 : "object not found");
     }
-    const bool is_partition = !object || object->type == images::DataType::kPartition;
-    return verb != "sif setprim" || is_partition ? Result<void>()
-                                                 : refuse_words("data object not a partition");
+    if (verb != "sif setprim" || !object) {
+        return {};
+    }
+    const auto part = object->part_type();
+    return object->type != images::DataType::kPartition
+               ? refuse_words("data object not a partition")
+           : part == images::PartType::kSystem || part == images::PartType::kPrimary
+               ? Result<void>()
+               : refuse_words("data object not a system partition");
 }
 
 /// A file that is too short for a header, or that has another one.
-Result<void> check_header(const std::string& file) {
+Result<void> check_header(const std::string& file, std::string_view verb) {
     constexpr std::uintmax_t kHeaderSize = 128;
-    const auto image = images::Image::open(file);
     std::error_code failed;
+    if (fs::is_directory(file, failed)) {
+        const bool is_changed = verb == "sif del" || verb == "sif setprim";
+        return refuse_words((is_changed ? "open " : "reading global header: read ") +
+                            printable(file) + ": is a directory");
+    }
+    const auto image = images::Image::open(file);
     if (image || !fs::is_regular_file(file, failed)) {
         return {};
     }
@@ -107,11 +126,12 @@ Result<void> check_sif_words(const OtherCall& call) {
     if (verb == "sif add") {
         return check_added(call);
     }
-    const bool has_number = verb == "sif del" || verb == "sif dump" || verb == "sif setprim";
+    const bool has_number =
+        verb == "sif del" || verb == "sif dump" || verb == "sif info" || verb == "sif setprim";
     if (!has_number && verb != "sif header" && verb != "sif list") {
         return {};
     }
-    CYBELE_CHECK(check_header(call.words.back()));
+    CYBELE_CHECK(check_header(call.words.back(), verb));
     return has_number ? check_object(call.words.back(), call.words.front(), verb) : Result<void>();
 }
 

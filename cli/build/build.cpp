@@ -293,7 +293,8 @@ Result<int> build(Session& session, BuildOptions& options) {
     }
     CYBELE_CHECK(
         check_output(options.output, {options.signing.key, options.signing.passphrase.file}));
-    CYBELE_TRY(const std::optional<TempDirectory> cache, use_temporary_cache(session));
+    CYBELE_TRY(const std::optional<TempDirectory> cache,
+               use_temporary_cache(session, options.steps.no_cache));
     CYBELE_CHECK(prepare_request(session, options));
     CYBELE_CHECK(take_dockerfile(session, options));
     if (options.look.is_shell) {

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include <nlohmann/json.hpp>
 
@@ -97,7 +98,8 @@ bool ApptainerBuild::is_updated() const {
 void ApptainerBuild::enter(std::size_t stage) {
     at_ = stage;
     has_base_ = false;
-    has_metadata_ = false;
+    metadata_ = 0;
+    done_.clear();
     if (at_ >= stages_.size() || is_updated()) {
         return;
     }
@@ -144,17 +146,23 @@ void ApptainerBuild::tell_base() {
     }
 }
 
-void ApptainerBuild::tell_metadata() {
-    if (has_metadata_ || at_ >= stages_.size()) {
-        return;
-    }
-    has_metadata_ = true;
-    for (const auto& [section, text] : kMetadata) {
+void ApptainerBuild::tell_metadata(std::string_view last) {
+    while (at_ < stages_.size() && metadata_ < std::size(kMetadata)) {
+        const auto& [section, text] = kMetadata[metadata_];
         const auto& all = stages_[at_].sections;
         if (contains(all, section)) {
             session_->inform_as_apptainer(text);
         }
+        ++metadata_;
+        if (section == last) {
+            return;
+        }
     }
+}
+
+bool ApptainerBuild::is_done() const {
+    return at_ >= stages_.size() || stages_[at_].steps.empty() ||
+           done_.contains(stages_[at_].steps.back().name);
 }
 
 void ApptainerBuild::tell_copies(std::string_view step) {
@@ -192,6 +200,12 @@ void ApptainerBuild::tell_rest() {
 
 void ApptainerBuild::step(const builder::StepEvent& event) {
     using Kind = builder::StepEvent::Kind;
+    if (event.kind == Kind::kWarning) { // of labels
+        tell_base();
+        tell_metadata("labels");
+        session_->warn_as_apptainer(printable(event.line));
+        return;
+    }
     if (!session_->prints_info || stages_.empty() || event.kind == Kind::kNote) {
         return;
     }
@@ -201,18 +215,42 @@ void ApptainerBuild::step(const builder::StepEvent& event) {
     }
     if (event.kind == Kind::kUnchanged || event.kind == Kind::kReused) {
         session_->inform_as_apptainer(event.line + "; --disable-cache builds it again");
+        const bool is_later = stage_of(event) > at_ && !stages_[at_].steps.empty();
+        done_.insert(is_later ? stages_[at_].steps.back().name : event.step); // nothing more comes
         return;
     }
+    if (event.kind == Kind::kPack) {
+        for (const builder::StepEvent& one : std::exchange(later_, {})) {
+            tell_step(one);
+        }
+    } else if (stage_of(event) > at_ && !is_done()) {
+        later_.push_back(event);
+        return;
+    }
+    tell_step(event);
+    while (!later_.empty() && (is_done() || stage_of(later_.front()) == at_)) {
+        const builder::StepEvent next = later_.front();
+        later_.erase(later_.begin());
+        tell_step(next);
+    }
+}
+
+std::size_t ApptainerBuild::stage_of(const builder::StepEvent& event) const {
     const auto named = std::ranges::find(stages_, event.stage, &PlannedStage::name);
-    const auto stage = event.stage.empty() || named == stages_.end()
-                           ? at_
-                           : static_cast<std::size_t>(named - stages_.begin());
+    return event.stage.empty() || named == stages_.end()
+               ? at_
+               : static_cast<std::size_t>(named - stages_.begin());
+}
+
+void ApptainerBuild::tell_step(const builder::StepEvent& event) {
+    const std::size_t stage = stage_of(event);
     if (stage != at_) {
         tell_base();
         tell_metadata();
         enter(stage);
     }
-    const bool is_pack = event.kind == Kind::kPack;
+    done_.insert(event.step);
+    const bool is_pack = event.kind == builder::StepEvent::Kind::kPack;
     if (!event.step.starts_with("%pre")) {
         tell_base();
     }

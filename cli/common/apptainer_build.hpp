@@ -4,6 +4,7 @@
 #include "builder/request/step_event.hpp"
 #include "cli/common/session.hpp"
 
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -44,7 +45,12 @@ private:
     void enter(std::size_t stage);
     void tell_base();
     [[nodiscard]] std::string shown_base() const;
-    void tell_metadata();
+    /// The lines that are left of this stage, as far as the one about `last`.
+    void tell_metadata(std::string_view last = {});
+    void tell_step(const builder::StepEvent& event);
+    /// Whether the last step of this stage was told.
+    [[nodiscard]] bool is_done() const;
+    [[nodiscard]] std::size_t stage_of(const builder::StepEvent& event) const;
     void tell_copies(std::string_view step);
     void tell_pack();
     void tell_rest();
@@ -57,8 +63,10 @@ private:
     bool fixes_permissions_;
     std::vector<PlannedStage> stages_;
     std::size_t at_ = 0;
-    bool has_base_ = false;     ///< told for this stage
-    bool has_metadata_ = false; ///< told for this stage
+    bool has_base_ = false;                 ///< told for this stage
+    std::size_t metadata_ = 0;              ///< how many lines about them were told for this stage
+    std::set<std::string> done_;            ///< steps of this stage
+    std::vector<builder::StepEvent> later_; ///< of stages that Apptainer builds after this one
 };
 
 /// "Starting build...", once per process.

@@ -13,12 +13,16 @@ namespace cybele::cli {
 
 namespace fs = std::filesystem;
 
+std::string reference_cache_setting(const Session& session) {
+    return session.environment.get_or("APPTAINER_CACHEDIR",
+                                      session.environment.get_or("SINGULARITY_CACHEDIR", ""));
+}
+
 void use_apptainer_cache(Session& session) {
     if (!session.is_apptainer()) {
         return;
     }
-    const std::string chosen = session.environment.get_or(
-        "APPTAINER_CACHEDIR", session.environment.get_or("SINGULARITY_CACHEDIR", ""));
+    const std::string chosen = reference_cache_setting(session);
     std::error_code failed;
     const bool is_closed =
         fs::is_directory(chosen, failed) && ::access(chosen.c_str(), W_OK | X_OK) != 0;
@@ -30,15 +34,15 @@ void use_apptainer_cache(Session& session) {
     session.environment.set("CYBELE_STORE", (folder / "store").native());
 }
 
-Result<std::optional<TempDirectory>> use_temporary_cache(Session& session) {
+Result<std::optional<TempDirectory>> use_temporary_cache(Session& session, bool is_without) {
     if (!session.is_apptainer()) {
         return std::optional<TempDirectory>();
     }
     const fs::path usual = session.environment.cache_directory();
-    const bool has_cache = make_directories(usual, 0700) &&
+    const bool has_cache = !is_without && make_directories(usual, 0700) &&
                            ::access(usual.c_str(), W_OK | X_OK) == 0 &&
                            registry::Cache(usual).check();
-    const bool has_store = open_store(session).has_value();
+    const bool has_store = !is_without && open_store(session).has_value();
     if (has_cache && has_store) {
         return std::optional<TempDirectory>();
     }

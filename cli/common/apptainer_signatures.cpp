@@ -8,6 +8,8 @@
 #include "support/find.hpp"
 #include "support/quote.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 namespace cybele::cli {
@@ -32,6 +34,18 @@ std::string apptainer_reason(const images::Verification& verification) {
             return fmt::format("signature object {} not valid: dsse: verify envelope failed: "
                                "accepted signatures do not match threshold, Found: 0, Expected 1",
                                state.object);
+        }
+    }
+    if (!verification.without_group.empty()) {
+        return std::string(kReferenceWithoutGroup);
+    }
+    for (const images::GroupState& group : verification.groups) {
+        const bool is_signed = std::ranges::any_of(
+            verification.signatures, [&group](const images::SignatureState& state) {
+                return state.is_valid && state.group == group.group;
+            });
+        if (is_signed && !group.unsigned_objects.empty()) {
+            return fmt::format("object {}: {}", group.unsigned_objects.front(), kReferenceUnsigned);
         }
     }
     return printable(verification.because);

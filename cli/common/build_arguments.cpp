@@ -16,12 +16,13 @@ Result<void> add_argument(const std::string& text, definitions::BuildArguments& 
     const std::size_t equals = text.find('=');
     const std::string name(definitions::trim(text.substr(0, equals)));
     if (equals == std::string::npos || name.empty()) {
-        return fail(
-            ErrorCode::kUsage,
-            problem("build-argument-malformed", "'" + printable(text) + "' is not a build argument")
-                .about(std::string(text)),
-            "a build argument is NAME=VALUE",
-            "write for example --build-arg version=1.2");
+        return fail(ErrorCode::kUsage,
+                    problem("build-argument-malformed",
+                            "'" + printable(text) + "' is not a build argument",
+                            equals == std::string::npos ? "" : "key")
+                        .about(std::string(text)),
+                    "a build argument is NAME=VALUE",
+                    "write for example --build-arg version=1.2");
     }
     arguments[name] = definitions::trim(std::string_view(text).substr(equals + 1));
     return {};

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cli/image/apptainer_cache.hpp"
 
+#include "cli/common/apptainer_folders.hpp"
 #include "cli/common/date_text.hpp"
 #include "cli/common/image_store.hpp"
 #include "cli/image/cache_entries.hpp"
+#include "cli/run/flag_words.hpp"
 #include "registry/store/layers.hpp"
 #include "support/find.hpp"
 #include "support/quote.hpp"
@@ -13,8 +15,10 @@
 #include <array>
 #include <filesystem>
 #include <iterator>
+#include <set>
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 namespace cybele::cli {
 
@@ -124,7 +128,63 @@ void print_cache_row(const std::string& name,
                                type));
 }
 
+/// With what Apptainer says, once, where the old name decides, or names another value.
+std::string cache_setting(const Session& session, const std::string& name) {
+    static std::set<std::string> told;
+    const std::string value = session.environment.get_or("APPTAINER_" + name, "");
+    const std::string old = session.environment.get_or("SINGULARITY_" + name, "");
+    if (value == old || old.empty() || !told.insert(name).second) {
+        return value.empty() ? old : value;
+    }
+    if (value.empty()) {
+        session.inform_as_apptainer("Environment variable SINGULARITY_" + name +
+                                    " is set, but APPTAINER_" + name + " is preferred");
+    } else {
+        session.warn_as_apptainer("SINGULARITY_" + name + " and APPTAINER_" + name +
+                                  " have different values, using the latter");
+    }
+    return value.empty() ? old : value;
+}
+
 } // namespace
+
+Result<bool> has_apptainer_cache(const Session& session) {
+    const std::string disabled = cache_setting(session, "DISABLE_CACHE");
+    if (!disabled.empty()) {
+        const auto is_disabled = read_switch({"APPTAINER_DISABLE_CACHE", disabled});
+        if (!is_disabled) {
+            return fail(
+                ErrorCode::kInput,
+                problem("cache-switch-malformed",
+                        "Failed to create an image cache handle: failed to parse environment "
+                        "variable APPTAINER_DISABLE_CACHE: strconv.ParseBool: parsing \"" +
+                            printable(disabled) + "\": invalid syntax"));
+        }
+        if (*is_disabled) {
+            return false;
+        }
+    }
+    const std::string chosen = cache_setting(session, "CACHEDIR");
+    std::error_code failed;
+    fs::path nearest = chosen;
+    while (!nearest.empty() && nearest.has_relative_path() && !fs::exists(nearest, failed)) {
+        nearest = nearest.parent_path();
+    }
+    if (!nearest.empty() && ::access(nearest.c_str(), W_OK) != 0) {
+        session.warn_as_apptainer("Cache disabled - cache location " + printable(nearest.native()) +
+                                  " is not writable.");
+        return false;
+    }
+    if (chosen.empty() || !fs::exists(chosen, failed) || fs::is_directory(chosen, failed)) {
+        return true;
+    }
+    return fail(
+        ErrorCode::kEnvironment,
+        problem("cache-not-directory", "the cache '" + printable(chosen) + "' is not a directory")
+            .about(chosen),
+        "APPTAINER_CACHEDIR names it",
+        "name a directory");
+}
 
 bool has_cache_type(const std::vector<std::string>& types, std::string_view type) {
     return types.empty() || std::ranges::any_of(types, [&](const std::string& one) {
@@ -159,29 +219,22 @@ std::vector<std::string> read_cache_types(const Session& session,
     return types;
 }
 
-Result<void> check_apptainer_cache(const Session& session) {
-    const std::string chosen = session.environment.get_or(
-        "APPTAINER_CACHEDIR", session.environment.get_or("SINGULARITY_CACHEDIR", ""));
-    std::error_code failed;
-    if (chosen.empty() || !fs::exists(chosen, failed) || fs::is_directory(chosen, failed)) {
-        return {};
-    }
-    return fail(
-        ErrorCode::kEnvironment,
-        problem("cache-not-directory", "the cache '" + printable(chosen) + "' is not a directory"),
-        "APPTAINER_CACHEDIR names it",
-        "name a directory");
-}
-
-Result<int>
-list_apptainer_cache(const Session& session, bool is_long, const std::vector<std::string>& types) {
-    CYBELE_TRY(const auto images, uri_images(session, types));
-    CYBELE_TRY(const Cache cache, open_cache(session));
+Result<int> list_apptainer_cache(const Session& session,
+                                 bool has_cache,
+                                 bool is_long,
+                                 const std::vector<std::string>& types) {
     const bool has_parts = has_cache_type(types, kBlobs);
-    auto parts = has_parts ? entries_of(session, cache, "") : std::vector<CacheEntry>();
-    std::erase_if(parts, [](const CacheEntry& one) { return one.kind == "steps"; }); // not there
+    std::vector<UriImage> images;
+    std::vector<CacheEntry> parts;
     std::vector<registry::LayerFile> layers;
-    if (has_parts) {
+    if (has_cache) {
+        CYBELE_TRY(images, uri_images(session, types));
+    }
+    if (has_cache && has_parts) {
+        CYBELE_TRY(const Cache cache, open_cache(session));
+        parts = entries_of(session, cache, "");
+        std::erase_if(parts,
+                      [](const CacheEntry& one) { return one.kind == "steps"; }); // not there
         CYBELE_TRY(layers, stored_layers(session));
     }
     if (is_long) {
@@ -233,16 +286,17 @@ namespace {
 
 /// Where Apptainer keeps its files; the names of ours are another matter.
 fs::path apptainer_cache_folder(const Session& session) {
-    const std::string chosen = session.environment.get_or(
-        "APPTAINER_CACHEDIR", session.environment.get_or("SINGULARITY_CACHEDIR", ""));
+    const std::string chosen = reference_cache_setting(session);
     return (chosen.empty() ? session.environment.home() / ".apptainer" : fs::path(chosen)) /
            "cache";
 }
 
 } // namespace
 
-Result<void>
-inform_of_cleaning(const Session& session, int days, const std::vector<std::string>& types) {
+Result<void> inform_of_cleaning(const Session& session,
+                                bool has_cache,
+                                int days,
+                                const std::vector<std::string>& types) {
     std::vector<std::string> parts = types;
     if (types.empty() || contains(types, "all")) {
         parts = {kBlobs.data(), "library", "oci-tmp", "shub", "oras", "net"};
@@ -251,8 +305,13 @@ inform_of_cleaning(const Session& session, int days, const std::vector<std::stri
     const auto is_old = [&](std::int64_t used) {
         return days <= 0 || now - used >= days * kSecondsPerDay;
     };
-    CYBELE_TRY(const auto images, uri_images(session, {}));
-    CYBELE_TRY(const auto layers, stored_layers(session));
+    std::vector<UriImage> images;
+    std::vector<registry::LayerFile> layers;
+    if (has_cache) {
+        CYBELE_TRY(images, uri_images(session, {}));
+        CYBELE_TRY(layers, stored_layers(session));
+    }
+    const fs::path folder = has_cache ? apptainer_cache_folder(session) : fs::path();
     for (const std::string& type : parts) {
         std::vector<std::string> entries;
         bool is_empty = true; // what is too young is passed over in silence
@@ -269,9 +328,8 @@ inform_of_cleaning(const Session& session, int days, const std::vector<std::stri
             }
         }
         if (is_empty) {
-            session.inform_as_apptainer(
-                "No cached files to remove at " +
-                printable((apptainer_cache_folder(session) / type).native()));
+            session.inform_as_apptainer("No cached files to remove at " +
+                                        printable((folder / type).native()));
         }
         for (const std::string& entry : entries) {
             session.inform_as_apptainer(fmt::format("Removing {} cache entry: {}", type, entry));

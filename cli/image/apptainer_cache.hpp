@@ -18,23 +18,30 @@ enum class UnknownTypes { kIgnored, kWarned };
 [[nodiscard]] std::vector<std::string> read_cache_types(const Session& session,
                                                         const std::vector<std::string>& lists,
                                                         UnknownTypes unknown);
-/// kEnvironment where the folder of APPTAINER_CACHEDIR is a file.
-[[nodiscard]] Result<void> check_apptainer_cache(const Session& session);
+/// Whether the variables of Apptainer leave it a cache, with what it says of them: none where
+/// APPTAINER_DISABLE_CACHE asks for none, or where the folder of APPTAINER_CACHEDIR cannot be
+/// written. kEnvironment where that folder is a file.
+[[nodiscard]] Result<bool> has_apptainer_cache(const Session& session);
+
 [[nodiscard]] bool has_cache_type(const std::vector<std::string>& types, std::string_view type);
 
 /// `cache list`: the counts and sizes of images and of what they are made from, in Apptainer's
-/// words.
-[[nodiscard]] Result<int>
-list_apptainer_cache(const Session& session, bool is_long, const std::vector<std::string>& types);
+/// words. Without a cache: all of them are none.
+[[nodiscard]] Result<int> list_apptainer_cache(const Session& session,
+                                               bool has_cache,
+                                               bool is_long,
+                                               const std::vector<std::string>& types);
 
 /// Removes the images of URIs of these types that were not used for `days` (0: all), but those that
 /// run.
 [[nodiscard]] Result<void>
 clean_apptainer_images(const Session& session, int days, const std::vector<std::string>& types);
-/// Removes the layers that images were made from and that were not used for `days` (0: all).
 /// What will be removed, in Apptainer's words.
-[[nodiscard]] Result<void>
-inform_of_cleaning(const Session& session, int days, const std::vector<std::string>& types);
+[[nodiscard]] Result<void> inform_of_cleaning(const Session& session,
+                                              bool has_cache,
+                                              int days,
+                                              const std::vector<std::string>& types);
+/// Removes the layers that images were made from and that were not used for `days` (0: all).
 [[nodiscard]] Result<void> clean_apptainer_layers(const Session& session, int days);
 
 } // namespace cybele::cli

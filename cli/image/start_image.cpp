@@ -23,6 +23,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <filesystem>
 #include <optional>
 
 #include <fcntl.h>
@@ -459,9 +460,13 @@ Result<std::string> start_image(const Session& caller, const StartOptions& wish)
     StartOptions options = wish;
     const SchemeRow* const row = scheme_of(options.image);
     const bool is_stored = row != nullptr && row->kind != Kind::kRefused;
-    if (session.is_apptainer() && is_stored && !options.has_no_cache &&
-        check_apptainer_cache(caller)) { // a file that is named is reported
-        options.has_no_cache = !can_store(session);
+    if (session.is_apptainer() && is_stored && !options.has_no_cache) {
+        CYBELE_TRY(const bool has_cache, has_apptainer_cache(caller));
+        options.has_no_cache = !has_cache || !can_store(session);
+    }
+    std::error_code failed;
+    if (session.is_apptainer() && !std::filesystem::exists(options.authfile, failed)) {
+        options.authfile.clear(); // like there, a missing file of logins has none
     }
     auto found = find_start_image(session, options);
     if (found && options.request.image.writable) { // an overlay in the image would be written

@@ -23,34 +23,27 @@ using images::Descriptor;
 using images::SignatureKind;
 using images::SignatureState;
 
-/// The objects that valid signatures cover; of these, where some are asked about.
+/// The objects that a valid signature covers; of these, where some are asked about. Those of an
+/// envelope come with the first of its signatures.
 std::vector<Descriptor> covered_objects(const images::Verification& verification,
+                                        const SignatureState& state,
                                         const images::Image& image,
                                         const std::vector<std::uint32_t>& asked) {
-    std::set<std::uint32_t> ids;
-    for (const SignatureState& state : verification.signatures) {
-        if (state.is_valid) {
-            ids.insert(state.covers.begin(), state.covers.end());
-        }
-    }
+    const auto first = std::ranges::find_if(verification.signatures, [&](const auto& one) {
+        return one.is_valid && one.object == state.object;
+    });
     std::vector<Descriptor> objects;
+    if (first == verification.signatures.end() || &*first != &state ||
+        !contains(verification.groups, state.group, &images::GroupState::group)) {
+        return objects;
+    }
     for (const Descriptor& one : image.descriptors()) {
         const bool is_asked = asked.empty() || contains(asked, one.id);
-        if (is_asked && ids.contains(one.id)) {
+        if (is_asked && contains(state.covers, one.id)) {
             objects.push_back(one);
         }
     }
     return objects;
-}
-
-const SignatureState* signer_of(const images::Verification& verification, std::uint32_t object) {
-    for (const SignatureState& state : verification.signatures) {
-        const auto& covers = state.covers;
-        if (state.is_valid && contains(covers, object)) {
-            return &state;
-        }
-    }
-    return nullptr;
 }
 
 bool is_of_pgp(const SignatureState& state) {
@@ -82,7 +75,8 @@ std::string apptainer_text(const images::Verification& verification,
                            const std::vector<std::uint32_t>& asked) {
     const std::string reason = apptainer_reason(verification);
     if (!verification.is_verified &&
-        (reason == kApptainerLacksKey || reason == kApptainerLacksIssuer)) {
+        (reason == kApptainerLacksKey || reason == kApptainerLacksIssuer ||
+         reason == kReferenceWithoutGroup)) {
         return {};
     }
     std::string text;
@@ -94,17 +88,19 @@ std::string apptainer_text(const images::Verification& verification,
                                 "[LOCAL]",
                                 state.key);
         }
+        const auto objects = covered_objects(verification, state, image, asked);
+        if (verification.is_verified && !objects.empty()) {
+            text +=
+                "Objects verified:\nID  |GROUP   |LINK    |TYPE\n" + std::string(48, '-') + "\n";
+            for (const Descriptor& object : objects) {
+                text += object_row(object);
+            }
+        }
     }
-    if (!verification.is_verified) {
-        const bool is_of_signature = std::ranges::any_of(
-            verification.signatures, [](const SignatureState& state) { return !state.is_valid; });
-        return is_of_signature
-                   ? text + "\nError encountered during signature verification: " + reason + "\n"
-                   : text;
-    }
-    text += "Objects verified:\nID  |GROUP   |LINK    |TYPE\n" + std::string(48, '-') + "\n";
-    for (const Descriptor& object : covered_objects(verification, image, asked)) {
-        text += object_row(object);
+    const bool is_of_signature = std::ranges::any_of(
+        verification.signatures, [](const SignatureState& state) { return !state.is_valid; });
+    if (!verification.is_verified && (is_of_signature || reason.ends_with(kReferenceUnsigned))) {
+        text += "\nError encountered during signature verification: " + reason + "\n";
     }
     return text;
 }
@@ -114,23 +110,24 @@ std::string apptainer_json(const images::Verification& verification,
                            const std::vector<std::uint32_t>& asked) {
     std::set<std::uint32_t> signatures;
     for (const SignatureState& state : verification.signatures) {
-        signatures.insert(state.object);
+        if (contains(verification.groups, state.group, &images::GroupState::group)) {
+            signatures.insert(state.object);
+        }
     }
     auto signers = nlohmann::ordered_json::array();
-    const auto covered =
-        image == nullptr ? std::vector<Descriptor>() : covered_objects(verification, *image, asked);
-    for (const Descriptor& object : covered) {
-        const SignatureState* const state = signer_of(verification, object.id);
-        const bool is_pgp = state != nullptr && is_of_pgp(*state);
-        std::string fingerprint = is_pgp ? state->key : "";
-        fingerprint = text::lowered(fingerprint);
-        signers.push_back({{"Signer",
-                            {{"Partition", images::data_type_name(object.type)},
-                             {"Name", is_pgp ? state->user_id : "unknown"},
-                             {"Fingerprint", fingerprint},
-                             {"KeyLocal", is_pgp},
-                             {"KeyCheck", is_pgp},
-                             {"DataCheck", true}}}});
+    for (const SignatureState& state : verification.signatures) {
+        const auto covered = image == nullptr ? std::vector<Descriptor>()
+                                              : covered_objects(verification, state, *image, asked);
+        for (const Descriptor& object : covered) {
+            const bool is_pgp = is_of_pgp(state);
+            signers.push_back({{"Signer",
+                                {{"Partition", images::data_type_name(object.type)},
+                                 {"Name", is_pgp ? state.user_id : "unknown"},
+                                 {"Fingerprint", is_pgp ? text::lowered(state.key) : ""},
+                                 {"KeyLocal", is_pgp},
+                                 {"KeyCheck", is_pgp},
+                                 {"DataCheck", true}}}});
+        }
     }
     nlohmann::ordered_json all = {{"Signatures", signatures.size()}, {"SignerKeys", nullptr}};
     if (!signers.empty()) {
@@ -149,10 +146,15 @@ Error apptainer_error(std::string_view failed, const Error& error) {
     std::vector<Fault> faults = error.faults();
     Fault& first = faults.front();
     const std::string begin = std::string(failed) + ": ";
-    if (first.id == "sif-object-missing") {
+    const bool is_zero = first.subject == "0";
+    if (first.id == "sif-object-missing" && !is_zero) {
         first.set(problem("signed-object-missing", begin + "integrity: object not found"));
-    } else if (first.id == "sif-group-missing") {
+    } else if (first.id == "sif-object-missing") {
+        first.set(problem("signed-object-missing", begin + "integrity: invalid object ID"));
+    } else if (first.id == "sif-group-missing" && !is_zero) {
         first.set(problem("signed-group-missing", begin + "integrity: group not found"));
+    } else if (first.id == "sif-group-missing") {
+        first.set(problem("signed-group-missing", begin + "integrity: invalid group ID"));
     } else if (first.id == "file-missing") {
         first.set(
             problem("signed-image-missing",

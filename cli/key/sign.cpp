@@ -211,9 +211,16 @@ Result<int> sign_as_apptainer(const Session& session,
                               const images::SignOptions& signing) {
     const std::string& image = options.images.front();
     session.inform_as_apptainer("Signing image with " + key_material(options.keys, {}));
-    const auto done = sign_one(session, signers, signing, image);
-    if (!done) {
-        return fail(apptainer_error("Failed to sign container", done.error()));
+    std::vector<images::Selection> parts = {signing.selection};
+    if (options.group && !options.objects.empty()) {
+        parts = {{options.group, {}}, {std::nullopt, options.objects}};
+    }
+    for (const images::Selection& part : parts) {
+        images::SignOptions one = signing;
+        one.selection = part;
+        if (const auto done = sign_one(session, signers, one, image); !done) {
+            return fail(apptainer_error("Failed to sign container", done.error()));
+        }
     }
     session.inform_as_apptainer("Signature created and applied to image '" + printable(image) +
                                 "'");
@@ -249,7 +256,7 @@ Result<int> sign(Session& session, SignVerbOptions& options) {
     return 0;
 }
 
-void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
+void add_sign_options(CLI::App& verb, SignVerbOptions& options, bool is_apptainer) {
     verb.add_option("image", options.images, "image files")->required()->type_name("IMAGE");
     verb.add_option(
             "--key", options.keys, "private PEM key; several keys sign together (repeat --key)")
@@ -281,8 +288,10 @@ void add_sign_options(CLI::App& verb, SignVerbOptions& options) {
     verb.add_option("--sif-id,-i", options.objects, "sign this object only; may be given again")
         ->type_name("N")
         ->allow_extra_args(false)
-        ->check(not_empty())
-        ->excludes(group);
+        ->check(not_empty());
+    if (!is_apptainer) { // there, each of both gets a signature
+        verb.get_option("--sif-id")->excludes(group);
+    }
     verb.add_flag("-F,--force",
                   options.force,
                   "allow mixed signature kinds; replace signatures by the same key");
@@ -305,7 +314,7 @@ void install_sign(CLI::App& app, Session& session) {
                                "cybelectl sign app.sif --key alice.pem --key bob.pem",
                                "cybelectl sign app.sif --key a.pem --certificate a-chain.pem",
                                "cybelectl sign app.sif --pgp --fingerprint 8C10B2D64F6B3D1A"});
-    add_sign_options(*verb, *options);
+    add_sign_options(*verb, *options, session.is_apptainer());
     add_format(*verb, session);
     verb->callback([&session, options] {
         session.action = [&session, options] {

@@ -246,6 +246,9 @@ Result<int> verify_as_apptainer(const Session& session,
         return fail(apptainer_error(kFailed, found.error()));
     }
     keep_kind(*found, options.accepts_legacy);
+    if (options.group || !options.objects.empty()) {
+        found->without_group.clear(); // not asked about
+    }
     CYBELE_TRY(const std::string path, image_path(session, name));
     CYBELE_TRY(const images::Image image, images::Image::open(path));
     const bool has_signatures = !found->signatures.empty();

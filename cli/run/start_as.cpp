@@ -7,9 +7,11 @@
 #include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <optional>
 
 #include <unistd.h>
@@ -212,7 +214,8 @@ Result<void> add_global_variables(GlobalFlags& flags, const Environment& environ
             return fail(ErrorCode::kInput,
                         problem("apptainer-variable-malformed",
                                 "APPTAINER_" + std::string(name) + ": '" + printable(value) +
-                                    "' is neither true nor false"),
+                                    "' is neither true nor false")
+                            .about(text::lowered(name), value),
                         "the variable sets a flag of each command",
                         "unset APPTAINER_" + std::string(name));
         }
@@ -292,6 +295,17 @@ bool keeps_privileges(const FlagWords& words, const Environment& environment) {
     }
     const auto is_on = read_switch(asked);
     return is_on && *is_on;
+}
+
+/// Like there, `..` leads back over a link by which the caller came to the current directory.
+std::string path_by_links(const std::string& image, const Environment& environment) {
+    std::error_code failed;
+    const std::filesystem::path here = environment.get_or("PWD", "");
+    if (!image.starts_with("../") || !std::filesystem::equivalent(here, ".", failed) || failed) {
+        return image;
+    }
+    const std::filesystem::path found = (here / image).lexically_normal();
+    return std::filesystem::exists(found, failed) ? found.native() : image;
 }
 
 /// --cwd and --pwd are two options of Apptainer with one meaning: the variables of each count
@@ -390,7 +404,8 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
         }
         CYBELE_CHECK(take_flag(read, *option, flag));
     }
-    CYBELE_CHECK(take_variables(read.options, given, session.environment, read.warnings));
+    CYBELE_CHECK(
+        take_variables(read.options, given, session.environment, read.warnings, &read.notes));
     warn_of_unknown_mounts(read);
     settle_contradictions(read);
     take_directory(read.options, words, session.environment);
@@ -406,7 +421,7 @@ Result<std::optional<StartAs>> read_start_as(const Session& session,
                             "requires at least " + std::to_string(least_words) +
                                 " arg(s), only received " + std::to_string(words.rest.size())));
     }
-    read.options.image = words.rest.front();
+    read.options.image = path_by_links(words.rest.front(), session.environment);
     const std::ptrdiff_t before = is_instance ? 2 : 1;
     if (is_instance) {
         read.options.request.instance.name = words.rest[1];
@@ -426,6 +441,9 @@ void use_start(Session& session, StartAs read) {
         runtime::GlobalOptions global = kept->options.request.global;
         global.follows_apptainer = session.is_apptainer();
         runtime::configure_messages(global);
+        for (const std::string& note : kept->notes) {
+            session.inform_as_apptainer(note);
+        }
         for (const std::string& warning : kept->warnings) {
             if (session.has_warnings()) {
                 runtime::warn(warning);

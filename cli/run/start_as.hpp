@@ -11,6 +11,7 @@ namespace cybele::cli {
 struct StartAs {
     StartOptions options;
     std::vector<std::string> warnings;
+    std::vector<std::string> notes; ///< on names of variables
     int verbosity = 0;
     bool is_quiet = false;
     bool is_silent = false; ///< errors only

@@ -107,6 +107,17 @@ std::map<std::string, std::string> variables_of(const Environment& environment,
     return found;
 }
 
+/// What Apptainer says where only the old name of a variable is set.
+void note_old_name(const Environment& environment,
+                   const std::string& name,
+                   std::vector<std::string>* notes) {
+    const std::string preferred = std::string(kPrefixes[0]) + name;
+    if (notes != nullptr && environment.get_or(preferred, "").empty()) {
+        notes->push_back("Environment variable " + std::string(kPrefixes[1]) + name +
+                         " is set, but " + preferred + " is preferred");
+    }
+}
+
 /// -B and --mount read their variables where the mounts are planned: they are added to the options.
 bool is_read_elsewhere(const StartOption& option) {
     return option.has_name("--bind") || option.has_name("--tmpdir");
@@ -117,7 +128,8 @@ bool is_read_elsewhere(const StartOption& option) {
 Result<void> take_variables(StartOptions& options,
                             const std::set<const StartOption*>& given,
                             const Environment& environment,
-                            std::vector<std::string>& warnings) {
+                            std::vector<std::string>& warnings,
+                            std::vector<std::string>* notes) {
     std::map<std::string, std::string> first;
     std::set<const StartOption*> set;
     for (const std::string_view prefix : kPrefixes) {
@@ -126,18 +138,23 @@ Result<void> take_variables(StartOptions& options,
             const auto row = std::ranges::find_if(
                 rows, [&](const StartOption& one) { return has_variable(one, name); });
             if (row == rows.end() || text::trimmed(value, " \t").empty() ||
-                is_read_elsewhere(*row) ||
                 !row->is_of(options.request.program.action, options.is_instance)) {
                 continue;
+            }
+            if (prefix == kPrefixes[1]) {
+                note_old_name(environment, name, notes);
             }
             const auto [known, is_new] = first.emplace(name, value);
             if (!is_new) {
                 if (known->second != value) {
                     std::string warning(prefix);
                     warning.append(name).append(" and ").append(kPrefixes[0]).append(name);
-                    warning += " have different values; the latter is used";
+                    warning += " have different values, using the latter";
                     warnings.push_back(std::move(warning));
                 }
+                continue;
+            }
+            if (is_read_elsewhere(*row)) {
                 continue;
             }
             const bool is_added = row->use == Use::kEach;

@@ -95,12 +95,14 @@ struct StartOption {
 give(const StartOption& option, StartOptions& options, std::string_view value);
 
 /// Takes the options that APPTAINER_X and SINGULARITY_X set and that were not `given`; those that
-/// may be repeated for mounts are added. Warnings go to `warnings`. kUsage: a value that the option
-/// does not accept, or an option that is refused.
+/// may be repeated for mounts are added. Warnings go to `warnings`, and names that Apptainer has
+/// replaced to `notes`. kUsage: a value that the option does not accept, or an option that is
+/// refused.
 [[nodiscard]] Result<void> take_variables(StartOptions& options,
                                           const std::set<const StartOption*>& given,
                                           const Environment& environment,
-                                          std::vector<std::string>& warnings);
+                                          std::vector<std::string>& warnings,
+                                          std::vector<std::string>* notes = nullptr);
 
 /// Whether its image names an instance, in which the program is started.
 [[nodiscard]] bool is_running_instance(const StartOptions& options);

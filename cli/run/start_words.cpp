@@ -102,7 +102,7 @@ bool read_start_by_apptainer_name(Session& session) {
         return false;
     }
     auto read = read_start_as(session, verb->action, flags->at + 1, verb->least_words);
-    if (!read || !*read || !(*read)->warnings.empty()) {
+    if (!read || !*read || !(*read)->warnings.empty() || !(*read)->notes.empty()) {
         return false;
     }
     (*read)->verbosity = flags->verbosity;

@@ -108,7 +108,11 @@ Labels merge_labels(const LabelSources& sources, const Metadata& metadata) {
         if (key.starts_with(kFactPrefix) || key.starts_with(kBasePrefix)) {
             labels.insert_or_assign(key, value);
         } else if (const auto [at, is_new] = labels.emplace(key, value);
-                   !is_new && at->second != value && metadata.on_warning) {
+                   !is_new && metadata.on_warning && metadata.names_apptainer &&
+                   !metadata.replaces_labels) {
+            metadata.on_warning("Label: " + key +
+                                " already exists and force option is false, not overwriting");
+        } else if (!is_new && at->second != value && metadata.on_warning) {
             metadata.on_warning(
                 fmt::format("the label {} of %labels is ignored: the image has it already with the "
                             "value '{}'{}",

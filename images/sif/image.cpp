@@ -72,7 +72,8 @@ Result<Descriptor> Image::primary_partition() const {
     }
     return fail(ErrorCode::kInput,
                 problem("root-file-system-missing",
-                        fmt::format("no root file system in {}", printable(path_.native()))),
+                        fmt::format("no root file system in {}", printable(path_.native())))
+                    .about(path_.native()),
                 "none of its objects is a primary system partition",
                 "build the image again, or mark the right partition with `sif setprim`");
 }

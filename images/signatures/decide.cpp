@@ -205,7 +205,8 @@ std::string lacking_signers(const std::vector<SignatureState>& states, const Tru
 Result<void> Selection::check(const Image& image) const {
     const std::vector<std::uint32_t> groups = signable_groups(image);
     if (group && !std::binary_search(groups.begin(), groups.end(), *group)) {
-        return not_there(problem("sif-group-missing", fmt::format("there is no group {}", *group)),
+        return not_there(problem("sif-group-missing", fmt::format("there is no group {}", *group))
+                             .about(std::to_string(*group)),
                          groups.empty() ? "the image has none"
                                         : fmt::format("the image has {}", fmt::join(groups, ", ")));
     }
@@ -213,9 +214,9 @@ Result<void> Selection::check(const Image& image) const {
         const auto& all = image.descriptors();
         const auto found = std::ranges::find(all, id, &Descriptor::id);
         if (found == all.end()) {
-            return not_there(
-                problem("sif-object-missing", fmt::format("there is no object {}", id)),
-                "the image has no such id");
+            return not_there(problem("sif-object-missing", fmt::format("there is no object {}", id))
+                                 .about(std::to_string(id)),
+                             "the image has no such id");
         }
         if (found->type == DataType::kSignature || found->group == 0) {
             return not_there(problem("sif-object-unsigned",

@@ -43,7 +43,9 @@ Result<Mount> own_folder(const Request& request,
     }
     std::error_code failed;
     const auto folder = std::filesystem::absolute(request.files.workdir, failed);
-    if (!std::filesystem::is_directory(folder, failed)) {
+    const bool is_made = request.global.follows_apptainer && *name.begin() == "scratch" &&
+                         !std::filesystem::exists(folder, failed); // like there, of these alone
+    if (!is_made && !std::filesystem::is_directory(folder, failed)) {
         return fail(ErrorCode::kInput,
                     problem(std::filesystem::exists(folder, failed) ? "workdir-not-directory"
                                                                     : "workdir-missing",
