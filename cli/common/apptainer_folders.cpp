@@ -13,7 +13,7 @@ namespace cybele::cli {
 
 namespace fs = std::filesystem;
 
-std::string reference_cache_setting(const Session& session) {
+std::string apptainer_cache_setting(const Session& session) {
     return session.environment.get_or("APPTAINER_CACHEDIR",
                                       session.environment.get_or("SINGULARITY_CACHEDIR", ""));
 }
@@ -22,7 +22,7 @@ void use_apptainer_cache(Session& session) {
     if (!session.is_apptainer()) {
         return;
     }
-    const std::string chosen = reference_cache_setting(session);
+    const std::string chosen = apptainer_cache_setting(session);
     std::error_code failed;
     const bool is_closed =
         fs::is_directory(chosen, failed) && ::access(chosen.c_str(), W_OK | X_OK) != 0;

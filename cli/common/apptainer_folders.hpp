@@ -16,7 +16,7 @@ namespace cybele::cli {
 void use_apptainer_cache(Session& session);
 
 /// The folder that APPTAINER_CACHEDIR or SINGULARITY_CACHEDIR names; empty: neither.
-[[nodiscard]] std::string reference_cache_setting(const Session& session);
+[[nodiscard]] std::string apptainer_cache_setting(const Session& session);
 
 /// For a build by the name of Apptainer without a cache, or whose cache or store cannot be written:
 /// like there, it has one of its own, which goes with the result. Nothing where the usual cache

@@ -286,7 +286,7 @@ namespace {
 
 /// Where Apptainer keeps its files; the names of ours are another matter.
 fs::path apptainer_cache_folder(const Session& session) {
-    const std::string chosen = reference_cache_setting(session);
+    const std::string chosen = apptainer_cache_setting(session);
     return (chosen.empty() ? session.environment.home() / ".apptainer" : fs::path(chosen)) /
            "cache";
 }
