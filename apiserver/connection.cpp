@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/connection.hpp"
 
+#include "support/name.hpp"
+
 #include <algorithm>
 #include <utility>
 
@@ -21,7 +23,7 @@ std::optional<std::chrono::seconds> read_retry_after(std::string_view text) {
     }
     int seconds = 0;
     for (const char letter : text) {
-        if (letter < '0' || letter > '9') {
+        if (!is_digit(letter)) {
             return std::nullopt;
         }
         seconds = seconds * 10 + (letter - '0');

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apiserver/revision.hpp"
 
+#include "support/name.hpp"
+
 #include <algorithm>
 
 namespace cybele::apiserver {
@@ -8,8 +10,7 @@ namespace cybele::apiserver {
 namespace {
 
 bool is_number(std::string_view text) {
-    return !text.empty() &&
-           std::ranges::all_of(text, [](char letter) { return letter >= '0' && letter <= '9'; });
+    return !text.empty() && std::ranges::all_of(text, is_digit);
 }
 
 std::string_view without_zeros(std::string_view number) {

@@ -2,6 +2,7 @@
 #include "support/document_help.hpp"
 
 #include "support/find.hpp"
+#include "support/name.hpp"
 #include "support/other_file.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -176,7 +177,7 @@ std::string suggest_variable(std::string_view text) {
 std::string_view synonym_of(std::string_view word, std::span<const std::string_view> words) {
     std::string lower(word);
     for (char& c : lower) {
-        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c == '_' ? '-' : c;
+        c = c == '_' ? '-' : to_lower(c);
     }
     const auto known = [&](std::string_view name) {
         const auto found = std::ranges::find(words, name);
@@ -190,7 +191,7 @@ std::string_view synonym_of(std::string_view word, std::span<const std::string_v
     for (const std::string_view name : words) {
         std::string folded(name);
         for (char& c : folded) {
-            c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+            c = to_lower(c);
         }
         if (folded == lower || "sig" + folded == lower) {
             return name;

@@ -8,23 +8,17 @@
 #include <algorithm>
 #include <array>
 
+#include <arpa/inet.h>
+
 namespace cybele {
 namespace {
 
 constexpr std::size_t kLongestName = 50;
 constexpr std::array<std::string_view, 3> kSchemes{"docker", "library", "oras"};
 
-bool is_lower(char c) {
-    return c >= 'a' && c <= 'z';
-}
-bool is_upper(char c) {
-    return c >= 'A' && c <= 'Z';
-}
-
 bool is_store_word(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) {
-        return is_lower(c) || is_upper(c) || is_digit(c) || c == '.' || c == '_' || c == '-' ||
-               c == '/';
+        return is_alphanumeric(c) || c == '.' || c == '_' || c == '-' || c == '/';
     });
 }
 
@@ -52,10 +46,8 @@ bool is_name(std::string_view text) {
 std::string suggest_name(std::string_view text) {
     std::string name;
     for (const char c : text) {
-        if (is_lower(c) || (is_digit(c) && !name.empty())) {
-            name += c;
-        } else if (is_upper(c)) {
-            name += static_cast<char>(c - 'A' + 'a');
+        if (is_letter(c) || (is_digit(c) && !name.empty())) {
+            name += to_lower(c);
         } else if (!name.empty() && name.back() != '-' && !is_digit(c)) {
             name += '-';
         }
@@ -73,8 +65,13 @@ bool is_variable_name(std::string_view text) {
     if (text.empty() || is_digit(text.front())) {
         return false;
     }
-    return std::ranges::all_of(
-        text, [](char c) { return is_lower(c) || is_upper(c) || is_digit(c) || c == '_'; });
+    return std::ranges::all_of(text, [](char c) { return is_alphanumeric(c) || c == '_'; });
+}
+
+bool is_ip_address(const std::string& text) {
+    in6_addr read{}; // room for either
+    return ::inet_pton(AF_INET, text.c_str(), &read) == 1 ||
+           ::inet_pton(AF_INET6, text.c_str(), &read) == 1;
 }
 
 bool is_sha256_digest(std::string_view text) {

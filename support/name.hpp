@@ -10,15 +10,38 @@ namespace cybele {
 /// TORQUE 6 and OpenPBS all take (docs/reference/documents.md).
 [[nodiscard]] bool is_name(std::string_view text);
 
-/// Whether it is an ASCII digit, whatever the locale.
+/// Characters of ASCII, whatever the locale.
 [[nodiscard]] constexpr bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
+[[nodiscard]] constexpr bool is_lower(char c) {
+    return c >= 'a' && c <= 'z';
+}
+[[nodiscard]] constexpr bool is_upper(char c) {
+    return c >= 'A' && c <= 'Z';
+}
+[[nodiscard]] constexpr bool is_letter(char c) {
+    return is_lower(c) || is_upper(c);
+}
+[[nodiscard]] constexpr bool is_lower_or_digit(char c) {
+    return is_lower(c) || is_digit(c);
+}
+[[nodiscard]] constexpr bool is_alphanumeric(char c) {
+    return is_letter(c) || is_digit(c);
+}
+[[nodiscard]] constexpr char to_lower(char c) {
+    return is_upper(c) ? static_cast<char>(c - 'A' + 'a') : c;
+}
+[[nodiscard]] constexpr char to_upper(char c) {
+    return is_lower(c) ? static_cast<char>(c - 'a' + 'A') : c;
+}
 
-/// Whether it is an ASCII letter, a digit or `_`: what follows the first character of a variable's
-/// name.
+/// Whether a variable's name can begin with it, and whether one can contain it.
+[[nodiscard]] constexpr bool is_word_start(char c) {
+    return is_letter(c) || c == '_';
+}
 [[nodiscard]] constexpr bool is_word_character(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+    return is_alphanumeric(c) || c == '_';
 }
 
 /// The nearest valid name (`My Job_1` → `my-job-1`), or "" where nothing is left.
@@ -31,6 +54,9 @@ namespace cybele {
 [[nodiscard]] bool is_secret_name(std::string_view text);
 /// Whether it is a switch, as in ALLOW_EMPTY_PASSWORD=yes, and so no secret.
 [[nodiscard]] bool is_switch(std::string_view value);
+
+/// Whether it is an IPv4 or IPv6 address, without the name of an interface.
+[[nodiscard]] bool is_ip_address(const std::string& text);
 
 /// Whether it is `sha256:` and 64 lower-case hexadecimal digits.
 [[nodiscard]] bool is_sha256_digest(std::string_view text);

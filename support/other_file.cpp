@@ -2,6 +2,7 @@
 #include "support/other_file.hpp"
 
 #include "support/quote.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 
@@ -53,14 +54,6 @@ constexpr Start kEnds[] = {
 
 constexpr std::size_t kHead = 4096;
 
-std::string small_letters(std::string_view text) {
-    std::string small(text);
-    for (char& c : small) {
-        c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-    }
-    return small;
-}
-
 /// The first line that is neither empty nor a comment.
 std::string_view first_line_of_text(std::string_view text) {
     while (!text.empty()) {
@@ -78,9 +71,9 @@ std::string_view first_line_of_text(std::string_view text) {
 /// stand below a `#!`, which is a comment there.
 std::string first_words(std::string_view text) {
     text = text.substr(0, kHead);
-    const std::string words = small_letters(first_line_of_text(text));
+    const std::string words = text::lowered(first_line_of_text(text));
     const bool is_script = text.starts_with("#!") && !words.starts_with("bootstrap:");
-    return is_script ? small_letters(text.substr(0, text.find('\n'))) : words;
+    return is_script ? text::lowered(text.substr(0, text.find('\n'))) : words;
 }
 
 } // namespace
@@ -102,7 +95,7 @@ std::optional<OtherFile> recognize_file(std::string_view text) {
 
 std::optional<OtherFile> recognize_file(std::string_view text, std::string_view file) {
     const auto by_text = recognize_file(text);
-    const std::string name = small_letters(file.substr(file.rfind('/') + 1));
+    const std::string name = text::lowered(file.substr(file.rfind('/') + 1));
     const auto* const row =
         std::ranges::find_if(kEnds, [&](const Start& end) { return name.ends_with(end.begins); });
     const bool is_named = row != std::end(kEnds);

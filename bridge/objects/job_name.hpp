@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/name.hpp"
+
 #include <string>
 
 namespace cybele::bridge {
@@ -9,7 +11,7 @@ namespace cybele::bridge {
 /// with a letter.
 [[nodiscard]] inline std::string job_name(const std::string& name, bool is_slurm) {
     constexpr std::size_t kLongestPbsName = 15;
-    const bool begins_with_digit = !name.empty() && name.front() >= '0' && name.front() <= '9';
+    const bool begins_with_digit = !name.empty() && is_digit(name.front());
     return is_slurm ? name : ((begins_with_digit ? "j" : "") + name).substr(0, kLongestPbsName);
 }
 

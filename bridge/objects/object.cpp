@@ -9,6 +9,7 @@
 #include "bridge/objects/times.hpp"
 #include "support/find.hpp"
 #include "support/json.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -184,8 +185,7 @@ void forget_script(Object& object) {
         std::string_view body = line; // the reader accepts blanks before a directive
         body.remove_prefix(std::min(body.find_first_not_of(" \t\n"), body.size()));
         const bool is_comment = body.starts_with('#');
-        const bool is_word =
-            body.size() > 1 && is_comment && (body[1] == '!' || (body[1] >= 'A' && body[1] <= 'Z'));
+        const bool is_word = body.size() > 1 && is_comment && (body[1] == '!' || is_upper(body[1]));
         if (is_word || body.starts_with(':')) { // a comment for PBS, a command for others
             kept += line;
         } else if (!body.empty() && !is_comment) {

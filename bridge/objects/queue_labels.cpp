@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/objects/queue_labels.hpp"
 
+#include "support/name.hpp"
 #include "support/text.hpp"
 
 #include <cstdint>
@@ -21,7 +22,7 @@ bool is_value_of_label(std::string_view text) {
 std::string node_name(const std::string& prefix, const std::string& queue) {
     std::string name = prefix + "-" + text::lowered(queue);
     for (char& letter : name) {
-        const bool is_plain = (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9');
+        const bool is_plain = is_lower_or_digit(letter);
         letter = is_plain || letter == '.' ? letter : '-';
     }
     while (name.ends_with('-') || name.ends_with('.')) {

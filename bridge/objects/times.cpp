@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bridge/objects/times.hpp"
 
+#include "support/name.hpp"
+
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -23,8 +25,7 @@ bool has_shape(std::string_view text) {
         return false;
     }
     for (std::size_t at = 0; at < kShape.size(); ++at) {
-        const bool is_digit = text[at] >= '0' && text[at] <= '9';
-        if (kShape[at] == '0' ? !is_digit : text[at] != kShape[at]) {
+        if (kShape[at] == '0' ? !is_digit(text[at]) : text[at] != kShape[at]) {
             return false;
         }
     }

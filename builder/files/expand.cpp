@@ -3,6 +3,7 @@
 
 #include "runtime/namespaces/resolve.hpp"
 #include "support/file.hpp"
+#include "support/name.hpp"
 
 #include <algorithm>
 #include <memory>
@@ -17,11 +18,6 @@ namespace cybele::builder {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool is_argument_name(char c, bool first) {
-    return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-           (!first && c >= '0' && c <= '9');
-}
 
 /// The end of the group that begins at `begin` with '{', and the places of its commas.
 bool find_group(std::string_view word,
@@ -125,7 +121,8 @@ std::string expand_variables(std::string_view word,
         const bool braced = word.substr(i).starts_with("${");
         std::size_t end = i + (braced ? 2 : 1);
         const std::size_t begin = end;
-        while (end < word.size() && is_argument_name(word[end], end == begin)) {
+        while (end < word.size() &&
+               (end == begin ? is_word_start(word[end]) : is_word_character(word[end]))) {
             ++end;
         }
         if (word[i] != '$' || end == begin ||

@@ -2,6 +2,7 @@
 #include "builder/steps/pip.hpp"
 
 #include "support/file.hpp"
+#include "support/name.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
@@ -49,9 +50,8 @@ std::string joined(std::string_view value, bool is_place) {
 /// As pip compares names: lower case, `-` for `_`.
 std::string key_of(std::string_view text) {
     std::string key(text::trimmed(text));
-    std::transform(key.begin(), key.end(), key.begin(), [](char c) {
-        return c == '_' ? '-' : (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
-    });
+    std::transform(
+        key.begin(), key.end(), key.begin(), [](char c) { return c == '_' ? '-' : to_lower(c); });
     return key;
 }
 

@@ -11,6 +11,7 @@
 #include "schedulers/reading/symptoms.hpp"
 #include "support/embedded.hpp"
 #include "support/linter.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -55,8 +56,7 @@ std::string_view page_text(std::string_view name) {
 std::string anchor_of(std::string_view heading) {
     std::string anchor;
     for (const char c : text::lowered(heading)) {
-        const bool is_kept =
-            (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+        const bool is_kept = is_lower_or_digit(c) || c == '-' || c == '_';
         anchor += c == ' ' ? "-" : is_kept ? std::string(1, c) : std::string();
     }
     return anchor;

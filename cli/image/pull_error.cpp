@@ -3,6 +3,7 @@
 
 #include "cli/common/apptainer_errors.hpp"
 #include "support/http_failure.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -82,8 +83,7 @@ std::string why_of_registry(const Fault& fault, const ImageAddress& address) {
                          : unauthorized_answer(fault, address.repository, address.tag);
     }
     if (fault.id == "reference-malformed" && is_docker) {
-        const bool has_capital =
-            std::ranges::any_of(address.repository, [](char c) { return c >= 'A' && c <= 'Z'; });
+        const bool has_capital = std::ranges::any_of(address.repository, is_upper);
         return fmt::format("unable to parse image name docker://{}: invalid reference format{}",
                            address.rest,
                            has_capital ? ": repository name must be lowercase" : "");

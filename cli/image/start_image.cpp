@@ -18,6 +18,7 @@
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/find.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -73,11 +74,8 @@ std::string short_hash(std::string_view text) {
 std::string name_of(std::string_view uri) {
     std::string name;
     for (const char c : uri) {
-        const bool is_plain = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.';
-        if (is_plain) {
-            name += c;
-        } else if (c >= 'A' && c <= 'Z') {
-            name += static_cast<char>(c - 'A' + 'a');
+        if (is_alphanumeric(c) || c == '.') {
+            name += to_lower(c);
         } else if (!name.empty() && name.back() != '-') {
             name += '-';
         }

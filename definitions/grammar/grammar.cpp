@@ -2,6 +2,7 @@
 #include "definitions/grammar/grammar.hpp"
 
 #include "support/find.hpp"
+#include "support/name.hpp"
 
 #include <array>
 
@@ -240,7 +241,7 @@ std::string lower(std::string_view text) {
             i += kKelvin.size() - 1;
         } else {
             const char c = text[i];
-            result += c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+            result += to_lower(c);
         }
     }
     return result;

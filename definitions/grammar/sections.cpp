@@ -3,6 +3,7 @@
 
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/grammar/lines.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -104,8 +105,7 @@ std::size_t false_end(std::string_view name) {
     for (const SectionName& row : section_names()) {
         if (name.size() > row.name.size() && lower(name.substr(0, row.name.size())) == row.name) {
             const char next = name[row.name.size()];
-            const bool is_letter = (next >= 'a' && next <= 'z') || (next >= 'A' && next <= 'Z');
-            if (!is_letter) {
+            if (!is_letter(next)) {
                 return row.name.size();
             }
         }

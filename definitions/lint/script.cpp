@@ -23,10 +23,6 @@ constexpr std::array<std::string_view, 3> kClosing = {"fi", "done", "}"};
 constexpr std::array<std::string_view, 6> kPrefixes = {
     "sudo", "env", "exec", "command", "nice", "time"};
 
-bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 class Scanner {
 public:
     explicit Scanner(std::string_view script) : text_(script) {}
@@ -354,8 +350,9 @@ std::string_view assigned_name(std::string_view word) {
     while (i < word.size() && is_word_character(word[i])) {
         ++i;
     }
-    return i > 0 && is_letter(word[0]) && i < word.size() && word[i] == '=' ? word.substr(0, i)
-                                                                            : std::string_view();
+    return i > 0 && is_word_start(word[0]) && i < word.size() && word[i] == '='
+               ? word.substr(0, i)
+               : std::string_view();
 }
 
 namespace {
@@ -407,7 +404,7 @@ std::vector<std::string> used_names(std::string_view word) {
         while (end < word.size() && is_word_character(word[end])) {
             ++end;
         }
-        if (end == begin || !is_letter(word[begin])) {
+        if (end == begin || !is_word_start(word[begin])) {
             return;
         }
         const std::string name(word.substr(begin, end - begin));

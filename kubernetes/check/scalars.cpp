@@ -2,6 +2,7 @@
 #include "kubernetes/check/context.hpp"
 #include "kubernetes/objects/names.hpp"
 #include "support/find.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -89,7 +90,7 @@ bool is_odd(std::string_view word) {
     if (word == "=" || word == "INFINITE") {
         return true;
     }
-    const bool has_digit_first = !word.empty() && word.front() >= '0' && word.front() <= '9';
+    const bool has_digit_first = !word.empty() && is_digit(word.front());
     const bool is_time = has_digit_first && word.find(':') != std::string_view::npos &&
                          is_made_of(word, "0123456789:.");
     const bool is_date =

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/objects/names.hpp"
 
+#include "support/name.hpp"
+
 #include <algorithm>
 
 namespace cybele::kubernetes {
@@ -32,8 +34,7 @@ bool is_label_name(std::string_view text) {
 }
 
 bool is_kind_name(std::string_view text) {
-    return text.size() <= 63 && is_word(text, kLetters, "") &&
-           (text.front() < '0' || text.front() > '9');
+    return text.size() <= 63 && is_word(text, kLetters, "") && !is_digit(text.front());
 }
 
 bool is_label_value(std::string_view text) {

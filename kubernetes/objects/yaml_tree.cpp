@@ -3,6 +3,7 @@
 
 #include "kubernetes/objects/literal_block.hpp"
 #include "support/find.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 #include "support/yaml_print.hpp"
@@ -19,12 +20,8 @@ namespace {
 constexpr std::array<std::string_view, 11> kMeaningful{
     "y", "n", "yes", "no", "on", "off", "true", "false", "null", "nan", "inf"};
 
-bool is_letter(char character) {
-    return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z');
-}
-
 bool is_inner(char character) {
-    return is_letter(character) || (character >= '0' && character <= '9') ||
+    return is_letter(character) || is_digit(character) ||
            std::string_view("-_./").find(character) != std::string_view::npos;
 }
 

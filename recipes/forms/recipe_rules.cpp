@@ -12,10 +12,6 @@ namespace {
 
 using document::ValueFault;
 
-bool is_alphanumeric(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
-
 /// Begins with a letter or digit; the rest are those or of `others`.
 bool is_word_with(std::string_view text, std::string_view others) {
     return !text.empty() && is_alphanumeric(text.front()) && std::ranges::all_of(text, [&](char c) {
@@ -73,7 +69,7 @@ ValueFault check_distribution(std::string_view text) {
     const auto colon = text.find(':');
     const std::string_view name = text.substr(0, colon);
     const bool is_name =
-        !name.empty() && name.front() >= 'a' && name.front() <= 'z' &&
+        !name.empty() && is_lower(name.front()) &&
         name.find_first_not_of("abcdefghijklmnopqrstuvwxyz-") == std::string_view::npos;
     if (is_name && colon != std::string_view::npos && is_word_with(text.substr(colon + 1), ".")) {
         return {};
@@ -201,8 +197,7 @@ ValueFault check_fingerprint(std::string_view text) {
     std::size_t digits = 0;
     const bool is_word = std::ranges::all_of(text, [&](char c) {
         digits += c == ' ' ? 0 : 1;
-        return c == ' ' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') ||
-               (c >= 'A' && c <= 'F');
+        return c == ' ' || is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
     });
     return is_word && digits == 40
                ? ValueFault{}

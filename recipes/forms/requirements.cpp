@@ -4,6 +4,7 @@
 #include "recipes/forms/marker.hpp"
 #include "recipes/forms/recipe_rules.hpp"
 #include "recipes/forms/words.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -41,10 +42,6 @@ constexpr OptionRow kOptions[] = {
      "`packages.pip` holds requirements alone",
      "pin the version that is meant with `cybelectl recipe lock`"},
 };
-
-bool is_letter_or_digit(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-}
 
 /// One requirement: `name[extra]==1.2 ; marker --hash=sha256:…`.
 class Requirement {
@@ -136,11 +133,11 @@ private:
 
     bool read_name() {
         const std::string& text = line_.text;
-        while (end_ < text.size() && (is_letter_or_digit(text[end_]) || text[end_] == '.' ||
+        while (end_ < text.size() && (is_alphanumeric(text[end_]) || text[end_] == '.' ||
                                       text[end_] == '_' || text[end_] == '-')) {
             ++end_;
         }
-        if (end_ == 0 || !is_letter_or_digit(text[0]) || !is_letter_or_digit(text[end_ - 1])) {
+        if (end_ == 0 || !is_alphanumeric(text[0]) || !is_alphanumeric(text[end_ - 1])) {
             return refuse(0,
                           "'" + printable(text) + "' names no package",
                           "a name has letters, digits, `.`, `_` and `-`, and letters or digits at "
@@ -221,7 +218,7 @@ private:
             skip_blanks();
             const std::size_t begin = end_;
             while (end_ < text.size() &&
-                   (is_letter_or_digit(text[end_]) ||
+                   (is_alphanumeric(text[end_]) ||
                     std::string_view(".*+!_-").find(text[end_]) != std::string_view::npos)) {
                 ++end_;
             }
@@ -358,8 +355,7 @@ std::string requirement_name(std::string_view line) {
     const auto end = line.find_first_of(" =<>!~[;@");
     std::string name(line.substr(0, end));
     std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-        return c == '_' || c == '.' ? '-'
-                                    : (c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+        return c == '_' || c == '.' ? '-' : to_lower(c);
     });
     return name;
 }

@@ -4,6 +4,7 @@
 #include "recipes/forms/recipe_rules.hpp"
 #include "recipes/forms/words.hpp"
 #include "support/find.hpp"
+#include "support/name.hpp"
 
 #include <algorithm>
 #include <array>
@@ -386,10 +387,6 @@ private:
     PackageInstalls lift_;
 };
 
-bool starts_variable_name(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 /// A variable that may be unset when it is used.
 bool uses_unset(std::string_view text, const Lookup& lookup) {
     bool is_single = false;
@@ -401,8 +398,8 @@ bool uses_unset(std::string_view text, const Lookup& lookup) {
         } else if (text[i] == '$' && !is_single && i + 1 < text.size()) {
             std::size_t at = i + (text[i + 1] == '{' ? 2U : 1U);
             const std::size_t name = at;
-            while (at < text.size() && (starts_variable_name(text[at]) ||
-                                        (at > name && text[at] >= '0' && text[at] <= '9'))) {
+            while (at < text.size() &&
+                   (at > name ? is_word_character(text[at]) : is_word_start(text[at]))) {
                 ++at;
             }
             const bool has_default =

@@ -30,7 +30,7 @@ constexpr PlatformRow kPlatform[] = {{"BUILDPLATFORM", "linux/amd64"},
 std::string recipe_argument(std::string_view name) {
     std::string own;
     for (const char c : name) {
-        if (c >= 'a' && c <= 'z') {
+        if (is_lower(c)) {
             return {};
         }
         own += c == '_' ? '-' : text::lowered(std::string_view(&c, 1)).front();

@@ -177,7 +177,7 @@ private:
     }
 
     static bool begins_word(std::string_view text, std::size_t at) {
-        while (at > 0 && text[at - 1] >= '0' && text[at - 1] <= '9') {
+        while (at > 0 && is_digit(text[at - 1])) {
             --at;
         }
         return at == 0 || kLineBlanks.find(text[at - 1]) != std::string_view::npos;

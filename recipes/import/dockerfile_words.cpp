@@ -15,10 +15,6 @@ constexpr std::string_view kWordBlanks = " \t";
 constexpr std::size_t kLongestValue = 32'768;
 constexpr int kDeepest = 16;
 
-bool is_name_start(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 /// One word, read from left to right.
 class Expander {
 public:
@@ -87,7 +83,7 @@ private:
         }
         std::size_t end = at + 1;
         while (end < text.size() &&
-               (end == at + 1 ? is_name_start(text[end]) : is_word_character(text[end]))) {
+               (end == at + 1 ? is_word_start(text[end]) : is_word_character(text[end]))) {
             ++end;
         }
         if (end == at + 1) {
@@ -319,7 +315,7 @@ std::string shell_text(const Value& value) {
             const auto end = text.find('}', i);
             std::string name = text.substr(i + 2, end - i - 2);
             std::transform(name.begin(), name.end(), name.begin(), [](char c) {
-                return c == '-' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+                return c == '-' ? '_' : to_upper(c);
             });
             flush();
             result += "\"$" + name + "\"";

@@ -43,9 +43,7 @@ std::vector<Axis> axes_of(const Node& matrix) {
 std::string name_part(const std::string& value) {
     std::string part;
     for (const char c : value) {
-        const bool is_letter = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-        const bool is_capital = c >= 'A' && c <= 'Z';
-        part += is_letter ? c : is_capital ? static_cast<char>(c - 'A' + 'a') : '-';
+        part += is_alphanumeric(c) ? to_lower(c) : '-';
     }
     return part;
 }

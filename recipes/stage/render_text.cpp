@@ -43,7 +43,7 @@ bool begins_bootstrap(std::string_view line) {
     constexpr std::string_view kWord = "bootstrap:";
     return line.size() >= kWord.size() &&
            std::equal(kWord.begin(), kWord.end(), line.begin(), [](char lower, char c) {
-               return lower == c || (c >= 'A' && c <= 'Z' && lower == c - 'A' + 'a');
+               return lower == to_lower(c);
            });
 }
 
@@ -84,7 +84,7 @@ std::string with_final_newline(std::string_view text) {
 std::string upper_name(std::string_view name) {
     std::string upper(name);
     std::transform(upper.begin(), upper.end(), upper.begin(), [](char c) {
-        return c == '-' ? '_' : (c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c);
+        return c == '-' ? '_' : to_upper(c);
     });
     return upper;
 }

@@ -32,21 +32,13 @@ constexpr OtherScheme kOthers[] = {
      "look for the image in another registry, or build it from its definition file"},
 };
 
-bool is_lower(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-}
-
-bool is_word(char c) {
-    return is_lower(c) || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 /// `[a-z0-9]+((\.|_|__|-+)[a-z0-9]+)*`
 bool is_component(std::string_view text) {
-    if (text.empty() || !is_lower(text.front()) || !is_lower(text.back())) {
+    if (text.empty() || !is_lower_or_digit(text.front()) || !is_lower_or_digit(text.back())) {
         return false;
     }
     for (std::size_t at = 0; at < text.size();) {
-        if (is_lower(text[at])) {
+        if (is_lower_or_digit(text[at])) {
             ++at;
             continue;
         }
@@ -57,7 +49,7 @@ bool is_component(std::string_view text) {
         const std::size_t count = at - begin;
         const bool is_separator = (text[begin] == '.' && count == 1) ||
                                   (text[begin] == '_' && count <= 2) || text[begin] == '-';
-        if (!is_separator || !is_lower(text[at])) {
+        if (!is_separator || !is_lower_or_digit(text[at])) {
             return false;
         }
     }
@@ -78,13 +70,14 @@ bool is_repository(std::string_view text) {
 }
 
 bool is_tag(std::string_view text) {
-    return !text.empty() && text.size() <= kLongestTag && is_word(text.front()) &&
-           std::ranges::all_of(text, [](char c) { return is_word(c) || c == '.' || c == '-'; });
+    return !text.empty() && text.size() <= kLongestTag && is_word_character(text.front()) &&
+           std::ranges::all_of(text,
+                               [](char c) { return is_word_character(c) || c == '.' || c == '-'; });
 }
 
 bool is_host(std::string_view text) {
     return !text.empty() && std::ranges::all_of(text, [](char c) {
-        return is_word(c) || c == '.' || c == '-' || c == ':' || c == '[' || c == ']';
+        return is_word_character(c) || c == '.' || c == '-' || c == ':' || c == '[' || c == ']';
     });
 }
 
@@ -130,8 +123,7 @@ Result<void> check_reference(std::string_view text, const Reference& reference) 
             text, "its host has characters that no host has", write + "HOST/NAME:TAG");
     }
     if (!is_repository(reference.repository)) {
-        const bool has_capitals =
-            std::ranges::any_of(reference.repository, [](char c) { return c >= 'A' && c <= 'Z'; });
+        const bool has_capitals = std::ranges::any_of(reference.repository, is_upper);
         return unusable_reference(
             text,
             "a name has parts of a-z and 0-9 with single `.`, `_` or `-` between, "
@@ -202,9 +194,10 @@ bool is_library_path(std::string_view text) {
     for (int part = 1; part <= kMostParts; ++part) {
         const std::size_t slash = text.find('/');
         const std::string_view word = text.substr(0, slash);
-        const bool is_good =
-            !word.empty() && word.front() != '.' && word.front() != '-' &&
-            std::ranges::all_of(word, [](char c) { return is_word(c) || c == '.' || c == '-'; });
+        const bool is_good = !word.empty() && word.front() != '.' && word.front() != '-' &&
+                             std::ranges::all_of(word, [](char c) {
+                                 return is_word_character(c) || c == '.' || c == '-';
+                             });
         if (!is_good || slash == std::string_view::npos) {
             return is_good;
         }

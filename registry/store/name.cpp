@@ -17,8 +17,7 @@ constexpr std::size_t kShortestDigest = 6;
 constexpr std::size_t kHexDigits = 64;
 
 bool is_hex(std::string_view text) {
-    return std::ranges::all_of(
-        text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
+    return std::ranges::all_of(text, [](char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); });
 }
 
 tl::unexpected<Error>

@@ -104,12 +104,8 @@ bool AssignmentReader::read_variable() {
     const std::string_view rest = text_.substr(at_ + 1);
     const bool has_braces = rest.starts_with('{');
     const std::string_view from = rest.substr(has_braces ? 1 : 0);
-    const auto is_of_name = [](char c) {
-        return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-               (c >= 'A' && c <= 'Z');
-    };
     const auto size = static_cast<std::size_t>(
-        std::find_if_not(from.begin(), from.end(), is_of_name) - from.begin());
+        std::find_if_not(from.begin(), from.end(), is_word_character) - from.begin());
     const std::string name(from.substr(0, size));
     if (!is_variable_name(name) || (has_braces && !from.substr(size).starts_with('}'))) {
         return false;

@@ -7,6 +7,7 @@
 #include "runtime/namespaces/system_calls.hpp"
 #include "support/file.hpp"
 #include "support/find.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -17,7 +18,6 @@
 #include <fstream>
 #include <string_view>
 
-#include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <net/if.h>
@@ -150,9 +150,7 @@ Result<void> drop_capabilities(const Request& request, std::vector<int>& capabil
 
 /// Labels of letters, digits and, inside, hyphens, with dots between.
 bool is_host_name(std::string_view text) {
-    const auto is_plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-    };
+    const auto is_plain = [](char c) { return is_alphanumeric(c); };
     while (true) {
         const std::size_t dot = std::min(text.find('.'), text.size());
         const std::string_view label = text.substr(0, dot);
@@ -315,9 +313,7 @@ Result<std::vector<int>> given_capabilities(const Request& request) {
 Result<std::string> resolv_conf_of(const std::string& servers) {
     std::string text;
     for (const std::string& server : list_words({servers})) {
-        std::array<unsigned char, sizeof(in6_addr)> address = {};
-        if (inet_pton(AF_INET, server.c_str(), address.data()) != 1 &&
-            inet_pton(AF_INET6, server.c_str(), address.data()) != 1) {
+        if (!is_ip_address(server)) {
             return fail(ErrorCode::kUsage,
                         problem("name-server-malformed",
                                 "'" + printable(server) + "' is not an address of a name server")

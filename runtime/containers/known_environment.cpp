@@ -21,10 +21,6 @@ namespace {
 
 constexpr std::string_view kImageLibraries = "/.singularity.d/libs";
 
-bool is_letter(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
-}
-
 bool is_blank(char c) {
     return c == ' ' || c == '\t';
 }
@@ -114,7 +110,7 @@ private:
         const auto* const end = std::find_if_not(rest_.begin(), rest_.end(), is_word_character);
         std::string name(rest_.begin(), end);
         rest_.remove_prefix(name.size());
-        is_known_ = is_known_ && !name.empty() && is_letter(name.front());
+        is_known_ = is_known_ && !name.empty() && is_word_start(name.front());
         return name;
     }
     void read_quoted() {
@@ -182,8 +178,9 @@ std::optional<std::string> take_variable_name(std::string_view& text) {
     std::string name(text.begin(), end);
     text.remove_prefix(name.size());
     const bool is_other = contains(kOfTheShell, name);
-    return name.empty() || !is_letter(name.front()) || is_other ? std::nullopt
-                                                                : std::optional(std::move(name));
+    return name.empty() || !is_word_start(name.front()) || is_other
+               ? std::nullopt
+               : std::optional(std::move(name));
 }
 
 /// Reads files of a shell's lines, as far as it knows them.

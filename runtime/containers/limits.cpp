@@ -2,6 +2,7 @@
 #include "runtime/containers/limits.hpp"
 
 #include "support/file.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -112,7 +113,7 @@ std::optional<std::int64_t> parse_memory(std::string_view text) {
     const std::size_t end = std::min(text.find_first_not_of("0123456789."), text.size());
     std::string unit;
     for (const char c : text.substr(end)) {
-        unit += static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+        unit += to_lower(c);
     }
     if (unit.starts_with(' ')) {
         unit.erase(0, 1);

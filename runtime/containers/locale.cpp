@@ -3,6 +3,7 @@
 
 #include "support/file.hpp"
 #include "support/find.hpp"
+#include "support/name.hpp"
 
 #include <algorithm>
 #include <array>
@@ -27,10 +28,8 @@ std::string normalised(const std::string& name) {
     const auto at = std::min(name.find('@', dot), name.size());
     std::string codeset;
     for (const char c : name.substr(dot + 1, at - dot - 1)) {
-        const bool is_upper = c >= 'A' && c <= 'Z';
-        const bool is_kept = is_upper || (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9');
-        if (is_kept) {
-            codeset += is_upper ? static_cast<char>(c - 'A' + 'a') : c;
+        if (is_alphanumeric(c)) {
+            codeset += to_lower(c);
         }
     }
     return name.substr(0, dot + 1) + codeset + name.substr(at);

@@ -7,6 +7,7 @@
 #include "schedulers/reading/script_shell.hpp"
 #include "schedulers/reading/typed_words.hpp"
 #include "support/document_view.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 #include "support/yaml_print.hpp"
@@ -90,13 +91,12 @@ bool has_variable(std::string_view line, std::string_view name) {
     for (std::size_t at = line.find('$'); at != line.npos; at = line.find('$', at + 1)) {
         std::string_view rest = line.substr(at + 1);
         rest.remove_prefix(rest.starts_with('{') ? 1 : 0);
-        const bool is_special =
-            !is_letter_of_name(name.front()) || (name[0] >= '0' && name[0] <= '9');
+        const bool is_special = !is_word_start(name.front());
         if (name == "#" && rest.data() != line.data() + at + 1 && !rest.starts_with("#}")) {
             continue; // `${#NAME}` is a length
         }
         if (rest.starts_with(name) &&
-            (is_special || rest.size() == name.size() || !is_letter_of_name(rest[name.size()]))) {
+            (is_special || rest.size() == name.size() || !is_word_character(rest[name.size()]))) {
             return true;
         }
     }
@@ -109,14 +109,14 @@ constexpr std::array<std::string_view, 7> kSecretParts{
 /// The name before that `=`, where it is one of a secret and a literal value follows.
 std::string secret_at(std::string_view line, std::size_t equals) {
     std::size_t begin = equals;
-    while (begin > 0 && is_letter_of_name(line[begin - 1])) {
+    while (begin > 0 && is_word_character(line[begin - 1])) {
         --begin;
     }
     std::string name(line.substr(begin, equals - begin));
     name = text::uppered(name);
     std::string_view value = line.substr(equals + 1);
     value.remove_prefix(value.starts_with('"') || value.starts_with('\'') ? 1 : 0);
-    const auto end = std::find_if_not(value.begin(), value.end(), is_letter_of_name);
+    const auto end = std::find_if_not(value.begin(), value.end(), is_word_character);
     const std::string_view word(value.begin(), end);
     const bool is_literal = !word.empty() && word != "true" && word != "false";
     constexpr std::string_view kTokenizer = "TOKENIZER"; // of a language model
@@ -299,9 +299,9 @@ std::string own_name(const BatchScript& script) {
     constexpr std::size_t kMost = 200;
     const std::string file = script.source.file();
     std::string name = file.substr(file.rfind('/') + 1);
-    const bool is_name = !name.empty() && name.size() <= kMost && is_letter_of_name(name.front()) &&
+    const bool is_name = !name.empty() && name.size() <= kMost && is_word_character(name.front()) &&
                          std::ranges::all_of(name, [](char letter) {
-                             return is_letter_of_name(letter) || letter == '.' || letter == '-';
+                             return is_word_character(letter) || letter == '.' || letter == '-';
                          });
     return is_name && script.reader != Reader::kNone && script.find("name") == nullptr
                ? name
@@ -365,10 +365,8 @@ std::string document_name(const std::string& text) {
     constexpr std::size_t kMost = 50;
     std::string name;
     for (const char character : text) {
-        const bool is_upper = character >= 'A' && character <= 'Z';
-        const char small = is_upper ? static_cast<char>(character + 32) : character;
-        const bool is_good = (small >= 'a' && small <= 'z') || (small >= '0' && small <= '9');
-        if (is_good) {
+        const char small = to_lower(character);
+        if (is_lower_or_digit(small)) {
             name += small;
         } else if (!name.empty() && name.back() != '-') {
             name += '-';

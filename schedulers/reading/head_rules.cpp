@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/break_rules.hpp"
 #include "schedulers/reading/option_table.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -171,8 +172,8 @@ void judge_units(const RuleContext& judging) {
         }
         const bool is_memory = need == "memory-per-node" || need == "memory-per-cpu" ||
                                need == "-l mem" || need == "-l pmem" || need == "-l vmem";
-        const bool has_unit = !value.empty() && (value.back() < '0' || value.back() > '9') &&
-                              value.find('.') == std::string::npos;
+        const bool has_unit =
+            !value.empty() && !is_digit(value.back()) && value.find('.') == std::string::npos;
         if (is_memory && !has_unit) {
             judging.tell("A5",
                          directive.line,

@@ -5,6 +5,7 @@
 #include "schedulers/reading/symptom_table.hpp"
 #include "support/find.hpp"
 #include "support/json.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -28,10 +29,6 @@ constexpr const Symptom* find_symptom(std::string_view id) {
 static_assert(std::ranges::all_of(kSigns, [](const Sign& sign) {
     return find_symptom(sign.symptom) != nullptr;
 }));
-
-bool is_digit(char c) {
-    return c >= '0' && c <= '9';
-}
 
 /// Whether the line has the text; one that ends with a digit, as a complete number: "of 1" is not
 /// in "of 16".

@@ -4,6 +4,7 @@
 #include "launchers/documents/job.hpp"
 #include "launchers/documents/job_fields_rules.hpp"
 #include "schedulers/reading/typed_words.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -70,7 +71,7 @@ std::set<std::string> names_in(std::string_view raw) {
     for (auto at = raw.find('$'); at != std::string_view::npos; at = raw.find('$', at + 1)) {
         std::string_view rest = raw.substr(at + 1);
         rest.remove_prefix(rest.starts_with('{') ? 1 : 0);
-        const auto end = std::find_if_not(rest.begin(), rest.end(), is_letter_of_name);
+        const auto end = std::find_if_not(rest.begin(), rest.end(), is_word_character);
         names.emplace(rest.begin(), end);
     }
     return names;

@@ -6,6 +6,8 @@
 #include "schedulers/reading/asked_parts.hpp"
 #include "schedulers/reading/script_shell.hpp"
 #include "schedulers/reading/typed_script.hpp"
+#include "support/find.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
@@ -37,13 +39,7 @@ bool is_known_module(std::string_view name) {
                                                       "gompi",
                                                       "foss",
                                                       "squashfs"};
-    const std::string_view family = name.substr(0, name.find('/'));
-    return std::ranges::any_of(kKnown, [family](std::string_view known) {
-        return family.size() == known.size() &&
-               std::equal(family.begin(), family.end(), known.begin(), [](char left, char right) {
-                   return (left >= 'A' && left <= 'Z' ? left - 'A' + 'a' : left) == right;
-               });
-    });
+    return contains(kKnown, text::lowered(name.substr(0, name.find('/'))));
 }
 
 bool is_thread_variable(std::string_view name) {

@@ -3,6 +3,7 @@
 
 #include "launchers/documents/job.hpp"
 #include "support/find.hpp"
+#include "support/name.hpp"
 
 #include <algorithm>
 
@@ -80,7 +81,7 @@ private:
         const bool has_brace = at_ < raw_.size() && raw_[at_] == '{';
         at_ += has_brace ? 1 : 0;
         const std::size_t begin = at_;
-        while (at_ < raw_.size() && is_letter_of_name(raw_[at_])) {
+        while (at_ < raw_.size() && is_word_character(raw_[at_])) {
             ++at_;
         }
         const auto found = constants_.find(std::string(raw_.substr(begin, at_ - begin)));
@@ -102,11 +103,6 @@ private:
 };
 
 } // namespace
-
-bool is_letter_of_name(char letter) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= 'A' && letter <= 'Z') ||
-           (letter >= '0' && letter <= '9') || letter == '_';
-}
 
 bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
     return contains(words, word);
@@ -130,9 +126,9 @@ std::string_view name_of_path(std::string_view path) {
 
 bool mentions(std::string_view text, std::string_view name) {
     for (auto at = text.find(name); at != std::string_view::npos; at = text.find(name, at + 1)) {
-        const bool begins = at == 0 || !is_letter_of_name(text[at - 1]);
+        const bool begins = at == 0 || !is_word_character(text[at - 1]);
         const std::size_t end = at + name.size();
-        if (begins && (end == text.size() || !is_letter_of_name(text[end]))) {
+        if (begins && (end == text.size() || !is_word_character(text[end]))) {
             return true;
         }
     }

@@ -20,9 +20,6 @@ using Constants = std::map<std::string, std::string>;
 /// Whether the text has the name, not as a part of a longer one.
 [[nodiscard]] bool mentions(std::string_view text, std::string_view name);
 
-/// A letter, digit or `_`, of which names of variables consist.
-[[nodiscard]] bool is_letter_of_name(char letter);
-
 /// The name without its folder.
 [[nodiscard]] std::string_view name_of_path(std::string_view path);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/asked.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <charconv>
@@ -43,11 +44,7 @@ std::chrono::seconds seconds(std::uint64_t value) {
 std::optional<std::uint64_t> scaled(std::string_view text, std::string_view suffixes, int bare) {
     const auto digits = std::min(text.find_first_not_of("0123456789"), text.size());
     const auto value = number(text.substr(0, digits));
-    std::string suffix(text.substr(digits));
-    std::transform(suffix.begin(), suffix.end(), suffix.begin(), [](unsigned char character) {
-        return character >= 'A' && character <= 'Z' ? static_cast<char>(character + 32)
-                                                    : static_cast<char>(character);
-    });
+    const std::string suffix = text::lowered(text.substr(digits));
     int power = bare;
     if (!suffix.empty()) {
         const auto at = suffixes.find(suffix.front());

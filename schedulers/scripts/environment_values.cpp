@@ -4,6 +4,7 @@
 #include "schedulers/scripts/values.hpp"
 #include "schedulers/scripts/verification.hpp"
 #include "support/find.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -31,8 +32,7 @@ std::string element_path(const Job& job, std::string_view path) {
 /// A secret is exported by the script itself, in whose log and command lines it must not be: its
 /// name cannot be one that the script uses, all of which are in small letters.
 void check_secret_name(const Rendering& rendering, const std::string& name) {
-    const bool has_capital =
-        std::ranges::any_of(name, [](char letter) { return letter >= 'A' && letter <= 'Z'; });
+    const bool has_capital = std::ranges::any_of(name, is_upper);
     if (!rendering.input.is_plain && !has_capital) {
         rendering.faults.add(rendering.input.job->fault_at(
             "environment." + name,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/scripts/values.hpp"
 #include "support/counted.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -174,7 +175,7 @@ std::string begin_text(const Rendering& rendering) {
     }
     std::string digits;
     std::copy_if(text.begin(), text.end(), std::back_inserter(digits), [](char letter) {
-        return letter >= '0' && letter <= '9';
+        return is_digit(letter);
     });
     return digits.insert(digits.size() - 2, ".");
 }

@@ -2,6 +2,7 @@
 #include "schedulers/scripts/output_checks.hpp"
 
 #include "schedulers/dialects/needs.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <fmt/format.h>
@@ -74,7 +75,7 @@ std::string keys_of(std::string_view pattern, bool has_widths) {
             continue;
         }
         ++at;
-        while (has_widths && at < pattern.size() && pattern[at] >= '0' && pattern[at] <= '9') {
+        while (has_widths && at < pattern.size() && is_digit(pattern[at])) {
             ++at;
         }
         keys += at < pattern.size() ? pattern[at] : ' ';

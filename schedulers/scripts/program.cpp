@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/scripts/values.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -14,8 +15,7 @@ namespace {
 /// evaluates `$` and backquotes inside the container.
 bool is_plain(std::string_view value) {
     return std::ranges::all_of(value, [](char character) {
-        return (character >= 'a' && character <= 'z') || (character >= 'A' && character <= 'Z') ||
-               (character >= '0' && character <= '9') ||
+        return is_alphanumeric(character) ||
                std::string_view("_./:=@%+-^").find(character) != std::string_view::npos;
     });
 }

@@ -3,6 +3,7 @@
 
 #include "submission/journal/journal.hpp"
 #include "submission/submit/choose_connection.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -17,7 +18,7 @@ using launchers::After;
 
 /// Names of jobs begin with a letter (schedulers/dialects/need_forms.cpp), ids with a digit.
 bool is_job_name(const After& after) {
-    return !after.job.empty() && (after.job.front() < '0' || after.job.front() > '9');
+    return !after.job.empty() && !is_digit(after.job.front());
 }
 
 enum class Condition { kOpen, kMet, kNever };

@@ -4,6 +4,7 @@
 #include "submission/backends/command_backend.hpp"
 #include "support/duration.hpp"
 #include "support/find.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
@@ -32,11 +33,11 @@ std::optional<std::vector<int>> numbers_in(std::string_view text, std::string_vi
     }
     std::vector<int> numbers{0};
     for (std::size_t at = 0; at < text.size(); ++at) {
-        const bool is_digit = text[at] >= '0' && text[at] <= '9';
-        if (shape[at] == '0' ? !is_digit : text[at] != shape[at]) {
+        const bool has_digit = is_digit(text[at]);
+        if (shape[at] == '0' ? !has_digit : text[at] != shape[at]) {
             return std::nullopt;
         }
-        if (is_digit) {
+        if (has_digit) {
             numbers.back() = numbers.back() * 10 + (text[at] - '0');
         } else {
             numbers.push_back(0);

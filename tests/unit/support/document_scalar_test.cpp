@@ -133,6 +133,57 @@ TEST_CASE("names") {
     CHECK(suggest_name("42") == "");
 }
 
+TEST_CASE("the letters of ASCII, each byte, in any locale") {
+    const std::string_view lower = "abcdefghijklmnopqrstuvwxyz";
+    const std::string_view upper = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+    const std::string_view digits = "0123456789";
+    for (int byte = 0; byte < 256; ++byte) {
+        CAPTURE(byte);
+        const char c = static_cast<char>(byte);
+        const bool is_small = lower.find(c) != lower.npos;
+        const bool is_large = upper.find(c) != upper.npos;
+        const bool is_number = digits.find(c) != digits.npos;
+        CHECK(is_lower(c) == is_small);
+        CHECK(is_upper(c) == is_large);
+        CHECK(is_digit(c) == is_number);
+        CHECK(is_letter(c) == (is_small || is_large));
+        CHECK(is_lower_or_digit(c) == (is_small || is_number));
+        CHECK(is_alphanumeric(c) == (is_small || is_large || is_number));
+        CHECK(is_word_start(c) == (is_small || is_large || c == '_'));
+        CHECK(is_word_character(c) == (is_small || is_large || is_number || c == '_'));
+        CHECK(to_lower(c) == (is_large ? lower[upper.find(c)] : c));
+        CHECK(to_upper(c) == (is_small ? upper[lower.find(c)] : c));
+    }
+}
+
+TEST_CASE("addresses") {
+    for (const char* text : {"0.0.0.0",
+                             "255.255.255.255",
+                             "::",
+                             "::1",
+                             "2001:DB8::a",
+                             "1111:2222:3333:4444:5555:6666:255.255.255.255"}) {
+        CAPTURE(text);
+        CHECK(is_ip_address(text));
+    }
+    for (const char* text : {"",
+                             "1.2.3",
+                             "1.2.3.256",
+                             "1.2.3.4.5",
+                             "a.b",
+                             ":",
+                             "1:2",
+                             "localhost",
+                             "fe80::1%eth0",
+                             " ::1",
+                             "::1 ",
+                             "1.2.3.4:80",
+                             "[::1]"}) {
+        CAPTURE(text);
+        CHECK_FALSE(is_ip_address(text));
+    }
+}
+
 TEST_CASE("image references") {
     const std::string digest = "@sha256:" + std::string(64, 'a');
     std::string help;
