@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/bridge.hpp"
 #include "launchers/documents/field_shapes.hpp"
+#include "support/name.hpp"
 
 #include <algorithm>
 #include <cctype>
@@ -18,8 +19,7 @@ using document::ValueFault;
 constexpr std::size_t kLongestBridgeName = 63;
 
 bool is_plain_letter(char letter, std::string_view others) {
-    return (letter >= 'a' && letter <= 'z') || (letter >= '0' && letter <= '9') ||
-           others.find(letter) != std::string_view::npos;
+    return is_lower_or_digit(letter) || others.find(letter) != std::string_view::npos;
 }
 
 ValueFault check_namespace(std::string_view text) {

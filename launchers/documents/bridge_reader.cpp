@@ -2,6 +2,7 @@
 #include "launchers/documents/bridge.hpp"
 #include "support/document_view.hpp"
 #include "support/find.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <set>
@@ -180,12 +181,6 @@ BridgeListen read_listen(const View& view, const std::filesystem::path& folder) 
     listen.certificate = below(folder, view.text("certificate"));
     listen.key = below(folder, view.text("key"));
     return listen;
-}
-
-bool is_ip_address(const std::string& text) {
-    return !text.empty() && text.size() <= 45 &&
-           text.find_first_not_of("0123456789abcdefABCDEF.:") == std::string::npos &&
-           text.find_first_of(".:") != std::string::npos;
 }
 
 void check_listen(Reading& reading, const View& view, const BridgeListen& listen) {

@@ -2,9 +2,9 @@
 #include "launchers/documents/expansion.hpp"
 
 #include "launchers/documents/job_fields_rules.hpp"
+#include "support/name.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 namespace cybele::launchers {
 namespace {
@@ -13,13 +13,8 @@ using document::ValueFault;
 
 constexpr std::string_view kOtherwise = ":-";
 
-bool is_name_letter(char letter) {
-    return std::isalnum(static_cast<unsigned char>(letter)) != 0 || letter == '_';
-}
-
 bool is_upper_name(std::string_view name) {
-    return std::ranges::none_of(
-        name, [](char letter) { return std::islower(static_cast<unsigned char>(letter)) != 0; });
+    return std::ranges::none_of(name, is_lower);
 }
 
 /// Reads a text from left to right; the first fault ends it.
@@ -72,12 +67,11 @@ private:
         }
         const bool is_braced = rest_.starts_with('{');
         rest_.remove_prefix(is_braced ? 1 : 0);
-        const auto* const end = std::find_if_not(rest_.begin(), rest_.end(), is_name_letter);
+        const auto* const end = std::find_if_not(rest_.begin(), rest_.end(), is_word_character);
         ExpansionPiece piece;
         piece.variable = rest_.substr(0, static_cast<std::size_t>(end - rest_.begin()));
         rest_.remove_prefix(piece.variable.size());
-        if (piece.variable.empty() ||
-            std::isdigit(static_cast<unsigned char>(piece.variable.front())) != 0) {
+        if (!is_variable_name(piece.variable)) {
             complaint_ = {"`$` is followed by the name of a variable",
                           "write `\\$` where a dollar sign is meant"};
             return;

@@ -202,7 +202,7 @@ private:
             complain("sweep.table", problem(fault.id, fault.message), fault.because, fault.help);
             return;
         }
-        Sweep& table = read->names.empty() ? job_.sweep.emplace() : job_.sweep.emplace(*read);
+        Sweep& table = job_.sweep.emplace(std::move(*read));
         std::erase_if(table.rows,
                       [&](const auto& row) { return is_excluded(table, row, exclude_); });
     }

@@ -4,6 +4,7 @@
 #include "support/find.hpp"
 
 #include <algorithm>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -174,10 +175,8 @@ Judgement judge(const Image& image, const Host& host) {
     }
     add_circumstances(seen, host, judgement.rules);
     add_machine(image, host, judgement.rules);
-    std::stable_sort(
-        judgement.rules.begin(), judgement.rules.end(), [](const Rule* one, const Rule* other) {
-            return badness(one->outcome) > badness(other->outcome);
-        });
+    std::ranges::stable_sort(
+        judgement.rules, std::greater{}, [](const Rule* rule) { return badness(rule->outcome); });
     judgement.outcome = judgement.rules.front()->outcome;
     for (const Rule* rule : judgement.rules) {
         for (const Option& option : rule->options) {

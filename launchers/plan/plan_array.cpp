@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/plan/plan_parts.hpp"
 #include "support/find.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 
 #include <fmt/format.h>
 
@@ -30,10 +30,7 @@ std::string_view variable_in(std::string_view text) {
     for (std::size_t at = text.find('$'); at != text.npos; at = text.find('$', at + 1)) {
         std::string_view name = text.substr(at + 1);
         name.remove_prefix(name.starts_with('{') ? 1 : 0);
-        const auto* const end =
-            std::find_if_not(name.begin(), name.end(), [](unsigned char letter) {
-                return std::isalnum(letter) != 0 || letter == '_';
-            });
+        const auto* const end = std::find_if_not(name.begin(), name.end(), is_word_character);
         name = name.substr(0, static_cast<std::size_t>(end - name.begin()));
         if (name.starts_with(kSweepVariable) || contains(kVariables, name)) {
             return name;
@@ -73,7 +70,7 @@ void check_sweep_names(const Job& job,
                        const std::string& field,
                        std::string_view word,
                        Faults& faults) {
-    for (auto at = word.find("@{"); job.sweep && at != word.npos; at = word.find("@{", at + 2)) {
+    for (auto at = word.find("@{"); job.sweep && at != word.npos; at = word.find("@{", at + 1)) {
         const std::string name(word.substr(at + 2, word.find('}', at) - at - 2));
         const auto& names = job.sweep->names;
         if (name == "index" || contains(names, name)) {

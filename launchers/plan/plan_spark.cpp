@@ -105,7 +105,7 @@ std::string executor_remedy(const Job& job,
     const std::uint64_t workers = (kLeastExecutorMib + kOverheadMib) * executors;
     const std::uint64_t needed = workers + daemons_and_driver(spark);
     const auto of_node = [&job](std::uint64_t mib) {
-        return memory_field(job.resources, mib * 10 / 9 + 1);
+        return memory_field(job.resources, (mib - 1) * 10 / 9 + 1); // a tenth is left free
     };
     const std::string node = of_node(needed);
     if (job.launch.worker_memory_bytes) {

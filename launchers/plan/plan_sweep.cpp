@@ -3,12 +3,12 @@
 #include "launchers/documents/job_fields_rules.hpp"
 #include "launchers/plan/plan_parts.hpp"
 #include "support/find.hpp"
+#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <iterator>
 #include <set>
 
@@ -102,7 +102,7 @@ std::set<std::string> marked_names(std::string_view text) {
     for (auto at = text.find("@{"); at != text.npos; at = text.find("@{", at + 2)) {
         const std::string_view name = text.substr(at + 2, text.find('}', at) - at - 2);
         if (check_variable(variable_of_sweep(name)).because.empty() && !name.empty() &&
-            (name[0] < '0' || name[0] > '9')) { // git's `@{1}`
+            !is_digit(name[0])) { // git's `@{1}`
             names.emplace(name);
         }
     }
@@ -141,10 +141,7 @@ std::set<std::string> variables_in(std::string_view text) {
     std::set<std::string> names;
     for (auto at = text.find(kVariablePrefix); at != text.npos; at = text.find(kVariablePrefix)) {
         text.remove_prefix(at);
-        const auto* const end =
-            std::find_if_not(text.begin(), text.end(), [](unsigned char letter) {
-                return std::isalnum(letter) != 0 || letter == '_';
-            });
+        const auto* const end = std::find_if_not(text.begin(), text.end(), is_word_character);
         const auto size = static_cast<std::size_t>(end - text.begin());
         if (size > kVariablePrefix.size() && text.substr(size).find_first_of("${") != 0) {
             names.emplace(text.substr(0, size));

@@ -4,6 +4,9 @@
 #include "tests/unit/support/document_fields.hpp"
 #include "tests/unit/support/document_golden.hpp"
 
+#include <algorithm>
+#include <sstream>
+
 using namespace cybele;
 using namespace cybele::launchers;
 
@@ -297,6 +300,68 @@ TEST_CASE("job: refusals across fields, with place and remedy") {
         CHECK(fault.help != "");
         CHECK(job.error().code() == ErrorCode::kInput);
     }
+}
+
+TEST_CASE("job: a setting belongs to the launch kinds that the page names before it, else to all") {
+    const std::string page =
+        test::read(std::filesystem::path(CYBELE_SOURCE_DIR) / "docs/reference/job.md");
+    const std::string every(kEveryJobField);
+    const std::vector<std::string> kinds{
+        "serial", "openmp", "mpi", "mpi-bind", "horovod", "torch", "spark", "batch"};
+    const auto begin = page.find("### Map launch");
+    std::istringstream rows(page.substr(begin, page.find("###", begin + 3) - begin));
+    int settings = 0;
+    for (std::string row; std::getline(rows, row);) {
+        if (!row.starts_with("| `") || row.starts_with("| `kind`")) {
+            continue;
+        }
+        const std::string name = row.substr(3, row.find('`', 3) - 3);
+        const auto meaning = row.rfind("| ", row.size() - 3) + 2;
+        const std::string owners =
+            ", " + row.substr(meaning, row.find(": ", meaning) - meaning) + ",";
+        const bool has_owners = row.find(": ", meaning) != row.npos &&
+                                std::ranges::any_of(kinds, [&](const std::string& kind) {
+                                    return owners.starts_with(", " + kind + ",");
+                                });
+        const auto at = every.find("\n  " + name + ": ", every.find("launch:")) + 3;
+        const std::string setting = every.substr(at, every.find('\n', at) - at);
+        for (const std::string& kind : kinds) {
+            CAPTURE(kind);
+            CAPTURE(setting);
+            const auto job = read("launch: {kind: " + kind + ", " + setting + "}\n");
+            const bool is_refused =
+                !job && std::ranges::any_of(job.error().faults(), [](const Fault& fault) {
+                    return fault.id == "launch-setting-unknown";
+                });
+            CHECK(is_refused == (has_owners && owners.find(", " + kind + ",") == owners.npos));
+        }
+        ++settings;
+    }
+    CHECK(settings == 21);
+}
+
+TEST_CASE("job: the program that reads a script is that of its first line") {
+    using Words = std::vector<std::string>;
+    const auto shell_of = [](const std::string& launch, const std::string& line) {
+        const auto job = read_job("kind: Job\nname: a\nlaunch: " + launch + "\nscript: |\n  " +
+                                      line + "\n  exit 1\n",
+                                  "job.yaml");
+        REQUIRE_MESSAGE(job.has_value(), test::told(job));
+        return job->shell;
+    };
+    CHECK(shell_of("serial", "exit 0").empty());
+    CHECK(shell_of("batch", "exit 0") == Words{"bash"});
+    for (const char* line : {"#!/bin/sh", "#!/usr/bin/sh"}) { // what runs it without a first line
+        CHECK(shell_of("serial", line).empty());
+        CHECK(shell_of("batch", line) == Words{line + 2});
+        CHECK(shell_of("mpi", line).empty());
+    }
+    for (const char* line : {"#!/bin/bash", "#!/bin/dash", "#!/opt/bin/sh", "#!/opt/bin/python3"}) {
+        CHECK(shell_of("serial", line) == Words{line + 2});
+        CHECK(shell_of("batch", line) == Words{line + 2});
+    }
+    CHECK(shell_of("serial", "#!/bin/sh -e") == Words{"/bin/sh", "-e"});
+    CHECK(shell_of("serial", "#!/usr/bin/env bash") == Words{"/usr/bin/env", "bash"});
 }
 
 TEST_CASE("job: all faults at once") {

@@ -105,6 +105,19 @@ TEST_CASE("serial: a sweep has one process an element, unless its rows are packe
     CHECK(plan_of(head + "resources: {tasks-per-node: 2}\nsweep: {lr: [a, b]}\n") ==
           "`launch: serial` starts one process, but 2 tasks are requested\n");
     CHECK_FALSE(holds(plan_of(head + "sweep: {lr: [a, b], pack: 2}\n"), "starts one process"));
+    for (const auto& [resources, field] :
+         {std::pair("{nodes: 2}", "resources.nodes"),
+          std::pair("{tasks-per-node: 2}", "resources.tasks-per-node"),
+          std::pair("{nodes: 2, tasks-per-node: 2}", "resources.nodes")}) {
+        const auto job = read_job(std::string("kind: Job\nname: t\ncommand: [p]\nresources: ") +
+                                      resources + "\n",
+                                  "j.yaml");
+        REQUIRE(job);
+        Faults faults;
+        (void)make_plan({&*job, nullptr, nullptr, kSlurmPlace}, faults);
+        CHECK(faults.all().front().where->column ==
+              job->fault_at(field, problem("t", "x"), "", "").where->column);
+    }
 }
 
 TEST_CASE("spark: workers, executors and driver take together no more than is allotted") {

@@ -395,4 +395,22 @@ TEST_CASE("tasks that would never start are refused") {
                       kSlurm) == "refused: 3 threads do not fit on 2 CPUs per task\n");
 }
 
+TEST_CASE("modules of the Site's MPI are loaded after the Site's own, for ranks alone") {
+    const Site site = site_of("modules: [slurm]\n"
+                              "mpi:\n  - {family: openmpi, version: 4.1.4, modules: [gcc, ompi]}\n"
+                              "  - {family: mpich, version: 4.0.2, modules: [mpich]}\n");
+    using Modules = std::vector<std::string>;
+    for (const auto& [kind, modules] : {std::pair("serial", Modules{"slurm"}),
+                                        std::pair("openmp", Modules{"slurm"}),
+                                        std::pair("torch", Modules{"slurm"}),
+                                        std::pair("mpi", Modules{"slurm", "gcc", "ompi"}),
+                                        std::pair("mpi-bind", Modules{"slurm", "gcc", "ompi"}),
+                                        std::pair("horovod", Modules{"slurm", "gcc", "ompi"})}) {
+        CAPTURE(kind);
+        const Job job = job_of("launch: " + std::string(kind) + "\n");
+        Faults faults;
+        CHECK(make_plan({&job, &site, nullptr, kSlurm}, faults).modules == modules);
+    }
+}
+
 } // namespace cybele::launchers

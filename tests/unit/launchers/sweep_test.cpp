@@ -2,6 +2,7 @@
 #include "launchers/documents/expansion.hpp"
 #include "launchers/documents/job.hpp"
 #include "support/file.hpp"
+#include "support/message.hpp"
 
 #include <cstdint>
 #include <filesystem>
@@ -168,6 +169,24 @@ TEST_CASE("tables: quotes, DOS line ends and a mark of UTF-8 are read, ragged li
     }
     CHECK(read_sweep_table("", "runs.csv").error().faults().front().id == "sweep-table-empty");
     CHECK(read_sweep_table("a\n\x01\n", "r").error().faults().front().id == "sweep-table-control");
+}
+
+TEST_CASE("the rows of a table are those of the sweep, less what is excluded") {
+    auto folder = TempDirectory::make(std::filesystem::temp_directory_path(), "sweep");
+    REQUIRE(folder);
+    REQUIRE(write_file(folder->path() / "runs.csv", "lr,seed\n0.1,1\n0.2,2\n0.2,3\n"));
+    const auto rows_of = [&](const std::string& sweep) {
+        const auto job = read_job("kind: Job\nname: s\ncommand: [p]\nsweep: " + sweep + "\n",
+                                  folder->path() / "job.yaml");
+        REQUIRE_MESSAGE(job, format_text(job.error().faults()));
+        CHECK(job->sweep->names == std::vector<std::string>{"lr", "seed"});
+        return job->sweep->rows;
+    };
+    using Rows = std::vector<std::vector<std::string>>;
+    CHECK(rows_of("{table: runs.csv}") == Rows{{"0.1", "1"}, {"0.2", "2"}, {"0.2", "3"}});
+    CHECK(rows_of("{table: runs.csv, exclude: [{lr: '0.2', seed: '3'}]}") ==
+          Rows{{"0.1", "1"}, {"0.2", "2"}});
+    CHECK(rows_of("{table: runs.csv, exclude: [{lr: '0.2'}]}") == Rows{{"0.1", "1"}});
 }
 
 TEST_CASE("texts with variables: which forms are read, and what is refused") {
