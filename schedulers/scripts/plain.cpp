@@ -122,8 +122,8 @@ std::vector<std::string> plain_launch(const Rendering& rendering, Values& values
               fmt::format("--max_restarts={}", plan.torch->max_restarts)}) {
             words.push_back(word);
         }
-        const Job& job = *rendering.input.job;
-        if (!job.script.empty() || job.command.empty() || !job.command.front().ends_with(".py")) {
+        const std::vector<std::string>& command = rendering.input.job->command; // none: a script
+        if (command.empty() || !command.front().ends_with(".py")) {
             words.emplace_back("--no_python");
         }
     }

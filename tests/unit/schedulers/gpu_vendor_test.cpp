@@ -71,6 +71,58 @@ TEST_CASE("the vendor of a queue's GPUs counts for images that do not say one") 
     }
 }
 
+TEST_CASE("one `--gres` has the GPUs and all else: a directive adds none next to them") {
+    for (const char* form : {"", ", gpu-form: gres"}) {
+        const bool is_gres = *form != '\0';
+        const auto site = site_with(form);
+        const auto refusal = [&](const std::string& word) {
+            const auto script = render_on(site, "", "directives: {slurm: ['" + word + "']}\n");
+            return script ? std::string() : script.error().faults().front().message;
+        };
+        CAPTURE(form);
+        for (const char* other :
+             {"--switches=1", "--licenses=a", "--hint=nomultithread", "--reboot"}) {
+            CHECK(refusal(other) == "");
+        }
+        CHECK(refusal("--gres=lscratch:1") ==
+              (is_gres ? "`--gres` is already given by `resources.gpus-per-node`" : ""));
+        for (const char* gpus : {"--gres=gpu:1", "--gres=lscratch:1,gpu:1"}) {
+            CHECK(refusal(gpus) == "`--gres` is already given by `resources.gpus-per-node`");
+        }
+    }
+}
+
+TEST_CASE("`--gres` has the GPUs where the queue has that form, and what else is asked for") {
+    const auto site = site_with(", gpu-form: gres");
+    for (const unsigned gpus : {0U, 2U}) {
+        for (const unsigned scratch : {0U, 3U}) {
+            CAPTURE(gpus);
+            CAPTURE(scratch);
+            auto job = job_of("kind: Job\nname: run\nimage: a.sif\ncommand: [x]\n");
+            job.resources.gpus_per_node = gpus;
+            if (scratch > 0) {
+                job.resources.gres["lscratch"] = scratch;
+            }
+            RenderInput input;
+            input.job = &job;
+            input.site = &site;
+            input.dialect = "slurm";
+            input.image = "a.sif";
+            const auto script = render_script(input);
+            REQUIRE(script);
+            const std::string& text = script->text;
+            const auto begin = text.find("#SBATCH --gres=");
+            REQUIRE((begin != text.npos) == (gpus + scratch > 0));
+            const std::string line =
+                begin == text.npos ? "" : text.substr(begin, text.find('\n', begin) - begin);
+            CHECK(has_part(line, "gpu:2") == (gpus > 0));
+            CHECK(has_part(line, "gpu:0") == false);
+            CHECK(has_part(line, "lscratch:3") == (scratch > 0));
+            CHECK(has_part(line, ",") == (gpus > 0 && scratch > 0));
+        }
+    }
+}
+
 TEST_CASE("type and form of the GPUs are those of the queue, where the Job does not say them") {
     CHECK(has_part(render_on(site_with(", gpu-type: a100"), "")->text, "--gpus-per-node=a100:"));
     CHECK(has_part(render_on(site_with(", gpu-type: a100, gpu-form: gres"), "")->text,

@@ -269,4 +269,24 @@ TEST_CASE("more listed nodes than tasks are told where the script asks for no nu
     }
 }
 
+TEST_CASE("plain scripts: torchrun starts a file of Python itself, and all else as a program") {
+    const std::pair<const char*, bool> rows[] = {{"command: [train.py]\n", true},
+                                                 {"command: [/a/b.py, x]\n", true},
+                                                 {"command: [./train, x.py]\n", false},
+                                                 {"command: [train.pyc]\n", false},
+                                                 {"script: ./train x.py\n", false}};
+    for (const auto& [fields, is_python] : rows) {
+        CAPTURE(fields);
+        const auto job = job_of(std::string("kind: Job\nname: t\nlaunch: torch\n") + fields);
+        RenderInput input;
+        input.job = &job;
+        input.dialect = "slurm";
+        input.is_plain = true;
+        const auto script = render_script(input);
+        REQUIRE(script);
+        CHECK(script->text.find("torch.distributed.run") != std::string::npos);
+        CHECK((script->text.find("--no_python") == std::string::npos) == is_python);
+    }
+}
+
 } // namespace cybele::schedulers

@@ -291,6 +291,32 @@ TEST_CASE("requests of nodes are divided into tasks and CPUs") {
     CHECK(mixed.remainders[0].line == 2);
 }
 
+TEST_CASE("what hides that a program failed is found after each launch, and nowhere else") {
+    const std::pair<const char*, bool> rows[] = {{"srun ./a || true\n", true},
+                                                 {"srun ./a || :\n", true},
+                                                 {"srun ./a || exit 1\n", false},
+                                                 {"srun ./a && true\n", false},
+                                                 {"true || srun ./a\n", false},
+                                                 {"./a || true\nsrun ./a\n", false},
+                                                 {"srun ./a || echo failed\ntrue\n", false},
+                                                 {"srun ./a | tee log\n", true},
+                                                 {"set -o pipefail\nsrun ./a | tee log\n", false},
+                                                 {"echo in | srun ./a\n", false},
+                                                 {"srun ./a\nexit 0\n", true},
+                                                 {"srun ./a\nexit 1\n", false},
+                                                 {"srun ./a\nexit\n", false},
+                                                 {"test -e a || exit 0\nsrun ./a\n", false}};
+    for (const auto& [text, is_found] : rows) {
+        CAPTURE(text);
+        const auto explanation =
+            explain_script(std::string("#!/bin/bash\n#SBATCH -n 2\n") + text, "s.sh");
+        REQUIRE(explanation);
+        CHECK(std::ranges::any_of(explanation->breaks, [](const lint::Finding& finding) {
+                  return finding.rule == "G2";
+              }) == is_found);
+    }
+}
+
 TEST_CASE("a rendered script is read back as the Job that it was made from, and breaks nothing") {
     int read_back = 0;
     for (const GoldenCase& golden : golden_cases()) {
@@ -450,6 +476,20 @@ TEST_CASE("a traceback is named by its last line, and not where that line has a 
                                      "[rank0]: KeyError: 1\n");
     REQUIRE(ranks.size() == 1);
     CHECK(ranks.front().text == "[rank0]: KeyError: 1");
+    // Interrupted before its last line, it is named by its first.
+    for (const std::string rest : {"",
+                                   "\n",
+                                   "[rank0]:",
+                                   "[rank0]: ",
+                                   "[rank1]: KeyError: 1\n",
+                                   "bye\n",
+                                   "[rank0]:   File \"a.py\", line 3\n[rank1]: KeyError: 1\n",
+                                   "[rank0]:   File \"a.py\", line 3\n\n[rank0]: KeyError: 1\n"}) {
+        CAPTURE(rest);
+        const auto cut = find_symptoms("[rank0]: Traceback (most recent call last):\n" + rest);
+        REQUIRE(cut.size() == 1);
+        CHECK(cut.front().line == 1);
+    }
 }
 
 TEST_CASE("a message alone shows what only several lines of a log show") {

@@ -160,6 +160,36 @@ TEST_CASE("what a script runs becomes launch, image and command") {
     CHECK(convert_script(*nothing, "s").error().code() == ErrorCode::kInput);
 }
 
+TEST_CASE(
+    "binds of a container are the Job's where a Job can have them, else words of its program") {
+    const auto yaml_of = [](const std::string& binds) {
+        const auto explanation = explain_script(
+            "#!/bin/bash\n#SBATCH -N 1 -n 4\nsrun apptainer exec -B " + binds + " i.sif p\n",
+            "s.sh");
+        const auto conversion = convert_script(*explanation, "s");
+        REQUIRE(conversion.has_value());
+        return conversion->yaml;
+    };
+    for (const char* binds : {"/a", "/a:/b", "/a:/b:ro", "/a,/b:/c,/d:/e:ro"}) {
+        const std::string yaml = yaml_of(binds);
+        CAPTURE(yaml);
+        CHECK(yaml.find("image: \"i.sif\"\ncommand: [\"p\"]\n") != std::string::npos);
+        std::string list = "binds: [\"" + std::string(binds);
+        for (auto at = list.find(','); at != list.npos; at = list.find(',', at + 4)) {
+            list.replace(at, 1, "\", \"");
+        }
+        CHECK(yaml.find(list + "\"]\n") != std::string::npos);
+    }
+    for (const char* binds :
+         {"a", "a:/b", "/a:b", "/a:/b:rw", "/a,b", "/a,,/b", ",/a", "/a:/b:/c"}) {
+        const std::string yaml = yaml_of(binds);
+        CAPTURE(yaml);
+        CHECK(yaml.find("binds:") == std::string::npos);
+        CHECK(yaml.find(std::string("\"-B\", \"") + binds + "\", \"i.sif\", \"p\"]") !=
+              std::string::npos);
+    }
+}
+
 TEST_CASE("one program of the host becomes a serial launch") {
     struct Row {
         const char* script;
@@ -220,6 +250,11 @@ TEST_CASE("one program of the host becomes a serial launch") {
         Row{"#!/bin/bash\n#SBATCH -n 1\nmpirun.actual -n 4 ./x\n", "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -n 2\nsh -c 'srun ./x'\n", "launch: batch\n"},
         Row{"#!/bin/bash\n#SBATCH -n 2\nenv srun ./x\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 2\npython x.py 'mpirun ./x' $A\n", "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 2\npython x.py 'cd a; /opt/bin/srun ./x' $A\n",
+            "launch: batch\n"},
+        Row{"#!/bin/bash\n#SBATCH -n 2\npython x.py 'cd a; ./x srun.log' $A\n",
+            "launch: {kind: serial, exact: true, threads: own}\n"},
         Row{"#!/bin/bash\n#PBS -l select=1:ncpus=8:mem=4gb\n#PBS -j oe\n./x\n",
             "resources:\n  cpus-per-task: 8\n  memory-per-node: 4096 MiB\n  nodes: 1\n"},
         Row{"#!/bin/bash\n#PBS -l select=2:ncpus=8:mpiprocs=4:ngpus=2\n./x\n",

@@ -3,7 +3,9 @@
 #include "golden_case.hpp"
 #include "schedulers/dialects/needs.hpp"
 
+#include <algorithm>
 #include <array>
+#include <tuple>
 
 #include <doctest/doctest.h>
 #include <fmt/format.h>
@@ -112,6 +114,36 @@ TEST_CASE("a name that an old server has no room for is cut, so that two do not 
     CHECK(script->text.find("#PBS -N " + name_for(job, *old) + "\n") != std::string::npos);
     REQUIRE(script->notes.size() == 1);
     CHECK(script->notes[0].message == "the name is cut to '" + name_for(job, *old) + "'");
+}
+
+TEST_CASE(
+    "a name of each length: cut where the server has less room, with a warning, and only there") {
+    constexpr std::size_t kOfOldPbs = 15;
+    for (const auto& [dialect, version, most] : {std::tuple("torque", "4.2.10", kOfOldPbs),
+                                                 std::tuple("torque", "6.1.2", std::size_t{50}),
+                                                 std::tuple("pbspro", "13.1", kOfOldPbs),
+                                                 std::tuple("slurm", "19.05", std::size_t{50})}) {
+        const launchers::Site site = site_of(dialect, version);
+        launchers::Job job = job_of(kVersionHead);
+        RenderInput input;
+        input.job = &job;
+        input.site = &site;
+        input.dialect = dialect;
+        input.image = "a.sif";
+        for (const std::size_t size : {1U, 14U, 15U, 16U, 49U, 50U}) {
+            CAPTURE(dialect);
+            CAPTURE(size);
+            job.name = std::string(size, 'n');
+            const std::string given = name_for(job, *find_dialect(dialect, version));
+            CHECK((given == job.name) == (size <= most));
+            CHECK(given.size() == std::min(size, most));
+            const auto script = render_script(input);
+            REQUIRE(script);
+            CHECK(std::ranges::any_of(script->notes, [](const Fault& note) {
+                      return note.id == "job-name-cut";
+                  }) == (size > most));
+        }
+    }
 }
 
 TEST_CASE("each form of an array is taken or refused by each dialect") {
