@@ -28,12 +28,10 @@ namespace {
 
 /// Hash type SHA-256, then the binary fingerprint of an OpenPGP primary key, or nothing (DSSE).
 std::vector<std::uint8_t> signer_extra(std::string_view fingerprint) {
-    constexpr std::size_t kEntity = 256;
-    std::vector<std::uint8_t> extra(4 + kEntity);
-    extra[0] = 1;
-    for (std::size_t i = 0; i + 1 < fingerprint.size() && i / 2 < kEntity; i += 2) {
+    std::vector<std::uint8_t> extra{1, 0, 0, 0};
+    for (std::size_t i = 0; i + 1 < fingerprint.size(); i += 2) {
         const char* const digits = fingerprint.data() + i;
-        std::from_chars(digits, digits + 2, extra[4 + i / 2], 16);
+        std::from_chars(digits, digits + 2, extra.emplace_back(), 16);
     }
     return extra;
 }

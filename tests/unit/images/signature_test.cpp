@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/keys/key.hpp"
+#include "images/sif/format.hpp"
 #include "images/signatures/dsse.hpp"
 #include "images/signatures/message.hpp"
 #include "images/signatures/sign.hpp"
@@ -54,6 +55,27 @@ TEST_CASE("the first bytes of a file show whether the image is signed") {
     }
     CHECK(is_signed(read_file(data("one-group-signed-dsse.sif")).value()));
     CHECK_FALSE(is_signed(std::string_view()));
+}
+
+TEST_CASE("the first bytes show it from the last byte of a signature's entry on") {
+    const std::string bytes = read_file(data("one-group-signed-dsse.sif")).value();
+    const auto opened = Image::open(data("one-group-signed-dsse.sif"));
+    const auto& all = opened->descriptors();
+    const auto entry =
+        std::ranges::find(all, DataType::kSignature, &Descriptor::type) - all.begin();
+    const std::size_t end =
+        opened->header().descriptors_offset + static_cast<std::size_t>(entry + 1) * kDescriptorSize;
+    for (std::size_t size = 0; size < end + 2 * kDescriptorSize; ++size) {
+        CAPTURE(size);
+        CHECK(is_signed(std::string_view(bytes).substr(0, size)) == (size >= end));
+    }
+    for (std::uint64_t total = 0; total < all.size() + 2; ++total) { // behind them nothing counts
+        Header header = opened->header();
+        header.descriptors_total = total;
+        const std::string head = encode_header(header);
+        CHECK(is_signed(head + bytes.substr(head.size())) ==
+              (total > static_cast<std::size_t>(entry)));
+    }
 }
 
 TEST_CASE("the signed message is Apptainer's, to the byte") {
