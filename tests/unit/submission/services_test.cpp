@@ -4,6 +4,8 @@
 #include "submission/backends/slurmrest_shapes.hpp"
 #include "submission/backends/token.hpp"
 
+#include <algorithm>
+
 #include <doctest/doctest.h>
 #include <nlohmann/json.hpp>
 
@@ -56,6 +58,23 @@ TEST_CASE("a way is a text and back, whatever its settings hold") {
     CHECK(submission::shown("slurmrestd+https://s#token-command=x") == "slurmrestd+https://s");
     CHECK_FALSE(submission::read_connection("rimrock+https://s#color=red").has_value());
     CHECK(submission::read_connection("slurmrestd+https://s/").value().address == "https://s");
+}
+
+TEST_CASE("a way's text is one word, and holds each byte of its settings") {
+    for (int byte = 1; byte < 256; ++byte) {
+        CAPTURE(byte);
+        const std::string value = std::string("a") + static_cast<char>(byte) + "b";
+        for (const bool is_last : {false, true}) {
+            const std::string text = submission::text_of(
+                {Connection::Kind::kRimrock, "https://r", value, is_last ? value : ""});
+            CHECK(std::ranges::none_of(text, [](char c) { return c >= 0 && c <= ' '; }));
+            const auto back = submission::read_connection(text);
+            REQUIRE(back.has_value());
+            CHECK(back->address == "https://r");
+            CHECK(back->host == value);
+            CHECK(back->token_command == (is_last ? value : ""));
+        }
+    }
 }
 
 TEST_CASE("a token travels by https, or stays on this machine") {
