@@ -1,9 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/mpi/rules.hpp"
+#include "support/text.hpp"
 
 #include <algorithm>
 #include <array>
 #include <iterator>
+
+#include <fmt/format.h>
 
 namespace cybele::compatibility {
 namespace {
@@ -159,12 +162,8 @@ std::vector<std::string> misleading_settings() {
     for (const std::string_view prefix : {"APPTAINER", "SINGULARITY"}) {
         for (const OptionRow& row : kOptions) {
             const auto brought = circumstances_of(row.option);
-            if (!std::ranges::any_of(brought, is_harmful)) {
-                continue;
-            }
-            std::string& name = names.emplace_back(std::string(prefix) + "_");
-            for (const char letter : row.option.substr(2)) {
-                name += static_cast<char>(letter - 'a' + 'A');
+            if (std::ranges::any_of(brought, is_harmful)) {
+                names.push_back(fmt::format("{}_{}", prefix, text::uppered(row.option.substr(2))));
             }
         }
     }

@@ -364,6 +364,13 @@ TEST_CASE("job: the program that reads a script is that of its first line") {
     CHECK(shell_of("serial", "#!/usr/bin/env bash") == Words{"/usr/bin/env", "bash"});
 }
 
+TEST_CASE("job: a set-up runs on the first node, unless it says that it runs on each") {
+    const auto job = read("setup: [{run: a}, {run: b, on: each-node}, {run: c, on: first-node}]\n");
+    REQUIRE_MESSAGE(job.has_value(), test::told(job));
+    CHECK(job->setup == std::vector<Setup>{{"a", false}, {"b", true}, {"c", false}});
+    CHECK(read("setup: a\n")->setup == std::vector<Setup>{{"a", false}});
+}
+
 TEST_CASE("job: all faults at once") {
     const auto job = read("resources: {time: 30, memory-per-node: 4}\nlaunch: mip\nnope: 1\n");
     REQUIRE_FALSE(job.has_value());

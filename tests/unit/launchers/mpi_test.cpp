@@ -435,6 +435,16 @@ TEST_CASE("more in the way never makes a verdict better") {
     });
 }
 
+TEST_CASE("settings of the runtime that would keep ranks from each other, and no others") {
+    std::vector<std::string> names;
+    for (const std::string prefix : {"APPTAINER_", "SINGULARITY_"}) {
+        for (const char* option : {"PID", "NET", "CONTAIN", "CLEANENV", "CONTAINALL"}) {
+            names.push_back(prefix + option); // other host names and System V segments do no harm
+        }
+    }
+    CHECK(misleading_settings() == names);
+}
+
 TEST_CASE("the reference page holds the tables") {
     test::compare_part(
         std::filesystem::path(CYBELE_SOURCE_DIR) / "docs/reference/mpi.md", "rules", rules_page());

@@ -2,6 +2,7 @@
 #include "launchers/plan/plan.hpp"
 
 #include <array>
+#include <tuple>
 
 #include <doctest/doctest.h>
 
@@ -54,6 +55,28 @@ TEST_CASE("a variable of a sweep's value is refused where no shell would read it
     CHECK(faults_of("command: [run, '$CYBELE_SWEEP_lr']\n")
               .ends_with("write `'@{lr}'`, and its values under `sweep`\n"));
     CHECK(faults_of("command: [sh, -c, 'echo $CYBELE_SWEEP_lr']\n" + sweep).empty());
+}
+
+TEST_CASE("a `$` in a bind that is not expanded is a warning, in a bind of the Site, too") {
+    const auto site = read_site("kind: Site\nname: hall\nscheduler: slurm\n"
+                                "binds: ['/a$USER:/s', /plain, {expand: '/b$USER:/t'}]\n",
+                                "site.yaml");
+    REQUIRE_MESSAGE(site.has_value(), site.error().message());
+    const auto job = read_job("kind: Job\nname: a\nimage: a.sif\ncommand: [p]\n"
+                              "binds: [/plain, {expand: '/c$USER:/u'}, '/d$USER:/v']\n",
+                              "job.yaml");
+    REQUIRE(job);
+    Faults faults;
+    (void)make_plan({&*job, &*site, nullptr, {}}, faults);
+    REQUIRE(faults.all().size() == 2);
+    for (const auto& [at, file, bind] : {std::tuple(0U, "site.yaml", "'/a$USER:/s'"),
+                                         std::tuple(1U, "job.yaml", "'/d$USER:/v'")}) {
+        const Fault& fault = faults.all().at(at);
+        CHECK(fault.id == "bind-not-expanded");
+        CHECK(fault.is_warning);
+        CHECK(fault.where.value_or(Place{}).file == file);
+        CHECK(fault.message.ends_with(bind));
+    }
 }
 
 TEST_CASE("a shell that the command names may read the variable") {
@@ -150,9 +173,18 @@ TEST_CASE("a parameter of a sweep that nothing uses is a warning") {
     for (const char* use : {"environment: {S: '@{seed}'}\n",
                             "environment: {S: {expand: '$HOME/@{seed}'}}\n",
                             "input: {expand: '$HOME/@{seed}'}\n",
-                            "setup: [{run: 'echo $CYBELE_SWEEP_seed'}]\n"}) {
+                            "image: a.sif\nimage-copy: {expand: '$HOME/@{seed}'}\n",
+                            "image: {expand: '$HOME/@{seed}'}\n",
+                            "image: a.sif\nbinds: [{expand: '$HOME/@{seed}:/a'}]\n",
+                            "make: [{expand: '$HOME/@{seed}'}]\n",
+                            "workdir: {expand: '$HOME/@{seed}'}\n",
+                            "output: {stdout: {expand: '$HOME/@{seed}'}}\n",
+                            "output: {stderr: {expand: '$HOME/@{seed}'}}\n",
+                            "setup: [{run: 'echo $CYBELE_SWEEP_seed'}]\n",
+                            "teardown: [{run: 'echo $CYBELE_SWEEP_seed', when: failure}]\n"}) {
         CAPTURE(use);
-        CHECK(faults_of("command: [run, '@{lr}']\n" + std::string(use) + sweep).empty());
+        CHECK(faults_of("command: [run, '@{lr}']\n" + std::string(use) + sweep)
+                  .find("nothing uses it") == std::string::npos);
     }
     CHECK(faults_of("command: [run, '@{lr}']\nsweep: {lr: [a, b], model: [x]}\n").empty());
 }

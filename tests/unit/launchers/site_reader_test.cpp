@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/job_fields.hpp"
 #include "launchers/documents/site.hpp"
+#include "support/file.hpp"
 #include "tests/unit/support/document_fields.hpp"
 #include "tests/unit/support/document_golden.hpp"
 
@@ -111,6 +112,36 @@ TEST_CASE("site: short forms") {
     CHECK(site->runtime.program == "cybelectl");
     CHECK(site->verify_policy == "p.yaml");
     CHECK_FALSE(site->pmi.has_value());
+}
+
+TEST_CASE("site: templates are the files of a folder and of two in it, by name; the folder must be "
+          "there") {
+    auto folder = TempDirectory::make(std::filesystem::temp_directory_path(), "site");
+    REQUIRE(folder);
+    const auto read = [&](const std::string& templates) {
+        return read_site("kind: Site\nname: a\nscheduler: slurm\ntemplates: " + templates + "\n",
+                         folder->path() / "site.yaml");
+    };
+    const auto names_in = [&](const std::string& templates) {
+        const auto site = read(templates);
+        REQUIRE_MESSAGE(site.has_value(), test::told(site));
+        std::string names;
+        for (const SiteTemplate& one : site->templates) {
+            names += one.name + "=" + one.text + " ";
+        }
+        return names;
+    };
+    CHECK_FALSE(read("none").has_value());
+    std::filesystem::create_directories(folder->path() / "own");
+    CHECK(names_in("own").empty());
+    REQUIRE(write_file(folder->path() / "own/end.mustache", "1"));
+    REQUIRE(write_file(folder->path() / "own/README", "2"));
+    CHECK(names_in("own") == "end=1 ");
+    std::filesystem::create_directories(folder->path() / "own/script");
+    REQUIRE(write_file(folder->path() / "own/script/begin.mustache", "3"));
+    CHECK(names_in("own") == "end=1 script/begin=3 ");
+    REQUIRE(write_file(folder->path() / "own/dialect", "a file"));
+    CHECK_FALSE(read("own").has_value());
 }
 
 TEST_CASE("site: refusals with place and remedy") {

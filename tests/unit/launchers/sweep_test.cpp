@@ -74,9 +74,22 @@ TEST_CASE("a range in the form of another language is refused with ours") {
     CHECK(help_of("1:5").starts_with("write `1-5`, "));
     CHECK(help_of("range(5)").starts_with("write `0-4`, "));
     CHECK(help_of("range(1, 6)").starts_with("write `1-5`, "));
+    CHECK(help_of("range(1)").starts_with("write `0-0`, "));
+    CHECK(help_of("range(5, 6)").starts_with("write `5-5`, "));
+    CHECK(help_of("5..5").starts_with("write `5-5`, "));
     CHECK(help_of("range(0, 10, 2)").starts_with("write `0-9:2`, "));
-    for (const char* value :
-         {"'1:5'", "['1..5']", "1.5", "5..1", "1:30:00", "range(x)", "range()", "..", ":5"}) {
+    for (const char* value : {"'1:5'",
+                              "['1..5']",
+                              "1.5",
+                              "5..1",
+                              "range(0)",
+                              "range(6, 6)",
+                              "range(6, 5)",
+                              "1:30:00",
+                              "range(x)",
+                              "range()",
+                              "..",
+                              ":5"}) {
         CAPTURE(value);
         CHECK(read_sweep_job("\n  lr: " + std::string(value)));
     }
