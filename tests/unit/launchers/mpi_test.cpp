@@ -435,6 +435,25 @@ TEST_CASE("more in the way never makes a verdict better") {
     });
 }
 
+TEST_CASE("an option of the runtime brings its circumstances, and no others") {
+    using Brought = std::vector<Circumstance>;
+    using enum Circumstance;
+    for (const auto& [option, brought] :
+         {std::pair("--userns", Brought{kOwnUserNamespace, kApptainerWithUserns}),
+          std::pair("--pid", Brought{kOwnPidNamespace}),
+          std::pair("--ipc", Brought{kOwnIpcNamespace}),
+          std::pair("--net", Brought{kOwnNetNamespace}),
+          std::pair("--uts", Brought{kOwnUtsNamespace}),
+          std::pair("--contain", Brought{kPrivateTmp, kPrivateShm}),
+          std::pair("--cleanenv", Brought{kClearedEnvironment}),
+          std::pair("--containall",
+                    Brought{kPrivateTmp, kPrivateShm, kClearedEnvironment, kOwnPidNamespace}),
+          std::pair("--nv", Brought{})}) {
+        CAPTURE(option);
+        CHECK(std::ranges::equal(circumstances_of(option), brought));
+    }
+}
+
 TEST_CASE("settings of the runtime that would keep ranks from each other, and no others") {
     std::vector<std::string> names;
     for (const std::string prefix : {"APPTAINER_", "SINGULARITY_"}) {

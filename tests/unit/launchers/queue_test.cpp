@@ -173,6 +173,26 @@ TEST_CASE("a time without a limit, and a limit without a time, are no fault") {
     }
 }
 
+TEST_CASE("a fault of account or qos stands at the Job, else at its queue, else at the Site") {
+    const Site site = site_with_queues("account: a\nqos: b\nqueues:\n  - {name: plain}\n"
+                                       "  - {name: accounts, account: c}\n"
+                                       "  - {name: levels, qos: d}\n");
+    const auto line_of = [&](const std::string& fields, const char* field) {
+        const auto where =
+            fault_at_default(queued_job(fields), &site, field, problem("test", "x"), "y", "z")
+                .where;
+        return where->file + ":" + std::to_string(where->line);
+    };
+    for (const char* field : {"account", "qos"}) {
+        const bool is_account = std::string_view(field) == "account";
+        const std::string of_site = is_account ? "s.yaml:4" : "s.yaml:5";
+        CHECK(line_of("queue: plain\n", field) == of_site);
+        CHECK(line_of("queue: accounts\n", field) == (is_account ? "s.yaml:8" : of_site));
+        CHECK(line_of("queue: levels\n", field) == (is_account ? of_site : "s.yaml:9"));
+        CHECK(line_of("queue: levels\n" + std::string(field) + ": own\n", field) == "j.yaml:6");
+    }
+}
+
 TEST_CASE("a fault of the queue stands where the queue is named") {
     const Job named = queued_job("launch: mpi\nqueue: batch\n");
     const Job unnamed = queued_job("launch: mpi\n");
