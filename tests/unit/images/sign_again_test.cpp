@@ -206,6 +206,15 @@ TEST_CASE("signing some objects leaves those without a group alone") {
     CHECK(people.sign({"alice"}, false, {9, {}}).error().code() == ErrorCode::kInput);
     CHECK_FALSE(Selection{0, {}}.check(people.open())); // what has no group is in none
     CHECK(people.sign({"alice"}, false, {std::nullopt, {3}}).error().code() == ErrorCode::kInput);
+    for (const auto& [id, problem] : {std::pair(1U, ""),
+                                      std::pair(2U, ""),
+                                      std::pair(3U, "sif-object-unsigned"),
+                                      std::pair(4U, "sif-object-unsigned"), // the signature
+                                      std::pair(5U, "sif-object-missing")}) {
+        CAPTURE(id);
+        const auto checked = Selection{std::nullopt, {id}}.check(people.open());
+        CHECK((checked ? "" : checked.error().faults().front().id) == problem);
+    }
     CHECK(people.sign({}).error().code() == ErrorCode::kUsage);
 }
 
