@@ -73,6 +73,11 @@ TEST_CASE(
     }
     CHECK_FALSE(holds(plan_of("command: [mpirun, -np, '2', ./solver]\n"), "starts already"));
     CHECK_FALSE(holds(plan_of("launch: mpi\ncommand: [./srun-report]\n"), "starts already"));
+    for (const char* kind : {"serial", "openmp"}) {
+        CHECK_FALSE(
+            holds(plan_of("launch: " + std::string(kind) + "\ncommand: [mpirun, ./solver]\n"),
+                  "starts already"));
+    }
 }
 
 TEST_CASE(
