@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "diagnostics/site_probe.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
 #include "support/name.hpp"
 

@@ -2,8 +2,8 @@
 #include "pipeline/evidence.hpp"
 
 #include "pipeline/r_imports.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 

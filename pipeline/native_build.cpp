@@ -2,7 +2,7 @@
 #include "pipeline/native_build.hpp"
 
 #include "recipes/forms/words.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 

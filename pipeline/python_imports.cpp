@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/python_imports.hpp"
 
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>

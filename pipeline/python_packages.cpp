@@ -4,8 +4,8 @@
 #include "recipes/forms/requirements.hpp"
 #include "recipes/forms/words.hpp"
 #include "recipes/tables/r_packages.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 

@@ -2,6 +2,7 @@
 #include "pipeline/r_imports.hpp"
 
 #include "pipeline/evidence.hpp"
+#include "support/characters.hpp"
 #include "support/name.hpp"
 #include "support/text.hpp"
 

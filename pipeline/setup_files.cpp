@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "pipeline/setup_files.hpp"
 
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>

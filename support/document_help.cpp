@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/document_help.hpp"
 
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 #include "support/other_file.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
@@ -164,12 +164,10 @@ const Removed* find_removed(std::string_view where, std::string_view word) {
 }
 
 std::string suggest_variable(std::string_view text) {
-    const bool has_digit_first = !text.empty() && text.front() >= '0' && text.front() <= '9';
+    const bool has_digit_first = !text.empty() && is_digit(text.front());
     std::string name(text.empty() || has_digit_first ? "_" : "");
     for (const char c : text) {
-        const bool is_good =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-        name += is_good ? c : '_';
+        name += is_word_character(c) ? c : '_';
     }
     return name;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/duration.hpp"
 
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/text.hpp"
 
 #include <array>

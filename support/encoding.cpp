@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/encoding.hpp"
 
+#include "support/characters.hpp"
+
 #include <charconv>
 #include <cstdint>
 
@@ -84,9 +86,7 @@ std::string percent_encoded(std::string_view text, std::string_view plain) {
     constexpr std::string_view kDigits = "0123456789ABCDEF";
     std::string encoded;
     for (const char c : text) {
-        const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                              (c >= '0' && c <= '9') || plain.find(c) != std::string_view::npos;
-        if (is_plain) {
+        if (is_alphanumeric(c) || plain.find(c) != std::string_view::npos) {
             encoded += c;
             continue;
         }

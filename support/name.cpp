@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/name.hpp"
 
+#include "support/characters.hpp"
 #include "support/find.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"

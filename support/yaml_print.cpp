@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/yaml_print.hpp"
 
+#include "support/characters.hpp"
 #include "support/find.hpp"
 
 #include <algorithm>
@@ -28,7 +29,6 @@ bool is_plain(std::string_view text) {
 /// The same of a text of several words, as `make -C /src`: a value, not a key.
 bool is_plain_phrase(std::string_view text) {
     const auto is_safe = [](char c) { return c >= ' ' && c <= '~'; };
-    const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
     constexpr std::string_view kFirst = "./_$(";
     if (text.find(' ') == std::string_view::npos || text.back() == ' ' || text.back() == ':' ||
         !(is_letter(text.front()) || kFirst.find(text.front()) != std::string_view::npos)) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/yaml_syntax.hpp"
 
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>
@@ -392,10 +392,7 @@ std::size_t offset_of(std::string_view text, Mark mark) {
 }
 
 std::string flow_value(std::string_view text) {
-    const auto is_plain = [](char c) {
-        return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) ||
-               is_one_of("_./+=:~-^", c);
-    };
+    const auto is_plain = [](char c) { return is_alphanumeric(c) || is_one_of("_./+=:~-^", c); };
     const bool is_safe = !text.empty() && std::ranges::all_of(text, is_plain) &&
                          !is_one_of(":=", text.front()) && text.back() != ':' && text != "-" &&
                          text != "~";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "support/name.hpp"
+#include "support/characters.hpp"
 
 #include <string>
 

@@ -7,9 +7,9 @@
 #include "bridge/objects/read_status.hpp"
 #include "bridge/objects/refusals.hpp"
 #include "bridge/objects/times.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
 #include "support/json.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #include "builder/files/expand.hpp"
 
 #include "runtime/namespaces/resolve.hpp"
+#include "support/characters.hpp"
 #include "support/file.hpp"
-#include "support/name.hpp"
 
 #include <algorithm>
 #include <memory>

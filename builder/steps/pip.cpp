@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "builder/steps/pip.hpp"
 
+#include "support/characters.hpp"
 #include "support/file.hpp"
-#include "support/name.hpp"
 #include "support/text.hpp"
 
 #include <algorithm>

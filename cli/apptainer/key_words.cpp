@@ -41,12 +41,13 @@ void warn_of_old_flags(const OtherCall& call) {
     struct OldFlag {
         const char* name;
         const char* instead;
+        std::string_view verb; ///< empty: any
     };
-    constexpr OldFlag kOldFlags[] = {{"--all", "now the default behavior"},
-                                     {"--groupid", "use '--group-id'"},
-                                     {"--id", "use '--sif-id'"}};
-    for (const auto& [name, instead] : kOldFlags) {
-        if (call.has(name) && (name != kOldFlags[0].name || call.verb->verb == "sign")) {
+    constexpr OldFlag kOldFlags[] = {{"--all", "now the default behavior", "sign"},
+                                     {"--groupid", "use '--group-id'", ""},
+                                     {"--id", "use '--sif-id'", ""}};
+    for (const auto& [name, instead, verb] : kOldFlags) {
+        if (call.has(name) && (verb.empty() || call.verb->verb == verb)) {
             (void)std::fprintf(
                 stderr, "\x1b[33mWARNING:\x1b[0m Flag %s has been deprecated, %s\n", name, instead);
         }

@@ -9,9 +9,9 @@
 #include "pipeline/schemas.hpp"
 #include "schedulers/reading/invariants.hpp"
 #include "schedulers/reading/symptoms.hpp"
+#include "support/characters.hpp"
 #include "support/embedded.hpp"
 #include "support/linter.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 

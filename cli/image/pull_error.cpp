@@ -2,8 +2,8 @@
 #include "cli/image/pull_error.hpp"
 
 #include "cli/common/apptainer_errors.hpp"
+#include "support/characters.hpp"
 #include "support/http_failure.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

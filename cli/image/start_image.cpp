@@ -15,10 +15,10 @@
 #include "registry/oci/oci_image.hpp"
 #include "registry/store/lease.hpp"
 #include "registry/store/record.hpp"
+#include "support/characters.hpp"
 #include "support/digest.hpp"
 #include "support/encoding.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

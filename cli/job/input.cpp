@@ -5,7 +5,7 @@
 #include "cli/common/image_store.hpp"
 #include "schedulers/dialects/dialect.hpp"
 #include "schedulers/scripts/render.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

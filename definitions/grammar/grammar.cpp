@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/grammar/grammar.hpp"
 
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 
 #include <array>
 

@@ -2,7 +2,7 @@
 #include "definitions/grammar/lines.hpp"
 
 #include "definitions/grammar/grammar.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include "definitions/grammar/grammar.hpp"
 #include "definitions/grammar/lines.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

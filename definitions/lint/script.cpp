@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "definitions/lint/script.hpp"
 
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 
 #include <algorithm>
 #include <array>

@@ -2,6 +2,7 @@
 #include "definitions/lint/secrets.hpp"
 
 #include "definitions/grammar/grammar.hpp"
+#include "support/characters.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 

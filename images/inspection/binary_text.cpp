@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "images/inspection/binary_text.hpp"
 
-#include "support/name.hpp"
+#include "support/characters.hpp"
 
 namespace cybele::images {
 namespace {

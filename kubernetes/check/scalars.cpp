@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/check/context.hpp"
 #include "kubernetes/objects/names.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kubernetes/objects/names.hpp"
 
-#include "support/name.hpp"
+#include "support/characters.hpp"
 
 #include <algorithm>
 

@@ -2,8 +2,8 @@
 #include "kubernetes/objects/yaml_tree.hpp"
 
 #include "kubernetes/objects/literal_block.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 #include "support/yaml_print.hpp"

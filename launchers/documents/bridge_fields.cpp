@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/documents/bridge.hpp"
 #include "launchers/documents/field_shapes.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 
 #include <algorithm>
 #include <cctype>

@@ -2,6 +2,7 @@
 #include "launchers/documents/expansion.hpp"
 
 #include "launchers/documents/job_fields_rules.hpp"
+#include "support/characters.hpp"
 #include "support/name.hpp"
 
 #include <algorithm>

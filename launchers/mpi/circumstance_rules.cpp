@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
 #include <iterator>
 
 #include <fmt/format.h>
@@ -119,19 +120,23 @@ constexpr CircumstanceRow kCircumstanceRows[] = {
 };
 
 struct OptionRow {
+    constexpr OptionRow(std::string_view name, std::initializer_list<Circumstance> list)
+        : option(name), count(list.size()) {
+        std::ranges::copy(list, brings.begin());
+    }
     std::string_view option;
-    std::array<Circumstance, 4> brings;
+    std::array<Circumstance, 4> brings{};
     std::size_t count;
 };
 constexpr OptionRow kOptions[] = {
-    {"--userns", {kOwnUserNamespace, kApptainerWithUserns}, 2},
-    {"--pid", {kOwnPidNamespace}, 1},
-    {"--ipc", {kOwnIpcNamespace}, 1},
-    {"--net", {kOwnNetNamespace}, 1},
-    {"--uts", {kOwnUtsNamespace}, 1},
-    {"--contain", {kPrivateTmp, kPrivateShm}, 2},
-    {"--cleanenv", {kClearedEnvironment}, 1},
-    {"--containall", {kPrivateTmp, kPrivateShm, kClearedEnvironment, kOwnPidNamespace}, 4},
+    {"--userns", {kOwnUserNamespace, kApptainerWithUserns}},
+    {"--pid", {kOwnPidNamespace}},
+    {"--ipc", {kOwnIpcNamespace}},
+    {"--net", {kOwnNetNamespace}},
+    {"--uts", {kOwnUtsNamespace}},
+    {"--contain", {kPrivateTmp, kPrivateShm}},
+    {"--cleanenv", {kClearedEnvironment}},
+    {"--containall", {kPrivateTmp, kPrivateShm, kClearedEnvironment, kOwnPidNamespace}},
 };
 
 constexpr std::array<std::string_view, 11> kCircumstanceTexts{"user namespace a rank",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launchers/plan/plan_parts.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // What a Job does with the parameters of its sweep.
 #include "launchers/documents/job_fields_rules.hpp"
 #include "launchers/plan/plan_parts.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 

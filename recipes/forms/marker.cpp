@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/forms/marker.hpp"
 
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/forms/recipe_rules.hpp"
 
+#include "support/characters.hpp"
 #include "support/document_help.hpp"
 #include "support/name.hpp"
 

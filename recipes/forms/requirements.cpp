@@ -4,7 +4,7 @@
 #include "recipes/forms/marker.hpp"
 #include "recipes/forms/recipe_rules.hpp"
 #include "recipes/forms/words.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

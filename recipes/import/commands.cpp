@@ -3,8 +3,8 @@
 
 #include "recipes/forms/recipe_rules.hpp"
 #include "recipes/forms/words.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 
 #include <algorithm>
 #include <array>

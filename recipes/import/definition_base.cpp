@@ -5,7 +5,7 @@
 #include "recipes/forms/words.hpp"
 #include "recipes/import/dockerfile_words.hpp"
 #include "recipes/tables/tables.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

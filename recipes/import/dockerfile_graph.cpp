@@ -2,6 +2,7 @@
 #include "recipes/import/dockerfile_graph.hpp"
 
 #include "recipes/forms/words.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"

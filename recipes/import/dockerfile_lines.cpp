@@ -3,7 +3,7 @@
 
 #include "recipes/forms/words.hpp"
 #include "recipes/import/dockerfile_words.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 

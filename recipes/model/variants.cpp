@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/model/language.hpp"
+#include "support/characters.hpp"
 #include "support/document_substitute.hpp"
 #include "support/find.hpp"
 #include "support/name.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "recipes/stage/render_text.hpp"
 
+#include "support/characters.hpp"
 #include "support/encoding.hpp"
-#include "support/name.hpp"
 
 #include <algorithm>
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "registry/store/name.hpp"
 
+#include "support/characters.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"
 

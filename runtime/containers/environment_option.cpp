@@ -3,6 +3,7 @@
 
 #include "runtime/containers/csv.hpp"
 #include "runtime/containers/payload_environment.hpp"
+#include "support/characters.hpp"
 #include "support/file.hpp"
 #include "support/find.hpp"
 #include "support/name.hpp"

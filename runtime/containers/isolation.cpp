@@ -5,6 +5,7 @@
 #include "runtime/namespaces/accounts.hpp"
 #include "runtime/namespaces/resolve.hpp"
 #include "runtime/namespaces/system_calls.hpp"
+#include "support/characters.hpp"
 #include "support/file.hpp"
 #include "support/find.hpp"
 #include "support/name.hpp"

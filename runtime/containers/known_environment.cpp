@@ -3,9 +3,9 @@
 
 #include "images/container/layout_files.hpp"
 #include "runtime/containers/environment_files.hpp"
+#include "support/characters.hpp"
 #include "support/file.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/containers/limits.hpp"
 
+#include "support/characters.hpp"
 #include "support/file.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "runtime/containers/locale.hpp"
 
+#include "support/characters.hpp"
 #include "support/file.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 
 #include <algorithm>
 #include <array>

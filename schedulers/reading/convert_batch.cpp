@@ -6,6 +6,7 @@
 #include "schedulers/reading/default_outputs.hpp"
 #include "schedulers/reading/script_shell.hpp"
 #include "schedulers/reading/typed_words.hpp"
+#include "support/characters.hpp"
 #include "support/document_view.hpp"
 #include "support/name.hpp"
 #include "support/quote.hpp"

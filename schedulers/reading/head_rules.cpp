@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/reading/break_rules.hpp"
 #include "schedulers/reading/option_table.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

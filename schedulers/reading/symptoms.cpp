@@ -3,9 +3,9 @@
 
 #include "schedulers/reading/sign_table.hpp"
 #include "schedulers/reading/symptom_table.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
 #include "support/json.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 

@@ -4,7 +4,7 @@
 #include "launchers/documents/job.hpp"
 #include "launchers/documents/job_fields_rules.hpp"
 #include "schedulers/reading/typed_words.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 #include "schedulers/reading/typed_words.hpp"
 
 #include "launchers/documents/job.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 #include "launchers/mpi/rules.hpp"
 #include "schedulers/scripts/values.hpp"
 #include "schedulers/scripts/verification.hpp"
+#include "support/characters.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

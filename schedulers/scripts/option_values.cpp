@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/scripts/values.hpp"
+#include "support/characters.hpp"
 #include "support/counted.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 

@@ -2,7 +2,7 @@
 #include "schedulers/scripts/output_checks.hpp"
 
 #include "schedulers/dialects/needs.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/quote.hpp"
 
 #include <fmt/format.h>

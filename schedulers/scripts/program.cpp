@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "schedulers/scripts/values.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -3,7 +3,7 @@
 
 #include "submission/journal/journal.hpp"
 #include "submission/submit/choose_connection.hpp"
-#include "support/name.hpp"
+#include "support/characters.hpp"
 #include "support/quote.hpp"
 
 #include <algorithm>

@@ -2,9 +2,9 @@
 #include "submission/submit/selection.hpp"
 
 #include "submission/backends/command_backend.hpp"
+#include "support/characters.hpp"
 #include "support/duration.hpp"
 #include "support/find.hpp"
-#include "support/name.hpp"
 #include "support/quote.hpp"
 #include "support/text.hpp"
 

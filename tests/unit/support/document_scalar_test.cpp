@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/characters.hpp"
 #include "support/duration.hpp"
 #include "support/name.hpp"
 #include "support/size.hpp"
