@@ -25,6 +25,8 @@
 #include <set>
 #include <utility>
 
+#include <fmt/format.h>
+
 namespace cybele::pipeline {
 
 namespace fs = std::filesystem;
@@ -286,11 +288,13 @@ void warn_of_arguments(const definitions::Definition& definition) {
         for (const std::string_view line : text::split_terminated(all, '\n')) {
             const std::string shown = printable(std::string(text::trimmed(line)));
             if (!shown.empty() && shown.front() != '#' && shown.find('=') + 1 <= 1) {
-                const std::string why = shown.front() == '='
-                                            ? "missing key portion in \"" + shown + "\""
-                                            : "\"" + shown + "\" is not a key=value pair";
                 const std::string warned =
-                    "WARNING: Skipping \"" + shown + "\" in 'arguments' section: " + why + "\n";
+                    fmt::format("WARNING: Skipping \"{0}\" in 'arguments' section: {1}\n",
+                                shown,
+                                fmt::format(fmt::runtime(shown.front() == '='
+                                                             ? "missing key portion in \"{}\""
+                                                             : "\"{}\" is not a key=value pair"),
+                                            shown));
                 (void)std::fwrite(warned.data(), 1, warned.size(), stderr);
             }
         }

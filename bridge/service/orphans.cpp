@@ -53,19 +53,23 @@ Result<bool> has_object(ServerSession& server, const RecordOwner& record, const 
     return record.object.empty() ? Result<bool>(false) : server.exists(record.object, job.token);
 }
 
-/// Jobs of one account, of which a record below one of its work folders says whose they are.
-Result<void> add_orphans(const ServiceRequest& request,
-                         const launchers::BridgeAccount& row,
-                         const std::vector<SeenJob>& jobs,
-                         const Owner& self,
-                         ServerSession& server,
-                         std::vector<Orphan>& orphans) {
-    std::vector<std::string> uids;
-    uids.reserve(jobs.size());
+std::vector<std::string> tokens_of(const std::vector<SeenJob>& jobs) {
+    std::vector<std::string> tokens;
+    tokens.reserve(jobs.size());
     for (const SeenJob& job : jobs) {
-        uids.push_back(job.token);
+        tokens.push_back(job.token);
     }
-    CYBELE_TRY(auto owners, read_owners(request, row, uids));
+    return tokens;
+}
+
+/// Jobs of one account, of which a record below one of its work folders says whose they are.
+Result<std::vector<Orphan>> orphans_of(const ServiceRequest& request,
+                                       const launchers::BridgeAccount& row,
+                                       const std::vector<SeenJob>& jobs,
+                                       const Owner& self,
+                                       ServerSession& server) {
+    std::vector<Orphan> orphans;
+    CYBELE_TRY(auto owners, read_owners(request, row, tokens_of(jobs)));
     for (const SeenJob& job : jobs) {
         const RecordOwner& record = owners[job.token];
         if (!may_be_orphan(record, self)) {
@@ -76,7 +80,7 @@ Result<void> add_orphans(const ServiceRequest& request,
             orphans.push_back({job.id, job.owner, job.token, record.object, job.native});
         }
     }
-    return {};
+    return orphans;
 }
 
 } // namespace
@@ -96,7 +100,8 @@ Result<std::vector<Orphan>> find_orphans(const ServiceRequest& request) {
         std::vector<SeenJob> jobs = jobs_of_account(poll, row.account);
         std::erase_if(jobs, [&](const SeenJob& job) { return known.contains(job.token); });
         if (!jobs.empty() && asked.emplace(row.account, row.workdir.native()).second) {
-            CYBELE_CHECK(add_orphans(request, row, jobs, self, *server, orphans));
+            CYBELE_TRY(const auto more, orphans_of(request, row, jobs, self, *server));
+            orphans.insert(orphans.end(), more.begin(), more.end());
         }
     }
     return orphans;

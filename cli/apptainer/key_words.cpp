@@ -5,9 +5,9 @@
 #include "cli/apptainer/key_verbs.hpp"
 #include "images/openpgp/key_directory.hpp"
 #include "support/file.hpp"
+#include "support/text.hpp"
 
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <string>
@@ -113,8 +113,8 @@ Result<OwnWords> key_new(Session& session, const OtherCall& call) {
     const std::string given = call.has("--bit-length") ? call.value("--bit-length") : "0";
     const std::string bits = given == "0" ? "4096" : given;
     constexpr int kFewestBits = 1024;
-    if (std::atoi(bits.c_str()) < kFewestBits) { // a number, as the table of flags says
-        constexpr int kNoKey = 2;                // Apptainer's code
+    if (text::number(bits).value_or(0) < kFewestBits) {
+        constexpr int kNoKey = 2; // Apptainer's code
         Session::print("Generating Entity and OpenPGP Key Pair... \n");
         (void)std::fputs("ERROR:   creating newpair failed: openpgp: invalid argument: bits must "
                          "be >= 1024\n",

@@ -125,7 +125,7 @@ void check_agent(const Stage& stage, const Stage* next, const Origin& origin, Fi
         return;
     }
     if (!has_bootstrap) {
-        place.detail = place.where->text.starts_with('%') ? "section" : "header";
+        place.detail = origin.stage->text.starts_with('%') ? "section" : "header";
         findings.add("CD013",
                      place,
                      "this stage has no header",

@@ -143,6 +143,21 @@ bool RootBuilder::is_host_folder(int fd) const {
     return fstat(fd, &status) == 0 && std::ranges::any_of(host_folders_, is_it);
 }
 
+namespace {
+
+Error unusable_source(const Mount& mount, int number) {
+    const std::string message = "cannot bind '" + printable(mount.source.string()) + "'";
+    if (number != ENOENT) {
+        return system_error(message, number);
+    }
+    return {ErrorCode::kInput,
+            problem("bind-source-missing", message).about({}, mount.source.native()),
+            "there is no such file or directory on this host",
+            "check the source of the bind"};
+}
+
+} // namespace
+
 Result<void> RootBuilder::add_bind(const Mount& mount) {
     UniqueFd opened;
     int source = mount.source_fd;
@@ -151,19 +166,7 @@ Result<void> RootBuilder::add_bind(const Mount& mount) {
         source = opened.get();
     }
     if (source < 0) {
-        if (mount.is_optional) {
-            return {};
-        }
-        const int saved_errno = errno;
-        const std::string shown = printable(mount.source.string());
-        if (saved_errno == ENOENT) {
-            return fail(ErrorCode::kInput,
-                        problem("bind-source-missing", "cannot bind '" + shown + "'")
-                            .about({}, mount.source.native()),
-                        "there is no such file or directory on this host",
-                        "check the source of the bind");
-        }
-        return fail(system_error("cannot bind '" + shown + "'", saved_errno));
+        return mount.is_optional ? Result<void>() : fail(unusable_source(mount, errno));
     }
     CYBELE_TRY(const unsigned long flags, flags_of_options(mount.options));
     const bool directory = is_directory(source);

@@ -9,6 +9,8 @@
 #include "signature_sample.hpp"
 #include "support/process.hpp"
 
+#include <algorithm>
+
 using namespace sample;
 
 namespace {

@@ -328,7 +328,8 @@ TEST_CASE("job: a setting belongs to the launch kinds that the page names before
         for (const std::string& kind : kinds) {
             CAPTURE(kind);
             CAPTURE(setting);
-            const auto job = read("launch: {kind: " + kind + ", " + setting + "}\n");
+            const auto job = read(
+                std::string("launch: {kind: ").append(kind).append(", ").append(setting) + "}\n");
             const bool is_refused =
                 !job && std::ranges::any_of(job.error().faults(), [](const Fault& fault) {
                     return fault.id == "launch-setting-unknown";

@@ -70,6 +70,7 @@ std::vector<GoldenCase> golden_cases() {
     }
     std::sort(names.begin(), names.end());
     std::vector<GoldenCase> cases;
+    cases.reserve(names.size());
     for (const auto& name : names) {
         cases.push_back(golden_case(name));
     }

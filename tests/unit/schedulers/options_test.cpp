@@ -146,7 +146,7 @@ TEST_CASE("a word of `directives` that one of the new fields gives is an error a
         const char* word;
         const char* told;
     };
-    constexpr std::array rows{
+    constexpr std::array kRows{
         Row{"resources: {gpus: 2}", "slurm", "--gpus-per-node=2", "`resources.gpus`"},
         Row{"resources: {gpus-per-node: 2}", "slurm", "--gres=gpu:2", "`resources.gpus-per-node`"},
         Row{"resources: {gres: {a: 2}}", "slurm", "--gres=b:2", "`resources.gres`"},
@@ -167,7 +167,7 @@ TEST_CASE("a word of `directives` that one of the new fields gives is an error a
         Row{"requeue: true", "pbspro", "-r n", "`requeue`"},
         Row{"append-output: true", "slurm", "--open-mode=truncate", "`append-output`"},
     };
-    for (const Row& row : rows) {
+    for (const Row& row : kRows) {
         CAPTURE(row.word);
         const std::string told = rendered(
             fmt::format("kind: Job\nname: a\nlaunch: batch\nscript: echo\n{}\ndirectives:\n  {}:\n"
@@ -235,7 +235,7 @@ TEST_CASE("more listed nodes than tasks are told where the script asks for no nu
         const char* message; ///< nullptr: nothing is told
         bool is_warning;
     };
-    constexpr std::array rows{
+    constexpr std::array kRows{
         Row{"tasks: 1, hosts: ['n[1-3]']",
             "`hosts` names more nodes than the job has tasks: 3 and 1",
             true},
@@ -249,7 +249,7 @@ TEST_CASE("more listed nodes than tasks are told where the script asks for no nu
             false},
         Row{"nodes: 3, tasks: 3, hosts: [a, b, c]", nullptr, false},
     };
-    for (const Row& row : rows) {
+    for (const Row& row : kRows) {
         CAPTURE(row.resources);
         const launchers::Job job =
             job_of(fmt::format("kind: Job\nname: a\nlaunch: batch\nscript: echo\n"
