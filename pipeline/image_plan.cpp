@@ -252,6 +252,12 @@ void go_on_in(definitions::Stage& stage, const fs::path& directory) {
     stage.header.emplace_back("from", directory.native());
 }
 
+/// As Apptainer, before the build reports anything.
+void print_warning(const std::string& words) {
+    const std::string line = "WARNING: " + words + "\n";
+    (void)std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
 /// An error, or only a warning. By the name of Apptainer one names all arguments, as there.
 Result<void> check_unused(const ImageBuild& request,
                           std::vector<definitions::Finding> findings,
@@ -271,8 +277,7 @@ Result<void> check_unused(const ImageBuild& request,
         return definitions::as_error(findings);
     }
     if (request.definition.follows_apptainer && !findings.empty()) {
-        const std::string line = "WARNING: Unused build args: " + names + "\n";
-        (void)std::fwrite(line.data(), 1, line.size(), stderr);
+        print_warning("Unused build args: " + names);
         return {};
     }
     for (const definitions::Finding& finding : findings) {
@@ -287,15 +292,17 @@ void warn_of_arguments(const definitions::Definition& definition) {
         const std::string all = stage.joined("arguments");
         for (const std::string_view line : text::split_terminated(all, '\n')) {
             const std::string shown = printable(std::string(text::trimmed(line)));
-            if (!shown.empty() && shown.front() != '#' && shown.find('=') + 1 <= 1) {
-                const std::string warned =
-                    fmt::format("WARNING: Skipping \"{0}\" in 'arguments' section: {1}\n",
-                                shown,
-                                fmt::format(fmt::runtime(shown.front() == '='
-                                                             ? "missing key portion in \"{}\""
-                                                             : "\"{}\" is not a key=value pair"),
-                                            shown));
-                (void)std::fwrite(warned.data(), 1, warned.size(), stderr);
+            if (shown.empty() || shown.front() == '#') {
+                continue;
+            }
+            if (shown.front() == '=') {
+                print_warning(fmt::format(
+                    "Skipping \"{0}\" in 'arguments' section: missing key portion in \"{0}\"",
+                    shown));
+            } else if (shown.find('=') == std::string::npos) {
+                print_warning(fmt::format(
+                    "Skipping \"{0}\" in 'arguments' section: \"{0}\" is not a key=value pair",
+                    shown));
             }
         }
     }

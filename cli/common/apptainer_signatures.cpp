@@ -37,7 +37,7 @@ std::string apptainer_reason(const images::Verification& verification) {
         }
     }
     if (!verification.without_group.empty()) {
-        return std::string(kReferenceWithoutGroup);
+        return std::string(kApptainerWithoutGroup);
     }
     for (const images::GroupState& group : verification.groups) {
         const bool is_signed = std::ranges::any_of(
@@ -45,7 +45,7 @@ std::string apptainer_reason(const images::Verification& verification) {
                 return state.is_valid && state.group == group.group;
             });
         if (is_signed && !group.unsigned_objects.empty()) {
-            return fmt::format("object {}: {}", group.unsigned_objects.front(), kReferenceUnsigned);
+            return fmt::format("object {}: {}", group.unsigned_objects.front(), kApptainerUnsigned);
         }
     }
     return printable(verification.because);

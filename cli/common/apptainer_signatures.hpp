@@ -16,10 +16,10 @@ inline constexpr std::string_view kApptainerLacksKey =
     "key material not provided for DSSE envelope signature";
 inline constexpr std::string_view kApptainerLacksIssuer =
     "x509: certificate signed by unknown authority";
-inline constexpr std::string_view kReferenceWithoutGroup =
+inline constexpr std::string_view kApptainerWithoutGroup =
     "non-signature object not associated with object group";
 /// Of an object, after its number.
-inline constexpr std::string_view kReferenceUnsigned = "object not signed";
+inline constexpr std::string_view kApptainerUnsigned = "object not signed";
 
 /// Why the image is not verified.
 [[nodiscard]] std::string apptainer_reason(const images::Verification& verification);

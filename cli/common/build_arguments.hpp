@@ -19,9 +19,9 @@ struct BuildArgumentOptions {
 /// Adds --build-arg and --build-arg-file.
 void add_build_arguments(CLI::App& verb, BuildArgumentOptions& options);
 
-/// The file's values, then those of the command line; neither keeps blanks around a name or a
-/// value, as with Apptainer. kUsage for a word that is no NAME=VALUE; lines of the file that
-/// are none are passed over, as by Apptainer, and given to `on_skipped`.
+/// The file's values, then those of the command line; as Apptainer, without blanks around a
+/// name or a value. kUsage: a word that does not have the form NAME=VALUE; such lines of the file
+/// are skipped, as by Apptainer, and given to `on_skipped`.
 [[nodiscard]] Result<definitions::BuildArguments>
 read_build_arguments(const BuildArgumentOptions& options,
                      const std::function<void(const std::string&)>& on_skipped);

@@ -76,7 +76,7 @@ std::string apptainer_text(const images::Verification& verification,
     const std::string reason = apptainer_reason(verification);
     if (!verification.is_verified &&
         (reason == kApptainerLacksKey || reason == kApptainerLacksIssuer ||
-         reason == kReferenceWithoutGroup)) {
+         reason == kApptainerWithoutGroup)) {
         return {};
     }
     std::string text;
@@ -99,7 +99,7 @@ std::string apptainer_text(const images::Verification& verification,
     }
     const bool is_of_signature = std::ranges::any_of(
         verification.signatures, [](const SignatureState& state) { return !state.is_valid; });
-    if (!verification.is_verified && (is_of_signature || reason.ends_with(kReferenceUnsigned))) {
+    if (!verification.is_verified && (is_of_signature || reason.ends_with(kApptainerUnsigned))) {
         text += "\nError encountered during signature verification: " + reason + "\n";
     }
     return text;

@@ -20,7 +20,7 @@ namespace cybele::cli {
 [[nodiscard]] nlohmann::json object_json(const images::Descriptor& descriptor);
 [[nodiscard]] nlohmann::json header_json(const images::Header& header);
 
-/// "27 KiB": to the nearest whole unit, as Apptainer rounds.
+/// "27 KiB": rounded to an integer, as by Apptainer.
 [[nodiscard]] std::string readable_size(std::uint64_t bytes);
 
 } // namespace cybele::cli

@@ -133,7 +133,7 @@ void parse_header(const Token& token, const Origin& origin, Stage& stage, Findin
     stage.header.clear();
     stage.header_lines.clear();
     HeaderReader reader(origin, stage, findings);
-    // Apptainer trims the whole header first, so blank lines at its ends end no continuation.
+    // Apptainer trims the header first: a continuation does not end at a blank line at its end.
     const std::string_view all = token.text;
     const std::string_view inner = trim(all);
     std::size_t index = token.index;

@@ -26,8 +26,8 @@ struct Origin {
 };
 
 /// Reads `key: value` lines into the stage's header. `#` cuts a value anywhere; a value that ends
-/// in `\` goes on in the next line without its blanks; on the last line it drops the key, as in the
-/// old parser does. Where it panics (a comment or blank line after a continuation), a fault.
+/// in `\` goes on in the next line without its blanks; on the last line it drops the key, as
+/// Apptainer does. Where that panics (a comment or blank line after a continuation), a fault.
 void parse_header(const Token& token, const Origin& origin, Stage& stage, Findings& findings);
 
 } // namespace cybele::definitions

@@ -100,7 +100,7 @@ void explain(int code, const CertificateHandle& certificate, PathJudgement& judg
 }
 
 /// RFC 5280 section 4.2.1.12, for an authority too: what it may not do its certificates may not.
-/// The whole path counts, as Apptainer's library has it.
+/// Each certificate of the path counts, as in the library that Apptainer uses.
 bool may_sign_code(const CertificateHandle& certificate) {
     const std::uint32_t usages = X509_get_extended_key_usage(certificate.get());
     return usages == UINT32_MAX || (usages & (XKU_CODE_SIGN | XKU_ANYEKU)) != 0;

@@ -40,7 +40,7 @@ struct NewImage {
     std::function<Result<std::vector<NewObject>>(const Image& image)> finish;
 };
 
-/// Writes an image under its final name, whole or not at all, as Apptainer writes it from the
+/// Writes an image under its final name, complete or not at all, as Apptainer writes it from the
 /// same inputs. kInput for what the reader would refuse.
 [[nodiscard]] Result<void> write_image(const std::filesystem::path& path, const NewImage& image);
 

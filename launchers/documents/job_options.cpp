@@ -9,6 +9,18 @@
 #include <fmt/format.h>
 
 namespace cybele::launchers {
+
+void check_count(document::Reading& reading,
+                 const std::string& path,
+                 std::optional<std::uint32_t> count) {
+    if (reading.is_good(path) && count == 0U) {
+        reading.complain(path,
+                         problem("count-is-zero", fmt::format("'{}' is 0", path)),
+                         "it asks for nothing",
+                         "write `1`, or more, or remove the line");
+    }
+}
+
 namespace {
 
 using document::Reading;
@@ -22,15 +34,6 @@ std::map<std::string, std::uint32_t> counts_of(const View& view, std::string_vie
         counts[name] = count;
     }
     return counts;
-}
-
-void check_count(Reading& reading, const std::string& path, std::optional<std::uint32_t> count) {
-    if (reading.is_good(path) && count == 0U) {
-        reading.complain(path,
-                         problem("count-is-zero", fmt::format("'{}' is 0", path)),
-                         "it asks for nothing",
-                         "write `1`, or more, or remove the line");
-    }
 }
 
 void check_counts(Reading& reading,

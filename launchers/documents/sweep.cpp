@@ -3,6 +3,7 @@
 
 #include "launchers/documents/job.hpp"
 #include "launchers/documents/job_fields_rules.hpp"
+#include "launchers/documents/job_options.hpp"
 #include "support/document_view.hpp"
 #include "support/file.hpp"
 #include "support/find.hpp"
@@ -340,14 +341,8 @@ private:
                      "add values, or a line to the table; or shorten `exclude`");
             return;
         }
-        for (const std::string_view field : {"pack", "at-once"}) {
-            if (sweep_.maybe_count(field) == 0U) {
-                complain(fmt::format("sweep.{}", field),
-                         problem("sweep-count-zero", fmt::format("'{}' is 0", field)),
-                         "no row would run",
-                         "remove the field, or write 1 or more");
-            }
-        }
+        check_count(reading_, "sweep.pack", sweep_.maybe_count("pack"));
+        check_count(reading_, "sweep.at-once", sweep_.maybe_count("at-once"));
         sweep.pack = sweep_.text("pack") == "all" ? static_cast<std::uint32_t>(sweep.rows.size())
                                                   : sweep_.maybe_count("pack").value_or(0);
         sweep.pack = std::min(sweep.pack, static_cast<std::uint32_t>(sweep.rows.size()));

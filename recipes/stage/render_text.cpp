@@ -47,8 +47,8 @@ bool begins_bootstrap(std::string_view line) {
            });
 }
 
-/// Apptainer takes every Unicode blank before `%`; to be safe any byte that is no ASCII
-/// printable counts as one.
+/// Apptainer accepts every Unicode blank before `%`; to be safe any byte that is not
+/// printable ASCII counts as one.
 bool begins_section(std::string_view line) {
     for (const char c : line) {
         const auto byte = static_cast<unsigned char>(c);

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-/// What --env and --env-file say (docs/compatibility.md shows each rule beside Apptainer).
+/// What --env and --env-file say (docs/compatibility.md compares each rule with Apptainer).
 namespace cybele::runtime {
 
 /// A file of assignments as a shell writes them: `NAME=WORD`, several on a line, `export` before

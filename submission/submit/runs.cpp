@@ -66,18 +66,18 @@ KnownSweep sweep_of(const Entry& job) {
     return job.is_element && known.pack > 0 ? KnownSweep() : known; // that has several rows
 }
 
-/// A run before its record was read.
 struct RunPlace {
     std::string row;       ///< empty: the job is one run
     std::size_t place = 0; ///< of the row among those of the job
     fs::path record;
+    std::optional<ExitRecord> exit; ///< what the record says of its end, if it has one
     std::string output;
     std::string errors;           ///< empty: they are in `output`
     const Entry* entry = nullptr; ///< what the journal and the record of its element say of it
 };
 
 void add_record(const RunPlace& place, Run& run) {
-    const auto record = read_exit_record(place.record).value_or(std::optional<ExitRecord>());
+    const std::optional<ExitRecord>& record = place.exit;
     const Entry& known = *place.entry;
     const std::string code = known.code < 0 ? std::string() : std::to_string(known.code);
     run.values.emplace_back("state", record ? record->state : std::string(state_text(known.state)));
@@ -124,6 +124,10 @@ Run read_run(const Entry& job, const RunPlace& place, const KnownSweep& sweep, s
     return run;
 }
 
+std::optional<ExitRecord> end_of(const fs::path& record) {
+    return read_exit_record(record).value_or(std::nullopt);
+}
+
 std::vector<RunPlace> packed_places(const Entry& job, const KnownSweep& sweep) {
     std::vector<RunPlace> places;
     // The local scheduler has records of its own beside those of the script.
@@ -133,7 +137,7 @@ std::vector<RunPlace> packed_places(const Entry& job, const KnownSweep& sweep) {
         const std::string row = std::to_string(sweep.number_at(at));
         const fs::path element =
             job.array.empty() ? folder : folder / std::to_string(at / sweep.pack);
-        RunPlace place{row, at, element / row, {}, {}, nullptr};
+        RunPlace place{row, at, element / row, end_of(element / row), {}, {}, nullptr};
         if (const auto files = read_file(place.record / "output", kLongestJobRecord)) {
             const auto lines = text::split(*files, '\n');
             place.output = text::trimmed(lines.front());
@@ -165,9 +169,8 @@ Entry row_entry(const Entry& job, const RunPlace& place, const Entry& element) {
     row.ended = element.ended;
     row.state = element.ended == 0 ? (has_begun ? State::kRunning : State::kPending)
                                    : (has_begun ? State::kLost : element.state);
-    const auto record = read_exit_record(place.record).value_or(std::optional<ExitRecord>());
-    if (record) {
-        const ExitRecord& exit = *record;
+    if (place.exit) {
+        const ExitRecord& exit = *place.exit;
         row.state = state_of_text(exit.state).value_or(State::kFailed);
         row.code = exit.code;
         row.signal = exit.signal;
@@ -176,6 +179,18 @@ Entry row_entry(const Entry& job, const RunPlace& place, const Entry& element) {
         row.node = exit.host.empty() ? row.node : exit.host;
     }
     return row;
+}
+
+std::vector<Entry>
+row_entries(const Entry& job, const KnownSweep& sweep, const std::vector<RunPlace>& places) {
+    const std::vector<Entry> elements = elements_of(job);
+    std::vector<Entry> rows;
+    rows.reserve(places.size());
+    for (const RunPlace& place : places) {
+        const std::size_t owner = job.array.empty() ? 0 : place.place / sweep.pack;
+        rows.push_back(row_entry(job, place, owner < elements.size() ? elements[owner] : job));
+    }
+    return rows;
 }
 
 bool is_key(std::string_view text) {
@@ -247,16 +262,8 @@ std::vector<std::pair<std::string, std::string>> printed_values(std::string_view
 
 std::vector<Entry> packed_rows(const Entry& job) {
     const KnownSweep sweep = sweep_of(job);
-    std::vector<Entry> rows;
-    if (sweep.pack == 0) {
-        return rows;
-    }
-    const std::vector<Entry> elements = elements_of(job);
-    for (const RunPlace& place : packed_places(job, sweep)) {
-        const std::size_t owner = job.array.empty() ? 0 : place.place / sweep.pack;
-        rows.push_back(row_entry(job, place, owner < elements.size() ? elements[owner] : job));
-    }
-    return rows;
+    return sweep.pack == 0 ? std::vector<Entry>()
+                           : row_entries(job, sweep, packed_places(job, sweep));
 }
 
 Result<std::optional<Entry>> find_sweep_row(const Journal& journal, const std::string& name) {
@@ -293,9 +300,10 @@ Result<std::vector<Run>> runs_of(const Entry& job, const std::vector<Entry>& ele
     }
     const KnownSweep sweep = sweep_of(job);
     std::vector<RunPlace> places;
-    const std::vector<Entry> rows = packed_rows(job);
+    std::vector<Entry> rows;
     if (sweep.pack > 0) {
         places = packed_places(job, sweep);
+        rows = row_entries(job, sweep, places);
         for (std::size_t at = 0; at < places.size(); ++at) {
             places[at].entry = &rows[at];
         }
@@ -306,6 +314,7 @@ Result<std::vector<Run>> runs_of(const Entry& job, const std::vector<Entry>& ele
                 {row,
                  row.empty() ? sweep.rows.size() : static_cast<std::size_t>(element.index),
                  element.record,
+                 end_of(element.record),
                  element.standard_output,
                  {},
                  &element});

@@ -149,8 +149,8 @@ TEST_CASE("sweeps of no row, of a million rows and with odd names are refused") 
     CHECK(refusal_of("{lr: [a], exclude: [{lr: a}]}") == "sweep-empty");
     CHECK(refusal_of("{lr: []}") != "");
     CHECK(refusal_of("{pack: 2}") == "sweep-empty");
-    CHECK(refusal_of("{lr: [a], pack: 0}") == "sweep-count-zero");
-    CHECK(refusal_of("{lr: [a], at-once: 0}") == "sweep-count-zero");
+    CHECK(refusal_of("{lr: [a], pack: 0}") == "count-is-zero");
+    CHECK(refusal_of("{lr: [a], at-once: 0}") == "count-is-zero");
     CHECK(refusal_of("{lr: [a], exclude: [{rl: a}]}") == "sweep-exclude-unknown");
     CHECK(refusal_of("{lr: [0.10, 1], exclude: [{lr: 0.1}]}") == "sweep-exclude-value");
     CHECK(refusal_of("{lr: [a], seed: 1-3, exclude: [{lr: a, seed: 4}]}") == "sweep-exclude-value");
